@@ -1,0 +1,57 @@
+# Every target needs nothing but Python 3.11 to 3.13 and make: it builds .venv
+# from requirements.lock first.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PEERS := .venv-peers
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
+	&& command -v $$p && break; done)
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench lock clean python
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.ready ## a private round on a synthetic crowd, start to finish
+	$(BIN)/quietcrowd demo
+
+test: $(VENV)/.ready ## the whole test suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.ready ## lint, format, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.ready $(PEERS)/.ready ## benchmarks, with the comparison with peers
+	$(BIN)/python -m pytest benchmarks
+
+lock: $(VENV)/.ready ## write requirements.lock and benchmarks/peers.lock
+	$(LOCK) --all-extras --group dev pyproject.toml -o requirements.lock
+	$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks build dist
+
+python:
+	@test -n "$(PYTHON)" || { echo "quietcrowd needs Python 3.11, 3.12 or 3.13 on the PATH (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv module is missing: install it first (Debian: apt-get install python3-venv)." >&2; exit 2; }
+
+$(VENV)/.ready: requirements.lock pyproject.toml | python
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(PEERS)/.ready: benchmarks/peers.lock | python
+	$(PYTHON) -m venv --clear $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r benchmarks/peers.lock
+	@touch $@

@@ -1,0 +1,112 @@
+"""Find what is true from a crowd's answers without anyone having to see them.
+
+Names are loaded when they are first used, so that a worker's device that needs
+`quietcrowd.mechanisms` alone does not load what infers.
+"""
+
+from importlib import import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from quietcrowd.answers import Answers as Answers
+    from quietcrowd.datasets import Dataset as Dataset
+    from quietcrowd.datasets import load_dataset as load_dataset
+    from quietcrowd.datasets import synthetic_crowd as synthetic_crowd
+    from quietcrowd.domains import Categorical as Categorical
+    from quietcrowd.domains import Domain as Domain
+    from quietcrowd.domains import Interval as Interval
+    from quietcrowd.domains import Ordinal as Ordinal
+    from quietcrowd.evaluation import Experiment as Experiment
+    from quietcrowd.evaluation import ExperimentResult as ExperimentResult
+    from quietcrowd.evaluation import error_rate as error_rate
+    from quietcrowd.evaluation import error_rate_change as error_rate_change
+    from quietcrowd.formats import read_answers as read_answers
+    from quietcrowd.formats import read_reports as read_reports
+    from quietcrowd.formats import read_truths as read_truths
+    from quietcrowd.formats import write_answers as write_answers
+    from quietcrowd.formats import write_reports as write_reports
+    from quietcrowd.formats import write_table as write_table
+    from quietcrowd.inference import MajorityVote as MajorityVote
+    from quietcrowd.inference import TruthEstimate as TruthEstimate
+    from quietcrowd.inference import WeightedVote as WeightedVote
+    from quietcrowd.mechanisms import FiniteChannel as FiniteChannel
+    from quietcrowd.mechanisms import Mechanism as Mechanism
+    from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
+    from quietcrowd.mechanisms import Reports as Reports
+    from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
+    from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
+
+__version__ = _version("quietcrowd")
+
+_HOME = {
+    "Answers": "answers",
+    "Categorical": "domains",
+    "Dataset": "datasets",
+    "Domain": "domains",
+    "Experiment": "evaluation",
+    "ExperimentResult": "evaluation",
+    "FiniteChannel": "mechanisms",
+    "Interval": "domains",
+    "MajorityVote": "inference",
+    "Mechanism": "mechanisms",
+    "Ordinal": "domains",
+    "PrivacyGuarantee": "privacy",
+    "RandomizedResponse": "mechanisms",
+    "Reports": "mechanisms",
+    "TruthEstimate": "inference",
+    "TwoLayerRandomizedResponse": "mechanisms",
+    "WeightedVote": "inference",
+    "error_rate": "evaluation",
+    "error_rate_change": "evaluation",
+    "load_dataset": "datasets",
+    "read_answers": "formats",
+    "read_reports": "formats",
+    "read_truths": "formats",
+    "synthetic_crowd": "datasets",
+    "write_answers": "formats",
+    "write_reports": "formats",
+    "write_table": "formats",
+}
+
+__all__ = [
+    "Answers",
+    "Categorical",
+    "Dataset",
+    "Domain",
+    "Experiment",
+    "ExperimentResult",
+    "FiniteChannel",
+    "Interval",
+    "MajorityVote",
+    "Mechanism",
+    "Ordinal",
+    "PrivacyGuarantee",
+    "RandomizedResponse",
+    "Reports",
+    "TruthEstimate",
+    "TwoLayerRandomizedResponse",
+    "WeightedVote",
+    "error_rate",
+    "error_rate_change",
+    "load_dataset",
+    "read_answers",
+    "read_reports",
+    "read_truths",
+    "synthetic_crowd",
+    "write_answers",
+    "write_reports",
+    "write_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'quietcrowd' has no attribute {name!r}")
+    value = getattr(import_module(f"quietcrowd.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,333 @@
+"""The sparse table of who answered what: tasks, workers, answers.
+
+Rows are kept sorted by task, and within a task by worker, as three arrays and a list of task
+boundaries. That order depends on ids alone, never on an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, field, frozen
+
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.frames import Backend, column_of, to_native
+
+__all__ = ["Answers", "DroppedRows"]
+
+Duplicates: TypeAlias = Literal["error", "first", "last"]
+OutOfDomain: TypeAlias = Literal["error", "skip"]
+
+
+@frozen(kw_only=True)
+class DroppedRows:
+    """How many rows were left out when answers were read, because the caller asked for it.
+
+    Attributes
+    ----------
+    duplicates : int
+        Rows whose (task, worker) pair stood in another row that was kept.
+    out_of_domain : int
+        Rows whose answer was missing or not in the domain.
+    """
+
+    duplicates: int = 0
+    out_of_domain: int = 0
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class Answers:
+    """An immutable table of answers, one row per (task, worker) pair.
+
+    Build it with `Answers.from_frame`, or with `quietcrowd.read_answers` from a file.
+
+    Attributes
+    ----------
+    domain : Domain
+        What an answer can be.
+    tasks, workers : pyarrow.Array
+        Ids, each once. A task or a worker without any answer is legal.
+    offsets : ndarray of int64, shape (tasks + 1,)
+        The rows of task ``t`` are ``offsets[t]`` to ``offsets[t + 1] - 1``.
+    worker_codes : ndarray of int32, shape (answers,)
+        Position in `workers`; increasing within a task.
+    values : ndarray, shape (answers,)
+        Position of the label in a finite domain, or the number itself.
+    dropped : DroppedRows
+        What was left out on the way in.
+    """
+
+    domain: Domain
+    tasks: pa.Array
+    workers: pa.Array
+    offsets: npt.NDArray[np.int64] = field(converter=_read_only)
+    worker_codes: npt.NDArray[np.int32] = field(converter=_read_only)
+    values: npt.NDArray[Any] = field(converter=_read_only)
+    dropped: DroppedRows = DroppedRows()
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        domain: Domain,
+        task: str = "task",
+        worker: str = "worker",
+        label: str = "label",
+        *,
+        tasks: Iterable[Any] | None = None,
+        workers: Iterable[Any] | None = None,
+        duplicates: Duplicates = "error",
+        out_of_domain: OutOfDomain = "error",
+    ) -> Answers:
+        """Read answers from a dataframe.
+
+        Parameters
+        ----------
+        frame : pandas, Polars or PyArrow dataframe
+            One row per answer; any eager frame that Narwhals knows.
+        domain : Domain
+            What an answer can be.
+        task, worker, label : str
+            Names of the three columns.
+        tasks, workers : iterable, optional
+            All ids, in the wanted order, including those without an answer. Default: the ids
+            that occur, in the order of their first row.
+        duplicates : {"error", "first", "last"}
+            What to do where a worker answered a task twice.
+        out_of_domain : {"error", "skip"}
+            What to do with an answer that is missing or not in the domain.
+
+        Returns
+        -------
+        Answers
+            ``answers.dropped`` counts what was left out.
+
+        Raises
+        ------
+        AnswerError
+            Where a column is missing, an id is missing or not in the given list, an answer is
+            missing or outside the domain, a (task, worker) pair occurs twice, or no row is
+            there. The message names row, column and value; rows count from 0.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from quietcrowd.domains import Categorical
+        >>> frame = pd.DataFrame({"task": [7, 7, 8], "worker": ["a", "b", "a"], "label": [1, 0, 1]})
+        >>> Answers.from_frame(frame, Categorical([0, 1]))
+        Answers(3 answers, 2 tasks, 2 workers, domain=Categorical([0, 1]))
+        """
+        _check_choice("duplicates", duplicates, ("error", "first", "last"))
+        _check_choice("out_of_domain", out_of_domain, ("error", "skip"))
+        native = nw.from_native(frame, eager_only=True)
+        columns = {name: column_of(native, name) for name in (task, worker, label)}
+        if not len(native):
+            raise AnswerError("there is no answer: the frame has no row")
+        task_codes, task_ids = _encode_ids(columns[task], task, tasks)
+        worker_codes, worker_ids = _encode_ids(columns[worker], worker, workers)
+        values, inside = domain.encode(columns[label])
+        skipped = 0
+        if not inside.all():
+            if out_of_domain == "error":
+                raise _out_of_domain(columns[label], label, int(np.argmin(inside)), domain)
+            skipped = int(len(inside) - inside.sum())
+            if skipped == len(inside):
+                raise AnswerError(f"no answer lies in the domain {domain.describe()}")
+            task_codes, worker_codes, values = (
+                task_codes[inside],
+                worker_codes[inside],
+                values[inside],
+            )
+        order = _row_order(task_codes, worker_codes, len(task_ids), len(worker_ids))
+        keep = _without_duplicates(task_codes[order], worker_codes[order], duplicates)
+        if keep is not None:
+            if duplicates == "error":
+                rows = np.flatnonzero(inside)[order]
+                raise _answered_twice(rows, keep, columns, task, worker)
+            order = order[keep]
+        counts = np.bincount(
+            task_codes[order] if keep is not None else task_codes, minlength=len(task_ids)
+        )
+        return cls(
+            domain=domain,
+            tasks=task_ids,
+            workers=worker_ids,
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            worker_codes=worker_codes[order],
+            values=values[order],
+            dropped=DroppedRows(
+                duplicates=0 if keep is None else int(len(keep) - keep.sum()), out_of_domain=skipped
+            ),
+        )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return (
+            f"Answers({len(self):,} answers, {len(self.tasks):,} tasks, "
+            f"{len(self.workers):,} workers, domain={self.domain.example()})"
+        )
+
+    @cached_property
+    def answers_per_worker(self) -> npt.NDArray[np.int64]:
+        """How many answers each worker gave, shape (workers,)."""
+        return np.bincount(self.worker_codes, minlength=len(self.workers)).astype(np.int64)
+
+    @cached_property
+    def answers_per_task(self) -> npt.NDArray[np.int64]:
+        """How many answers each task has, shape (tasks,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def task_codes(self) -> npt.NDArray[np.int32]:
+        """Position in `tasks` of every row, shape (answers,)."""
+        return np.repeat(np.arange(len(self.tasks), dtype=np.int32), self.answers_per_task)
+
+    def with_values(self, domain: Domain, values: npt.NDArray[Any]) -> Answers:
+        """Return the same (task, worker) pairs with other values, in another domain."""
+        if len(values) != len(self):
+            raise ParameterError(f"values must be {len(self)} long; got {len(values)}")
+        return evolve(self, domain=domain, values=values)
+
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Return a dataframe with columns ``task``, ``worker``, ``label``, sorted by task.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Which kind of dataframe.
+        """
+        return to_native(
+            {
+                "task": self.tasks.take(pa.array(self.task_codes)),
+                "worker": self.workers.take(pa.array(self.worker_codes)),
+                "label": self.domain.decode(self.values),
+            },
+            backend,
+        )
+
+
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ParameterError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+
+
+def _encode_ids(
+    column: pa.Array, name: str, known: Iterable[Any] | None
+) -> tuple[npt.NDArray[np.int32], pa.Array]:
+    """Turn a column of ids into positions in a list of ids."""
+    if column.null_count:
+        row = pc.index(column.is_null(), True).as_py()
+        raise AnswerError(
+            f"row {row}, column {name!r}: the id is missing. Drop the row or name it."
+        )
+    try:
+        encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    except pa.ArrowNotImplementedError:
+        raise AnswerError(
+            f"column {name!r} holds {column.type} values; ids must be strings, numbers or dates. "
+            "Convert them to strings first."
+        ) from None
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    ids = encoded.dictionary
+    if known is None:
+        return codes, ids
+    listed = _listed_ids(known, ids.type, name)
+    positions = pc.index_in(ids, listed)
+    if positions.null_count:
+        stranger = pc.index(positions.is_null(), True).as_py()
+        row = int(np.argmax(codes == stranger))
+        raise AnswerError(
+            f"row {row}, column {name!r}: {ids[stranger].as_py()!r} is not in the list of "
+            f"{len(listed):,} {name}s. Add it to {name}s=, or drop the row."
+        )
+    return positions.to_numpy().astype(np.int32, copy=False)[codes], listed
+
+
+def _listed_ids(known: Iterable[Any], kind: pa.DataType, name: str) -> pa.Array:
+    try:
+        listed = pa.array(list(known), kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise AnswerError(
+            f"{name}s= must hold ids like those of the column ({kind}): {error}"
+        ) from None
+    if len(pc.unique(listed)) < len(listed) or listed.null_count:
+        raise AnswerError(f"{name}s= must hold every id once, and none that is missing")
+    return listed
+
+
+def _row_order(
+    task_codes: npt.NDArray[np.int32], worker_codes: npt.NDArray[np.int32], tasks: int, workers: int
+) -> npt.NDArray[np.int64]:
+    """Return the order of rows by task, then worker, then original position.
+
+    A radix sort on 16-bit digits, least significant first: NumPy's stable sort of 16-bit
+    integers is a counting sort, ten times as fast as one of wider ones.
+    """
+    digits: list[npt.NDArray[Any]] = []
+    for codes, size in ((worker_codes, workers), (task_codes, tasks)):
+        digits.append(codes.astype(np.uint16))
+        if size > 2**16:
+            digits.append((codes >> 16).astype(np.uint16))
+    order = np.argsort(digits[0], kind="stable")
+    for digit in digits[1:]:
+        order = order[np.argsort(digit[order], kind="stable")]
+    return order
+
+
+def _without_duplicates(
+    task_codes: npt.NDArray[np.int32], worker_codes: npt.NDArray[np.int32], duplicates: Duplicates
+) -> npt.NDArray[np.bool_] | None:
+    """Return which of the sorted rows to keep, or None for all."""
+    again = (task_codes[1:] == task_codes[:-1]) & (worker_codes[1:] == worker_codes[:-1])
+    if not again.any():
+        return None
+    edge = np.array([True])
+    return np.concatenate([~again, edge] if duplicates == "last" else [edge, ~again])
+
+
+def _answered_twice(
+    rows: npt.NDArray[np.int64],
+    keep: npt.NDArray[np.bool_],
+    columns: dict[str, pa.Array],
+    task: str,
+    worker: str,
+) -> AnswerError:
+    second = int(np.argmin(keep))
+    row, other = int(rows[second]), int(rows[second - 1])
+    more = int(len(keep) - keep.sum())
+    return AnswerError(
+        f"row {row}, columns {task!r} and {worker!r}: worker {columns[worker][row].as_py()!r} "
+        f"answered task {columns[task][row].as_py()!r} in row {other} already "
+        f"({more:,} such row{'s' * (more > 1)}). "
+        'Pass duplicates="last" or duplicates="first", or drop them.'
+    )
+
+
+def _out_of_domain(column: pa.Array, name: str, row: int, domain: Domain) -> AnswerError:
+    value = column[row].as_py()
+    missing = value is None or value != value  # noqa: PLR0124
+    what = (
+        "the answer is missing"
+        if missing
+        else f"{value!r} is outside the domain {domain.describe()}"
+    )
+    return AnswerError(
+        f"row {row}, column {name!r}: {what}. "
+        'Pass a domain that holds it, or drop the row with out_of_domain="skip".'
+    )

@@ -1,0 +1,7 @@
+"""Synthetic crowds, and loaders for real ones."""
+
+from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.datasets.folder import load_dataset
+from quietcrowd.datasets.synthetic import synthetic_crowd
+
+__all__ = ["Dataset", "load_dataset", "synthetic_crowd"]

@@ -1,0 +1,33 @@
+"""Answers together with what is known of the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+
+__all__ = ["Dataset"]
+
+
+@frozen(kw_only=True, eq=False)
+class Dataset:
+    """Answers and known truths.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    answers : Answers
+        Plain answers.
+    truths : pyarrow.Table
+        Columns ``task`` and ``label``; some or all tasks.
+    remark : str
+        Where it comes from.
+    """
+
+    name: str
+    answers: Answers
+    truths: Any
+    remark: str = ""

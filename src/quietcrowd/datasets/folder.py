@@ -1,0 +1,98 @@
+"""A dataset folder: ``answers.csv``, ``truth.csv`` and ``dataset.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats.answer_files import read_answers
+from quietcrowd.formats.truth_files import read_truths
+
+__all__ = ["load_dataset"]
+
+VARIABLE = "QUIETCROWD_DATA"
+
+
+def load_dataset(folder: str | Path) -> Dataset:
+    """Load a dataset folder.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A folder, or the name of one below the folder that the environment variable
+        ``QUIETCROWD_DATA`` names. It holds ``answers.csv`` (or ``.csv.gz`` or ``.parquet``),
+        ``truth.csv`` and ``dataset.json``, a JSON object whose ``kind`` is ``categorical``,
+        ``ordinal`` or ``interval`` and whose ``domain`` lists the labels or the two bounds.
+
+    Raises
+    ------
+    FormatError
+        Where the folder or one of its files is missing or malformed.
+    AnswerError
+        Where an answer breaks a rule of `Answers.from_frame`.
+    """
+    place = _find(folder)
+    description = _description(place / "dataset.json")
+    domain = _domain(description, place / "dataset.json")
+    truth = place / "truth.csv"
+    if not truth.is_file():
+        raise FormatError(f"{truth}: this file is missing")
+    return Dataset(
+        name=str(description.get("name", place.name)),
+        answers=read_answers(_answers_file(place), domain),
+        truths=read_truths(truth),
+        remark=str(description.get("remark", "")),
+    )
+
+
+def _find(folder: str | Path) -> Path:
+    place = Path(folder)
+    if place.is_dir():
+        return place
+    home = os.environ.get(VARIABLE)
+    if home and (Path(home) / folder).is_dir():
+        return Path(home) / folder
+    beyond = f" and not in {VARIABLE}" if home else f"; {VARIABLE} is not set"
+    raise FormatError(f"{folder}: there is no such dataset folder{beyond}")
+
+
+def _answers_file(place: Path) -> Path:
+    for name in ("answers.csv", "answers.csv.gz", "answers.parquet"):
+        if (place / name).is_file():
+            return place / name
+    raise FormatError(f"{place}: answers.csv, answers.csv.gz or answers.parquet is missing")
+
+
+def _description(path: Path) -> Mapping[str, Any]:
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FormatError(f"{path}: this file is missing") from None
+    except ValueError as error:
+        raise FormatError(f"{path}: this is no JSON: {error}") from None
+    if not isinstance(description, dict):
+        raise FormatError(f"{path}: expected a JSON object")
+    return description
+
+
+def _domain(description: Mapping[str, Any], path: Path) -> Domain:
+    try:
+        match description:
+            case {"kind": "categorical", "domain": list(labels)}:
+                return Categorical(labels)
+            case {"kind": "ordinal", "domain": list(levels)}:
+                return Ordinal(levels)
+            case {"kind": "interval", "domain": [low, high]}:
+                return Interval(low=low, high=high)
+    except ParameterError as error:
+        raise FormatError(f"{path}: {error}") from None
+    raise FormatError(
+        f"{path}: expected 'kind' (categorical, ordinal or interval) and 'domain' "
+        "(labels, levels, or two bounds)"
+    )

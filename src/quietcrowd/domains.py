@@ -1,0 +1,389 @@
+"""What an answer can be: a label, a level, or a number between two bounds.
+
+A domain is public. It is fixed before anybody answers and never read off the answers, because
+what is read off private answers tells of them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+
+__all__ = ["Categorical", "Domain", "FiniteDomain", "Interval", "Label", "Ordinal", "check_finite"]
+
+Label: TypeAlias = str | bool | int | float
+Values: TypeAlias = npt.NDArray[Any]
+
+MAX_LABELS = 2**16 - 1
+
+
+class Domain(ABC):
+    """The public set of possible answers."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def encode(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
+        """Turn a column of answers into stored values.
+
+        Parameters
+        ----------
+        column : pyarrow.Array, shape (n,)
+            Answers as they came.
+
+        Returns
+        -------
+        values : ndarray, shape (n,)
+            Codes or numbers, in the smallest dtype that holds them.
+        inside : ndarray of bool, shape (n,)
+            Which answers lie in the domain; the others' values mean nothing.
+        """
+
+    @abstractmethod
+    def decode(self, values: Values) -> pa.Array:
+        """Turn stored values, shape (n,), back into a column of answers."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Say in a few words which answers there are, for messages."""
+
+    @abstractmethod
+    def example(self) -> str:
+        """Say how a caller would write this domain, for messages."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description; `from_dict` is its inverse."""
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Domain:
+        """Return the domain that `to_dict` described.
+
+        Raises
+        ------
+        FormatError
+            Where the kind is unknown or a key is missing.
+        """
+        try:
+            match data["kind"]:
+                case "categorical":
+                    return Categorical(data["labels"])
+                case "ordinal":
+                    return Ordinal(data["levels"])
+                case "interval":
+                    return Interval(low=data["low"], high=data["high"])
+                case kind:
+                    raise FormatError(
+                        f"domain kind {kind!r} must be categorical, ordinal or interval"
+                    )
+        except KeyError as error:
+            raise FormatError(f"a domain lacks the key {error}: {dict(data)!r}") from None
+
+
+def _plain_label(value: object) -> Label:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, str | bool | int) or (isinstance(plain, float) and math.isfinite(plain)):
+        return plain
+    raise ParameterError(f"labels must be strings, booleans, or finite numbers; got {value!r}")
+
+
+def _labels_converter(labels: Iterable[object]) -> tuple[Label, ...]:
+    if isinstance(labels, str):
+        raise ParameterError(f"labels must be a list; got the one string {labels!r}")
+    return tuple(_plain_label(label) for label in labels)
+
+
+def _check_labels(_: object, attribute: Any, labels: tuple[Label, ...]) -> None:
+    if not 1 <= len(labels) <= MAX_LABELS:
+        raise ParameterError(
+            f"{attribute.name} must be 1 to {MAX_LABELS:,} values; got {len(labels)}"
+        )
+    if len({_family(label) for label in labels}) > 1:
+        raise ParameterError(
+            f"{attribute.name} must be all strings, all booleans or all numbers; "
+            f"got {list(labels)!r}"
+        )
+    seen: set[Label] = set()
+    for label in labels:
+        if label in seen:
+            raise ParameterError(
+                f"{attribute.name} must differ from each other; {label!r} is repeated"
+            )
+        seen.add(label)
+
+
+def _family(label: Label) -> type:
+    return float if isinstance(label, int) and not isinstance(label, bool) else type(label)
+
+
+def _check_levels(_: object, __: object, levels: tuple[Label, ...]) -> None:
+    for level in levels:
+        if isinstance(level, str | bool):
+            raise ParameterError(
+                f"levels must be numbers; got {level!r}; for names use Categorical"
+            )
+    if any(low >= high for low, high in pairwise(levels)):  # type: ignore[operator]
+        raise ParameterError(f"levels must increase; got {list(levels)!r}")
+
+
+class FiniteDomain(Domain):
+    """A domain with finitely many labels; an answer is stored as the position of its label."""
+
+    labels: tuple[Label, ...]
+
+    @property
+    def size(self) -> int:
+        """How many labels there are."""
+        return len(self.labels)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the codes: the smallest unsigned integer that also holds `size` itself."""
+        return np.min_scalar_type(self.size)
+
+    @cached_property
+    def _codes(self) -> dict[object, int]:
+        return {label: code for code, label in enumerate(self.labels)}
+
+    @cached_property
+    def _codes_of_texts(self) -> dict[str, int]:
+        return {
+            spelling: code
+            for code, label in enumerate(self.labels)
+            for spelling in (
+                str(label),
+                str(label).lower() if isinstance(label, bool) else str(label),
+            )
+        }
+
+    def code(self, value: object) -> int | None:
+        """Return the position of a label, or None if the domain does not hold it.
+
+        A text stands for the label that it spells: ``"3"`` and ``"3.0"`` for ``3``.
+        """
+        if isinstance(value, str):
+            code = self._codes_of_texts.get(value)
+            if code is None and _family(self.labels[0]) is float:
+                try:
+                    return self._codes.get(float(value))
+                except ValueError:
+                    return None
+            return code
+        try:
+            return self._codes.get(value)
+        except TypeError:
+            return None
+
+    def encode(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
+        """Turn labels into codes; see `Domain.encode`."""
+        try:
+            encoded = (
+                column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+            )
+        except pa.ArrowNotImplementedError:
+            return np.zeros(len(column), self.dtype), np.zeros(len(column), dtype=bool)
+        codes = [self.code(value) for value in encoded.dictionary.to_pylist()]
+        # The last entry serves missing answers.
+        table = np.array([0 if code is None else code for code in codes] + [0], self.dtype)
+        known = np.array([code is not None for code in codes] + [False])
+        positions = pc.fill_null(encoded.indices, len(codes)).to_numpy(zero_copy_only=False)
+        if known[:-1].all() and not encoded.indices.null_count:
+            return table[positions], np.ones(len(column), dtype=bool)
+        return table[positions], known[positions]
+
+    def decode(self, values: Values) -> pa.Array:
+        """Turn codes into labels; see `Domain.decode`."""
+        return self._column.take(pa.array(values))
+
+    @cached_property
+    def _column(self) -> pa.Array:
+        if len({type(label) for label in self.labels}) > 1:  # whole and broken numbers
+            return pa.array([float(label) for label in self.labels])
+        return pa.array(list(self.labels))
+
+    def describe(self) -> str:
+        """Say which labels there are; see `Domain.describe`."""
+        shown = ", ".join(repr(label) for label in self.labels[:6])
+        return f"{shown}, … ({self.size} labels)" if self.size > 6 else shown
+
+    def example(self) -> str:
+        """Say how to write this domain; see `Domain.example`."""
+        return f"{type(self).__name__}([{self.describe()}])"
+
+
+@frozen(slots=False)
+class Categorical(FiniteDomain):
+    """Labels without an order.
+
+    Parameters
+    ----------
+    labels : iterable of str, bool, int or float
+        The possible answers, each once. Their order fixes the codes and nothing else.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no label, a label twice, or one that is not a string or a number.
+
+    Examples
+    --------
+    >>> Categorical(["no", "yes"]).size
+    2
+    """
+
+    kind: ClassVar[str] = "categorical"
+    labels: tuple[Label, ...] = field(converter=_labels_converter, validator=_check_labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description; see `Domain.to_dict`."""
+        return {"kind": self.kind, "labels": list(self.labels)}
+
+
+@frozen(slots=False)
+class Ordinal(FiniteDomain):
+    """Numeric levels in increasing order.
+
+    Parameters
+    ----------
+    levels : iterable of int or float
+        The possible answers, strictly increasing.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no level, or the levels do not increase.
+
+    Examples
+    --------
+    >>> Ordinal(range(5)).levels
+    (0, 1, 2, 3, 4)
+    """
+
+    kind: ClassVar[str] = "ordinal"
+    levels: tuple[Label, ...] = field(
+        converter=_labels_converter, validator=[_check_labels, _check_levels]
+    )
+
+    @property
+    def labels(self) -> tuple[Label, ...]:  # type: ignore[override]
+        """The levels, under the name that they share with `Categorical`."""
+        return self.levels
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description; see `Domain.to_dict`."""
+        return {"kind": self.kind, "levels": list(self.levels)}
+
+
+def _finite(_: object, attribute: Any, value: float) -> None:
+    if not math.isfinite(value):
+        raise ParameterError(f"{attribute.name} must be a finite number; got {value!r}")
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"a bound must be a number; got {value!r}") from None
+
+
+@frozen(kw_only=True, slots=False)
+class Interval(Domain):
+    """Numbers from `low` to `high`, both included.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds, ``low < high``. They are public: answers outside are errors, never a reason to
+        widen the interval.
+
+    Raises
+    ------
+    ParameterError
+        Where a bound is not finite or ``low >= high``.
+
+    Examples
+    --------
+    >>> Interval(low=0, high=10).width
+    10.0
+    """
+
+    kind: ClassVar[str] = "interval"
+    low: float = field(converter=_number, validator=_finite)
+    high: float = field(converter=_number, validator=_finite)
+
+    def __attrs_post_init__(self) -> None:
+        if self.low >= self.high:
+            raise ParameterError(f"low must be below high; got low={self.low}, high={self.high}")
+
+    @property
+    def width(self) -> float:
+        """``high - low``."""
+        return self.high - self.low
+
+    def encode(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
+        """Turn answers into float32 where that loses nothing, else float64; see `Domain.encode`."""
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        numbers = _as_numbers(column)
+        inside = (numbers >= self.low) & (numbers <= self.high)
+        with np.errstate(over="ignore"):
+            short = numbers.astype(np.float32)
+        return (short if np.array_equal(short[inside], numbers[inside]) else numbers), inside
+
+    def decode(self, values: Values) -> pa.Array:
+        """Return the numbers as a column; see `Domain.decode`."""
+        return pa.array(values)
+
+    def describe(self) -> str:
+        """Say what the bounds are; see `Domain.describe`."""
+        return f"{self.low:g} to {self.high:g}"
+
+    def example(self) -> str:
+        """Say how to write this domain; see `Domain.example`."""
+        return f"Interval(low={self.low:g}, high={self.high:g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description; see `Domain.to_dict`."""
+        return {"kind": self.kind, "low": self.low, "high": self.high}
+
+
+def _as_numbers(column: pa.Array) -> npt.NDArray[np.float64]:
+    """Return a column as float64, with NaN for what is missing or is no number."""
+    try:
+        numbers = pc.cast(column, pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        numbers = pa.array([_number_or_nan(value) for value in column.to_pylist()], pa.float64())
+    return pc.fill_null(numbers, math.nan).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def _number_or_nan(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def check_finite(domain: object, user: str) -> FiniteDomain:
+    """Return `domain` if it has finitely many labels.
+
+    Raises
+    ------
+    AnswerError
+        Where it has not; `user` names who asked.
+    """
+    if not isinstance(domain, FiniteDomain):
+        text = domain.example() if isinstance(domain, Domain) else repr(domain)
+        raise AnswerError(f"{user} needs a Categorical or Ordinal domain; got {text}")
+    return domain

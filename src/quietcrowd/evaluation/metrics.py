@@ -1,0 +1,106 @@
+"""How far estimated truths are from known ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import column_of
+from quietcrowd.inference.estimate import TruthEstimate
+
+__all__ = ["KnownTruths", "constant_error_rate", "error_rate", "error_rate_change"]
+
+
+class KnownTruths:
+    """Known truths, matched to the tasks of answers once.
+
+    Parameters
+    ----------
+    answers : Answers
+        In a finite domain.
+    truths : dataframe
+        Columns ``task`` and ``label``; tasks match by what their ids print as.
+
+    Raises
+    ------
+    AnswerError
+        Where a task is not among the answers' tasks or occurs twice, a label lies outside the
+        domain, or no truth is given.
+    """
+
+    def __init__(self, answers: Answers, truths: Any) -> None:
+        domain = answers.domain
+        if not isinstance(domain, FiniteDomain):
+            raise AnswerError(f"an error rate needs labels; got {domain.example()}")
+        frame = nw.from_native(truths, eager_only=True)
+        names, labels = column_of(frame, "task"), column_of(frame, "label")
+        if not len(names):
+            raise AnswerError("there is no known truth")
+        texts = pc.cast(names, pa.large_string())
+        places = pc.index_in(texts, pc.cast(answers.tasks, pa.large_string()))
+        if places.null_count:
+            row = pc.index(places.is_null(), True).as_py()
+            raise AnswerError(
+                f"truths, row {row}: task {names[row].as_py()!r} is no task of the answers. "
+                "Drop it, or give the answers the full list with tasks=."
+            )
+        self.tasks: npt.NDArray[np.intp] = places.to_numpy().astype(np.intp)
+        counts = np.bincount(self.tasks, minlength=len(answers.tasks))
+        if counts.max() > 1:
+            twice = answers.tasks[int(counts.argmax())].as_py()
+            raise AnswerError(f"truths: task {twice!r} occurs {counts.max()} times")
+        self.codes, inside = domain.encode(labels)
+        if not inside.all():
+            row = int(np.argmin(inside))
+            raise AnswerError(
+                f"truths, row {row}: {labels[row].as_py()!r} is outside the domain "
+                f"{domain.describe()}"
+            )
+        self.answered: npt.NDArray[np.bool_] = answers.answers_per_task[self.tasks] > 0
+
+    def error_rate(self, truths: npt.NDArray[Any]) -> float:
+        """Return the share of known truths that differ from these codes, shape (tasks,)."""
+        return float(np.mean((truths[self.tasks] != self.codes) | ~self.answered))
+
+    def constant_error_rate(self) -> float:
+        """Return the error rate of the best constant guess: always the most frequent label."""
+        return float(1.0 - np.bincount(self.codes).max() / len(self.codes))
+
+
+def error_rate(estimate: TruthEstimate, truths: Any) -> float:
+    """Return the share of known truths that an estimate gets wrong.
+
+    Parameters
+    ----------
+    estimate : TruthEstimate
+        On a finite domain.
+    truths : dataframe
+        Columns ``task`` and ``label``. A task that nobody answered counts as wrong.
+
+    Raises
+    ------
+    AnswerError
+        Where a truth does not fit the answers; see `KnownTruths`.
+    """
+    return KnownTruths(estimate.answers, truths).error_rate(estimate.estimates.truths)
+
+
+def error_rate_change(private: TruthEstimate, plain: TruthEstimate, truths: Any) -> float:
+    """Return the error rate from reports minus that from the plain answers.
+
+    The utility measure of Li et al., KDD 2018, section 7.1.2; it can be negative.
+    """
+    return error_rate(private, truths) - error_rate(plain, truths)
+
+
+def constant_error_rate(answers: Answers, truths: Any) -> float:
+    """Return the error rate of the best constant guess: no method should do worse."""
+    return KnownTruths(answers, truths).constant_error_rate()

@@ -1,0 +1,61 @@
+"""Everything that quietcrowd raises or warns of.
+
+::
+
+    Exception
+    └── QuietcrowdError
+        ├── ParameterError         (ValueError)   a parameter breaks its rule
+        ├── AnswerError            (ValueError)   an answer, a task or a worker breaks its rule
+        ├── FormatError            (ValueError)   a file is not what it should be
+        │   └── MissingMechanismError             reports without the mechanism that made them
+        └── MissingExtraError      (ImportError)  an optional dependency is not installed
+    Warning
+    └── QuietcrowdWarning          (UserWarning)
+        └── NoiseIgnoredWarning                   randomised reports are read as plain answers
+
+Messages name the place, the value that was met, and the way out. They are written for the
+person who holds the data: nothing that a worker's device sends is ever derived from them.
+"""
+
+__all__ = [
+    "AnswerError",
+    "FormatError",
+    "MissingExtraError",
+    "MissingMechanismError",
+    "NoiseIgnoredWarning",
+    "ParameterError",
+    "QuietcrowdError",
+    "QuietcrowdWarning",
+]
+
+
+class QuietcrowdError(Exception):
+    """Base of all errors that quietcrowd raises on purpose."""
+
+
+class ParameterError(QuietcrowdError, ValueError):
+    """A parameter breaks its rule; the message says parameter, rule and value."""
+
+
+class AnswerError(QuietcrowdError, ValueError):
+    """An answer, a task or a worker breaks its rule; the message says row, column and value."""
+
+
+class FormatError(QuietcrowdError, ValueError):
+    """A file is not what its name or its place says."""
+
+
+class MissingMechanismError(FormatError):
+    """A file of reports does not carry the mechanism that made them."""
+
+
+class MissingExtraError(QuietcrowdError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class QuietcrowdWarning(UserWarning):
+    """Base of all warnings that quietcrowd gives."""
+
+
+class NoiseIgnoredWarning(QuietcrowdWarning):
+    """A method without a model of the noise was given randomised reports."""

@@ -1,0 +1,15 @@
+"""Reading and writing answers, reports and truths, by the suffix of the file's name."""
+
+from quietcrowd.formats.answer_files import read_answers, write_answers
+from quietcrowd.formats.report_files import read_reports, write_reports
+from quietcrowd.formats.tables import write_table
+from quietcrowd.formats.truth_files import read_truths
+
+__all__ = [
+    "read_answers",
+    "read_reports",
+    "read_truths",
+    "write_answers",
+    "write_reports",
+    "write_table",
+]

@@ -1,0 +1,65 @@
+"""JSON Lines; the mechanism of a file of reports is the first line, a lone key ``mechanism``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.whole_file import replacing
+
+__all__ = ["read", "write"]
+
+
+def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
+    """Return the columns `texts`, and the first line where it is a note."""
+    columns: dict[str, list[Any]] = {name: [] for name in texts}
+    note = None
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            record = _object(path, number, line)
+            if number == 1 and "mechanism" in record:
+                note = record
+                continue
+            for name, cells in columns.items():
+                if name not in record:
+                    raise FormatError(f"{path}: line {number} lacks the key {name!r}")
+                cells.append(record[name])
+    return pa.table({name: _column(path, name, cells) for name, cells in columns.items()}), note
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise FormatError(f"{path}: line {number} is no JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise FormatError(
+            f"{path}: line {number}: expected a JSON object; got {line.strip()[:40]!r}"
+        )
+    return record
+
+
+def _column(path: Path, name: str, cells: list[Any]) -> pa.Array:
+    try:
+        return pa.array(cells)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise FormatError(f"{path}: key {name!r} holds more than one type: {error}") from None
+
+
+def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
+    """Write one object per row, after the note."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with replacing(path) as temporary, opener(temporary, "wt", encoding="utf-8") as file:
+        if note is not None:
+            file.write(json.dumps(note) + "\n")
+        for batch in table.to_batches(max_chunksize=10_000):
+            file.writelines(json.dumps(row, default=str) + "\n" for row in batch.to_pylist())

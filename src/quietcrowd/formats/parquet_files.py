@@ -1,0 +1,40 @@
+"""Parquet; the mechanism of a file of reports stands in the file's metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.whole_file import replacing
+
+__all__ = ["read", "write"]
+
+KEY = b"quietcrowd"
+
+
+def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
+    """Return the columns `texts`, or all where one is missing, and the note in the metadata."""
+    try:
+        with pq.ParquetFile(path, read_dictionary=list(texts)) as file:
+            names = file.schema_arrow.names
+            table = file.read(columns=list(texts) if set(texts) <= set(names) else None)
+            metadata = file.schema_arrow.metadata or {}
+    except pa.ArrowInvalid as error:
+        raise FormatError(
+            f"{path}: this is no Parquet file: {' '.join(str(error).split())}"
+        ) from None
+    return table, json.loads(metadata[KEY]) if KEY in metadata else None
+
+
+def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
+    """Write the table, and the note into the metadata."""
+    if note is not None:
+        table = table.replace_schema_metadata({KEY: json.dumps(note).encode()})
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")

@@ -1,0 +1,65 @@
+"""From a file's name to what reads and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats import csv_files, jsonl_files, parquet_files
+
+__all__ = ["read_table", "write_table"]
+
+_KINDS: dict[str, ModuleType] = {
+    ".csv": csv_files,
+    ".csv.gz": csv_files,
+    ".parquet": parquet_files,
+    ".jsonl": jsonl_files,
+    ".jsonl.gz": jsonl_files,
+}
+
+
+def _kind(path: Path) -> ModuleType:
+    for suffix, kind in _KINDS.items():
+        if path.name.lower().endswith(suffix):
+            return kind
+    raise FormatError(f"{path}: the name must end in one of {', '.join(_KINDS)}")
+
+
+def read_table(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
+    """Return the named columns of a file, and the note that came with it, if any.
+
+    Raises
+    ------
+    FormatError
+        Where the suffix is unknown or the file is not what the suffix says.
+    OSError
+        Where the file cannot be opened.
+    """
+    return _kind(path).read(path, columns)  # type: ignore[no-any-return]
+
+
+def write_table(frame: Any, path: str | Path, note: Mapping[str, Any] | None = None) -> None:
+    """Write a dataframe to a file; the file is there whole or not at all.
+
+    Parameters
+    ----------
+    frame : pandas, Polars or PyArrow dataframe
+        What to write.
+    path : str or Path
+        Its suffix says how: ``.csv``, ``.csv.gz``, ``.parquet``, ``.jsonl``, ``.jsonl.gz``.
+    note : mapping, optional
+        What to keep with the table; JSON-ready.
+
+    Raises
+    ------
+    FormatError
+        Where the suffix is unknown.
+    """
+    table = nw.from_native(frame, eager_only=True).to_arrow()
+    _kind(Path(path)).write(table, Path(path), note)

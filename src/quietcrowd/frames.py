@@ -1,0 +1,79 @@
+"""Dataframes at the border: PyArrow inside, pandas, Polars or PyArrow outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+import narwhals as nw
+import pyarrow as pa
+
+from quietcrowd.exceptions import AnswerError, MissingExtraError, ParameterError
+
+__all__ = ["Backend", "backend_of", "column_of", "to_native"]
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+
+def column_of(frame: nw.DataFrame[Any], name: str) -> pa.Array:
+    """Return one column as an Arrow array; NaN in a column of numbers becomes a missing value.
+
+    Raises
+    ------
+    AnswerError
+        Where the column is missing, or holds values of more than one type.
+    """
+    if name not in frame.columns:
+        raise AnswerError(
+            f"column {name!r} is missing; the frame has {', '.join(map(repr, frame.columns))}. "
+            "Name the columns with task=, worker= and label=."
+        )
+    column = frame[name]
+    try:
+        if frame.implementation.is_pandas():
+            array = pa.array(column.to_native(), from_pandas=True)
+        else:
+            array = column.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise AnswerError(
+            f"column {name!r} holds values of more than one type ({error}). "
+            "Convert it to one type first, for example to strings."
+        ) from None
+    if isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks()
+    if pa.types.is_floating(array.type):
+        array = pa.compute.if_else(pa.compute.is_nan(array), None, array)
+    return array
+
+
+def backend_of(frame: Any) -> Backend:
+    """Return which kind of dataframe this is; pandas for kinds that are none of the three."""
+    name = nw.from_native(frame, eager_only=True).implementation.name.lower()
+    return name if name in get_args(Backend) else "pandas"
+
+
+def to_native(columns: Mapping[str, pa.Array], backend: Backend) -> Any:
+    """Return a dataframe of the wanted kind.
+
+    Raises
+    ------
+    ParameterError
+        Where the backend is unknown.
+    MissingExtraError
+        Where Polars is asked for and not installed.
+    """
+    table = pa.table(dict(columns))
+    match backend:
+        case "pyarrow":
+            return table
+        case "pandas":
+            return table.to_pandas()
+        case "polars":
+            try:
+                import polars as pl
+            except ImportError:
+                raise MissingExtraError(
+                    "a Polars frame was asked for: pip install polars"
+                ) from None
+            return pl.from_arrow(table)
+    raise ParameterError(f"backend must be one of {', '.join(get_args(Backend))}; got {backend!r}")

@@ -1,0 +1,10 @@
+"""The requester side: truth-inference methods, one file each, on one shared loop."""
+
+from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.majority_vote import MajorityVote
+from quietcrowd.inference.weighted_vote import WeightedVote
+
+__all__ = ["METHODS", "MajorityVote", "TruthEstimate", "WeightedVote"]
+
+METHODS = {method.name: method for method in (MajorityVote, WeightedVote)}
+"""Every method by its name on the command line."""

@@ -1,0 +1,158 @@
+"""From answers with labels to an estimate: what all methods on finite domains share."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Categorical, check_finite
+from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.frames import Backend, backend_of, column_of
+from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.method import StateT, TallyT, TruthInference
+from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.sweep import run_loop
+from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.reports import Reports
+
+__all__ = ["CategoricalMethod"]
+
+
+@frozen(kw_only=True, slots=False)
+class CategoricalMethod(TruthInference[StateT, TallyT]):
+    """A truth-inference method for `Categorical` and `Ordinal` domains."""
+
+    def fit(
+        self, data: Any, start: TruthEstimate | None = None, *, threads: int | None = None
+    ) -> TruthEstimate:
+        """Find the truths and the workers' quality.
+
+        Parameters
+        ----------
+        data : Reports, Answers or dataframe
+            A frame has columns ``task``, ``worker``, ``label``; its domain is the labels that
+            occur.
+        start : TruthEstimate, optional
+            An earlier estimate of the same method: its workers' state is the first one here.
+            Workers are matched by id; a new one starts as the median.
+        threads : int, optional
+            Default: as many as the process may use and the answers are worth.
+
+        Returns
+        -------
+        TruthEstimate
+            Its frames are of the library that came in; pandas for reports and answers.
+
+        Raises
+        ------
+        AnswerError
+            Where the domain is not finite, there is no answer, or the frame breaks a rule of
+            `Answers.from_frame`.
+        ParameterError
+            Where `start` comes from another kind of method.
+
+        Warns
+        -----
+        NoiseIgnoredWarning
+            Where the method has no model of the noise in the reports that it was given.
+        """
+        answers, channel, backend = self._read(data)
+        domain = check_finite(answers.domain, type(self).__name__)
+        if not len(answers):
+            raise AnswerError("there is no answer")
+        summary = summary_of(answers, domain.size)
+        result = run_loop(
+            self,
+            [partition_of(answers)],
+            summary,
+            domain.dtype,
+            start=self._align(start, answers.workers),
+            threads=threads,
+        )
+        agreement = self.agreement(summary, result.tally)
+        return TruthEstimate(
+            method=self,
+            answers=answers,
+            estimates=result.estimates,
+            agreement=agreement,
+            quality=_quality(agreement, channel),
+            state=result.state,
+            iterations=result.iterations,
+            converged=result.converged,
+            history=result.history,
+            backend=backend,
+        )
+
+    def fit_predict(self, data: Any) -> pd.Series[Any]:
+        """Return the truths as crowd-kit does: a Series ``agg_label`` with index ``task``."""
+        truths = self.fit(data).truths_as("pandas")
+        series: pd.Series[Any] = truths.set_index("task")["truth"].rename("agg_label")
+        return series
+
+    def _read(self, data: Any) -> tuple[Answers, FiniteChannel | None, Backend]:
+        if isinstance(data, Reports):
+            if not self.models_noise:
+                warnings.warn(
+                    f"{type(self).__name__} has no model of the noise: it reads the reports of "
+                    f"{type(data.mechanism).__name__} as plain answers. Only the workers' quality "
+                    "is corrected for the noise, where it can be.",
+                    NoiseIgnoredWarning,
+                    stacklevel=3,
+                )
+            return data.table, data.mechanism.worker_channel, "pandas"
+        if isinstance(data, Answers):
+            return data, None, "pandas"
+        native = nw.from_native(data, eager_only=True, pass_through=True)
+        if not isinstance(native, nw.DataFrame):
+            raise AnswerError(
+                f"data must be Reports, Answers or a dataframe; got {type(data).__name__}"
+            )
+        return Answers.from_frame(data, _domain_of(native)), None, backend_of(data)
+
+    def _align(self, start: TruthEstimate | None, workers: pa.Array) -> StateT | None:
+        if start is None:
+            return None
+        if type(start.method) is not type(self):
+            raise ParameterError(
+                f"start must be an estimate of {type(self).__name__}; "
+                f"got one of {type(start.method).__name__}"
+            )
+        if start.state is None:
+            return None
+        known = start.answers.workers
+        positions = pc.fill_null(pc.index_in(workers.cast(known.type), known), -1)
+        state: StateT = start.state.take(positions.to_numpy().astype(np.intp))  # type: ignore[assignment]
+        return state
+
+
+def _domain_of(frame: nw.DataFrame[Any]) -> Categorical:
+    labels = pc.unique(column_of(frame, "label")).drop_null().to_pylist()
+    if not labels:
+        raise AnswerError("there is no answer: column 'label' is empty")
+    return Categorical(sorted(labels))
+
+
+def _quality(
+    agreement: npt.NDArray[np.float64], channel: FiniteChannel | None
+) -> npt.NDArray[np.float64]:
+    """Undo what the channel does to agreement, clipped to 0..1; NaN where it tells nothing.
+
+    With ``keep`` the probability to keep an answer and ``other`` that of one other label, raw
+    agreement is ``other + (keep - other) quality``.
+    """
+    rates = channel.keep_and_other if channel is not None else None
+    if rates is None:
+        return agreement
+    keep, other = rates
+    if keep == other:
+        return np.full_like(agreement, np.nan)
+    return np.clip((agreement - other) / (keep - other), 0.0, 1.0)

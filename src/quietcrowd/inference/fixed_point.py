@@ -1,0 +1,61 @@
+"""Numbers that add up to the same sum in any order: 64-bit integers with a fixed binary point.
+
+Weights and credits are rounded to multiples of 2^-32 once, and added as integers from then on.
+The result is the same for any number of threads, partitions or machines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["ONE", "check_room", "exact_sum", "from_shares", "shares", "to_fixed"]
+
+ONE = 2**32
+"""What 1.0 is stored as."""
+
+_SHARE_ONE = 2**30
+_LARGEST = 2.0**63
+
+
+def to_fixed(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Round numbers to multiples of 2^-32."""
+    return np.rint(numbers * ONE).astype(np.int64)
+
+
+def check_room(terms: int, largest: float) -> None:
+    """Raise ParameterError where a sum of `terms` numbers up to `largest` would overflow."""
+    if terms * largest * ONE >= _LARGEST:
+        raise ParameterError(
+            f"a task may have at most {int(_LARGEST / (largest * ONE)):,} answers; "
+            f"one has {terms:,}"
+        )
+
+
+def shares(labels: int) -> npt.NDArray[np.int64]:
+    """Return ``1 / i`` at place i, for i up to `labels`, to be added up; 0 at place 0."""
+    return np.array([0] + [_SHARE_ONE // i for i in range(1, labels + 1)], np.int64)
+
+
+def from_shares(credited: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Turn sums of shares back into numbers of answers."""
+    return credited / _SHARE_ONE
+
+
+def exact_sum(numbers: npt.NDArray[np.float64], terms: int) -> float:
+    """Add numbers so that their order does not matter, to about 2^-53 of the largest sum.
+
+    Parameters
+    ----------
+    numbers : ndarray of float64
+        What to add.
+    terms : int
+        An upper bound of how many there are, the same for every order and split.
+    """
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    bits = 62 - int(np.frexp(largest)[1]) - max(terms, 1).bit_length()
+    return float(np.ldexp(float(np.rint(np.ldexp(numbers, bits)).astype(np.int64).sum()), -bits))

@@ -1,0 +1,152 @@
+"""What every truth-inference method offers, and what it has to supply."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.validation import check_real, check_whole
+
+__all__ = ["Estimates", "IterativeInference", "State", "Tally", "TruthInference"]
+
+
+class State(ABC):
+    """What is believed of the workers: a frozen record of arrays, one entry per worker."""
+
+    @abstractmethod
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the state of the workers at these positions; -1 stands for a new worker."""
+
+
+class Tally(ABC):
+    """What a pass over tasks tells of the workers: a frozen record that adds."""
+
+    @abstractmethod
+    def __add__(self, other: Self) -> Self: ...
+
+
+@frozen(kw_only=True, eq=False)
+class Estimates:
+    """What a pass says of its tasks; one entry per task in each array.
+
+    Attributes
+    ----------
+    truths : ndarray
+        Codes of labels.
+    confidence : ndarray of float64
+        From 0 to 1; see the method.
+    tied : ndarray of bool
+        Whether other labels were as good.
+    """
+
+    truths: npt.NDArray[Any]
+    confidence: npt.NDArray[np.float64]
+    tied: npt.NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, tasks: int, dtype: npt.DTypeLike) -> Estimates:
+        """Return room for the estimates of a number of tasks."""
+        return cls(
+            truths=np.zeros(tasks, dtype),
+            confidence=np.zeros(tasks, np.float64),
+            tied=np.zeros(tasks, np.bool_),
+        )
+
+    @classmethod
+    def concatenate(cls, parts: list[Estimates]) -> Estimates:
+        """Join the estimates of consecutive tasks."""
+        return cls(
+            truths=np.concatenate([part.truths for part in parts]),
+            confidence=np.concatenate([part.confidence for part in parts]),
+            tied=np.concatenate([part.tied for part in parts]),
+        )
+
+
+StateT = TypeVar("StateT", bound=State)
+TallyT = TypeVar("TallyT", bound=Tally)
+
+
+def _check_limit(_: object, attribute: Any, value: Any) -> None:
+    check_whole(attribute.name, value, 1)
+
+
+def _check_tolerance(_: object, attribute: Any, value: Any) -> None:
+    check_real(attribute.name, value, 0)
+
+
+def _check_seed(_: object, attribute: Any, value: Any) -> None:
+    check_whole(attribute.name, value, 0, 2**64 - 1)
+
+
+@frozen(kw_only=True, slots=False)
+class TruthInference(ABC, Generic[StateT, TallyT]):
+    """A way to find the truths and the workers' quality from answers.
+
+    A method is a value: it holds parameters alone. `quietcrowd.inference.sweep` runs it.
+
+    Parameters
+    ----------
+    max_iterations : int
+        Most sweeps before the loop gives up.
+    tolerance : float
+        The loop rests when the objective per answer changes by no more than this.
+    seed : int
+        For ties, which are broken by a hash of seed and task id.
+    """
+
+    name: ClassVar[str]
+    models_noise: ClassVar[bool] = False
+    max_iterations: int = field(default=100, validator=_check_limit)
+    tolerance: float = field(default=1e-8, validator=_check_tolerance)
+    seed: int = field(default=0, validator=_check_seed)
+
+    @abstractmethod
+    def sweep(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: StateT | None,
+        estimates: Estimates | None,
+    ) -> TallyT:
+        """Pass over the tasks of a partition once and tally.
+
+        Parameters
+        ----------
+        partition : Partition
+            Answers; not changed.
+        summary : Summary
+            Of all answers.
+        state : State or None
+            What is believed of the workers; None before the first update.
+        estimates : Estimates or None
+            Room for the estimates of the partition's tasks, to be filled where it is given.
+        """
+
+    @abstractmethod
+    def agreement(self, summary: Summary, tally: TallyT) -> npt.NDArray[np.float64]:
+        """Return the share of each worker's answers that agree with the estimates.
+
+        NaN for a worker without answers.
+        """
+
+
+@frozen(kw_only=True, slots=False)
+class IterativeInference(TruthInference[StateT, TallyT]):
+    """A method that learns about the workers from a pass and passes again."""
+
+    @abstractmethod
+    def update(self, summary: Summary, tally: TallyT) -> tuple[StateT, float]:
+        """Return what is believed of the workers after a pass, and what the loop climbs.
+
+        Returns
+        -------
+        state : State
+            For the next pass.
+        objective : float
+            Per answer; the loop ends when it rests.
+        """

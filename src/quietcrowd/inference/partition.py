@@ -1,0 +1,116 @@
+"""All answers of some tasks, ready for a sweep, and what is known of the whole beforehand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.inference import kernels
+
+__all__ = ["Partition", "Summary", "partition_of", "summary_of"]
+
+
+@frozen(kw_only=True, eq=False)
+class Partition:
+    """All answers of its tasks.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (tasks + 1,)
+        The rows of task ``t`` are ``offsets[t]`` to ``offsets[t + 1] - 1`` of the two below.
+    worker_codes : ndarray of int32
+        Who answered; positions among all workers, not among those of this partition.
+    values : ndarray
+        What was answered.
+    draws : ndarray of uint64, shape (tasks,)
+        A hash of each task's id; ties are broken by it and the seed.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    worker_codes: npt.NDArray[np.int32]
+    values: npt.NDArray[Any]
+    draws: npt.NDArray[np.uint64]
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are."""
+        return len(self.offsets) - 1
+
+    def split(self, parts: int) -> list[Partition]:
+        """Cut into at most `parts` runs of tasks with about as many answers each."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        targets = first + (last - first) * np.arange(1, parts) // parts
+        cuts = np.unique([0, *np.searchsorted(self.offsets, targets), self.tasks])
+        return [
+            Partition(
+                offsets=self.offsets[start : end + 1],
+                worker_codes=self.worker_codes,
+                values=self.values,
+                draws=self.draws[start:end],
+            )
+            for start, end in pairwise(cuts)
+        ]
+
+
+@frozen(kw_only=True, eq=False)
+class Summary:
+    """What is known of all answers before the first sweep.
+
+    Attributes
+    ----------
+    answers_per_worker : ndarray of int64, shape (workers,)
+        How many answers each worker gave.
+    longest_task : int
+        Most answers that a task has.
+    labels : int
+        Number of labels of the domain.
+    """
+
+    answers_per_worker: npt.NDArray[np.int64]
+    longest_task: int
+    labels: int
+
+    @property
+    def workers(self) -> int:
+        """How many workers there are."""
+        return len(self.answers_per_worker)
+
+    @property
+    def answers(self) -> int:
+        """How many answers there are."""
+        return int(self.answers_per_worker.sum())
+
+
+def partition_of(answers: Answers) -> Partition:
+    """Return all answers as one partition, without a copy."""
+    return Partition(
+        offsets=answers.offsets,
+        worker_codes=answers.worker_codes,
+        values=answers.values,
+        draws=_hash_ids(answers.tasks),
+    )
+
+
+def summary_of(answers: Answers, labels: int) -> Summary:
+    """Return the summary of answers in a finite domain."""
+    return Summary(
+        answers_per_worker=answers.answers_per_worker,
+        longest_task=int(answers.answers_per_task.max(initial=0)),
+        labels=labels,
+    )
+
+
+def _hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
+    """Hash ids by what they print as, so that a file and a frame give the same."""
+    texts = pc.cast(ids, pa.large_string())
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    payload = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return kernels.hash_texts(ends, payload)

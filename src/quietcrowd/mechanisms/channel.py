@@ -1,0 +1,247 @@
+"""What a randomiser does to an answer: a table of integers.
+
+For every answer a channel holds a row of weights that sums to 2^32; a report is drawn with one
+uniform 32-bit word, so it has exactly the probability ``weight / 2**32``. The privacy loss is the
+largest ratio of two weights in a column: integers, not a float that somebody typed. Derivation
+and checks: ``docs/theory/finite-channels.md``.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.randomness import WordSource
+from quietcrowd.privacy.rounding import exp_of, log_ratio_up
+
+__all__ = ["MAX_EPSILON", "TOTAL", "FiniteChannel", "keep_or_replace", "other_weight_for"]
+
+TOTAL = 2**32
+"""What the weights of a row sum to."""
+
+MAX_EPSILON = 16.0
+"""Largest privacy loss that 32-bit weights hold with a useful precision."""
+
+MAX_SIZE = 4096
+BLOCK = 2**16
+
+
+def _weights(weights: Any) -> npt.NDArray[np.uint64]:
+    try:
+        table = np.array(weights, dtype=np.uint64)
+        exact = np.array_equal(table, np.asarray(weights))
+    except (OverflowError, TypeError, ValueError):
+        exact = False
+    if not exact or table.ndim != 2:
+        raise ParameterError("weights must be a table of integers from 0 to 2^32")
+    table.flags.writeable = False
+    return table
+
+
+def _check_weights(_: object, __: object, weights: npt.NDArray[np.uint64]) -> None:
+    if not 1 <= max(weights.shape) <= MAX_SIZE or min(weights.shape) < 1:
+        raise ParameterError(
+            f"weights must be 1 to {MAX_SIZE} rows and columns; got {weights.shape}"
+        )
+    too_large = (weights > TOTAL).any(axis=1)
+    sums = weights.sum(axis=1)
+    wrong = np.flatnonzero(too_large | (sums != TOTAL))
+    if len(wrong):
+        raise ParameterError(
+            f"weights: row {wrong[0]} must sum to 2^32; it sums to {sums[wrong[0]]}"
+        )
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class FiniteChannel:
+    """The law of a report given the answer, on finite domains.
+
+    Parameters
+    ----------
+    weights : ndarray of int, shape (answers, reports)
+        ``weights[a, r] / 2**32`` is the probability of report ``r`` given answer ``a``; every row
+        sums to 2^32.
+
+    Raises
+    ------
+    ParameterError
+        Where a weight is no integer, a row does not sum to 2^32, there are more than 4,096 rows
+        or columns, or the privacy loss exceeds 16.
+
+    Examples
+    --------
+    >>> FiniteChannel(weights=[[3 * 2**30, 2**30], [2**30, 3 * 2**30]]).epsilon >= np.log(3)
+    True
+    """
+
+    weights: npt.NDArray[np.uint64] = field(converter=_weights, validator=_check_weights)
+
+    def __attrs_post_init__(self) -> None:
+        if self.epsilon > MAX_EPSILON:
+            raise ParameterError(
+                f"the privacy loss must be at most {MAX_EPSILON:g}: 32-bit weights cannot hold "
+                f"more; got {self.epsilon:g}"
+            )
+
+    @classmethod
+    def randomized_response(cls, size: int, other_weight: int) -> FiniteChannel:
+        """Return the channel that keeps an answer or replaces it by another one, uniformly.
+
+        Parameters
+        ----------
+        size : int
+            Number of labels k.
+        other_weight : int
+            Weight of each of the ``k - 1`` other labels; what is left keeps the answer.
+        """
+        weights = np.full((size, size), other_weight, dtype=np.uint64)
+        np.fill_diagonal(weights, TOTAL - (size - 1) * other_weight)
+        return cls(weights=weights)
+
+    @classmethod
+    def uninformative(cls, size: int) -> FiniteChannel:
+        """Return a channel whose report does not depend on the answer: a loss of exactly 0."""
+        row = np.full(size, TOTAL // size, dtype=np.uint64)
+        row[: TOTAL % size] += np.uint64(1)
+        return cls(weights=np.tile(row, (size, 1)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FiniteChannel) and np.array_equal(self.weights, other.weights)
+
+    def __hash__(self) -> int:
+        return hash(self.weights.tobytes())
+
+    @property
+    def answers(self) -> int:
+        """Number of possible answers."""
+        return int(self.weights.shape[0])
+
+    @property
+    def reports(self) -> int:
+        """Number of possible reports."""
+        return int(self.weights.shape[1])
+
+    @property
+    def probabilities(self) -> npt.NDArray[np.float64]:
+        """Probability of each report given each answer, shape (answers, reports); exact."""
+        return self.weights / TOTAL
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Privacy loss of one report: ln of the largest ratio in a column, rounded up.
+
+        Infinite where one answer can give a report that another one cannot.
+        """
+        worst = Fraction(1)
+        for column in self.weights.T:
+            high, low = int(column.max()), int(column.min())
+            if high and not low:
+                return float("inf")
+            if high:
+                worst = max(worst, Fraction(high, low))
+        return log_ratio_up(worst)
+
+    @cached_property
+    def keep_and_other(self) -> tuple[float, float] | None:
+        """Probability to keep an answer and to give one certain other one.
+
+        None where these differ from answer to answer: the channel is then no randomised response.
+        """
+        if self.answers != self.reports or self.answers < 2:
+            return None
+        keep = np.diagonal(self.weights)
+        others = self.weights[~np.eye(self.answers, dtype=bool)]
+        if np.ptp(keep) or np.ptp(others):
+            return None
+        return float(keep[0]) / TOTAL, float(others[0]) / TOTAL
+
+    @cached_property
+    def _edges(self) -> npt.NDArray[np.uint32]:
+        """Edges between neighbouring reports, shape (reports - 1, answers), and saturated ones.
+
+        A word at or above an edge lies beyond that report. An edge of 2^32 has no word beyond it
+        and no place in 32 bits; `_saturated` marks it.
+        """
+        edges = np.cumsum(self.weights, axis=1)[:, :-1].T
+        return np.ascontiguousarray(np.minimum(edges, TOTAL - 1).astype(np.uint32))
+
+    @cached_property
+    def _saturated(self) -> npt.NDArray[np.bool_]:
+        edges = np.cumsum(self.weights, axis=1)[:, :-1].T
+        return np.ascontiguousarray(edges >= TOTAL)
+
+    def sample(self, answers: npt.NDArray[Any], words: WordSource) -> npt.NDArray[Any]:
+        """Draw one report per answer, with one word each.
+
+        Parameters
+        ----------
+        answers : ndarray of int, shape (n,)
+            Codes of the answers.
+        words : WordSource
+            Where the randomness comes from.
+
+        Returns
+        -------
+        reports : ndarray of the smallest unsigned integer dtype, shape (n,)
+            Report ``r`` for a word between the sums of the row's first ``r`` and ``r + 1`` weights.
+        """
+        reports = np.zeros(len(answers), np.min_scalar_type(self.reports))
+        for start in range(0, len(answers), BLOCK):
+            block = slice(start, start + BLOCK)
+            codes = answers[block].astype(np.intp)
+            drawn = words(len(codes))
+            for edge, saturated in zip(self._edges, self._saturated, strict=True):
+                beyond = drawn >= edge.take(codes)
+                if saturated.any():
+                    beyond &= ~saturated.take(codes)
+                reports[block] += beyond
+        return reports
+
+
+def other_weight_for(size: int, epsilon: float) -> int:
+    """Return the weight of each other label for a privacy loss of at most `epsilon`.
+
+    ``2**32 / (k - 1 + exp(epsilon))``, rounded up: towards more noise. (Li et al., KDD 2018,
+    Theorem 6.2, solved for the probability.)
+    """
+    return int((TOTAL / (size - 1 + exp_of(Decimal(epsilon)))).to_integral_value("ROUND_CEILING"))
+
+
+def keep_or_replace(
+    answers: npt.NDArray[Any],
+    size: int,
+    other_weights: npt.NDArray[np.uint64],
+    words: npt.NDArray[np.uint32],
+) -> npt.NDArray[Any]:
+    """Randomised response with a weight of its own for every answer.
+
+    Gives what ``FiniteChannel.randomized_response(size, other_weight)`` gives for the same word,
+    without a table per answer.
+
+    Parameters
+    ----------
+    answers : ndarray of int, shape (n,)
+        Codes below `size`.
+    size : int
+        Number of labels.
+    other_weights : ndarray of uint64, shape (n,)
+        Weight of each other label, at most ``2**32 // (size - 1)``.
+    words : ndarray of uint32, shape (n,)
+        One word per answer.
+    """
+    codes = answers.astype(np.uint64)
+    drawn = words.astype(np.uint64)
+    keep_from = codes * other_weights
+    keep_to = np.uint64(TOTAL) - (np.uint64(size - 1) - codes) * other_weights
+    step = np.maximum(other_weights, np.uint64(1))
+    below = drawn // step
+    above = codes + np.uint64(1) + (np.maximum(drawn, keep_to) - keep_to) // step
+    reports = np.where(drawn < keep_from, below, np.where(drawn < keep_to, codes, above))
+    return reports.astype(np.min_scalar_type(size))

@@ -1,0 +1,180 @@
+"""What every local randomiser offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.privacy.guarantee import PrivacyGuarantee
+
+__all__ = ["Mechanism"]
+
+_REGISTRY: dict[str, type[Mechanism]] = {}
+
+
+@frozen(kw_only=True, slots=False)
+class Mechanism(ABC):
+    """A local randomiser: private answers in, reports out.
+
+    A mechanism is a value: it holds public parameters alone, and two with equal parameters are
+    equal. What it does to one answer is its `channel`, what that costs its `guarantee`.
+
+    Attributes
+    ----------
+    domain : Domain
+        What an answer can be.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    domain: Domain
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            _REGISTRY[cls.name] = cls
+
+    @staticmethod
+    def registry() -> Mapping[str, type[Mechanism]]:
+        """Return every mechanism by its name in files and on the command line."""
+        return dict(_REGISTRY)
+
+    @property
+    def report_domain(self) -> Domain:
+        """What a report can be."""
+        return self.domain
+
+    @property
+    @abstractmethod
+    def channel(self) -> FiniteChannel:
+        """The law of one report given one answer."""
+
+    @property
+    def worker_channel(self) -> FiniteChannel | None:
+        """The law of each report of one worker, or None where only the worker knows it."""
+        return self.channel
+
+    @classmethod
+    @abstractmethod
+    def from_claimed_epsilon(cls, *, domain: Any, epsilon: float) -> Mechanism:
+        """Return the mechanism for which the paper claims `epsilon` per answer.
+
+        Raises
+        ------
+        ParameterError
+            Where there is none.
+        """
+
+    @abstractmethod
+    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+        """Return what a worker loses at most.
+
+        Parameters
+        ----------
+        answers : int
+            How many answers the worker gives.
+        tasks : int, optional
+            How many tasks there are; it matters where every worker reports every task.
+
+        Raises
+        ------
+        ParameterError
+            Unless ``1 <= answers <= tasks``.
+        """
+
+    @abstractmethod
+    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Answers:
+        """Return the table of reports; the answers were checked."""
+
+    def randomize(self, answers: Answers, rng: np.random.Generator | None = None) -> Reports:
+        """Randomise answers, as the workers' devices do.
+
+        Parameters
+        ----------
+        answers : Answers
+            Private answers, in the mechanism's domain.
+        rng : numpy.random.Generator, optional
+            For simulation: fast, reproducible, and private to nobody. The reports are marked
+            `simulated`. Default: the operating system's randomness.
+
+        Returns
+        -------
+        Reports
+            All that leaves the devices, with the mechanism.
+
+        Raises
+        ------
+        AnswerError
+            Where the answers are in another domain.
+        ParameterError
+            Where `rng` is no NumPy generator.
+        """
+        if answers.domain != self.domain:
+            raise AnswerError(
+                f"the answers are in {answers.domain.example()}, the mechanism takes "
+                f"{self.domain.example()}. Build the mechanism with domain=answers.domain."
+            )
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
+        table = self._randomize(answers, rng)
+        return Reports(table=table, mechanism=self, simulated=rng is not None)
+
+    @abstractmethod
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters of `to_dict` besides name, version and domain."""
+
+    @classmethod
+    @abstractmethod
+    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> Mechanism:
+        """Build the mechanism from what `_parameters` gave."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description; `from_dict` gives back an equal mechanism."""
+        return {
+            "mechanism": self.name,
+            "version": self.version,
+            "domain": self.domain.to_dict(),
+            **self._parameters(),
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Mechanism:
+        """Return the mechanism that `to_dict` described.
+
+        Raises
+        ------
+        FormatError
+            Where the name or version is unknown, a key is missing, or the integers in the
+            description are not those that the parameters give.
+        """
+        try:
+            name, version = data["mechanism"], data["version"]
+            domain = Domain.from_dict(data["domain"])
+            if name not in _REGISTRY:
+                raise FormatError(f"mechanism {name!r} is unknown; known: {', '.join(_REGISTRY)}")
+            kind = _REGISTRY[name]
+            if version != kind.version:
+                raise FormatError(
+                    f"mechanism {name!r} has version {version!r}; "
+                    f"this quietcrowd reads {kind.version}"
+                )
+            mechanism = kind._from_parameters(domain, data)
+        except KeyError as error:
+            raise FormatError(f"a mechanism lacks the key {error}: {dict(data)!r}") from None
+        except (TypeError, ParameterError) as error:
+            raise FormatError(f"a mechanism cannot be read: {error}") from None
+        if mechanism.to_dict() != dict(data):
+            raise FormatError(
+                f"mechanism {name!r}: the description does not give the same channel here. "
+                f"It says {dict(data)!r}, here it is {mechanism.to_dict()!r}."
+            )
+        return mechanism

@@ -1,0 +1,164 @@
+"""The one-layer mechanism: every worker flips with the same public probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import field, frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, other_weight_for
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.parameters import (
+    at_least_two_labels,
+    check_epsilon,
+    check_probability,
+    optional_number,
+)
+from quietcrowd.mechanisms.randomness import word_source
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, check_counts
+
+__all__ = ["RandomizedResponse"]
+
+
+@frozen(kw_only=True, slots=False)
+class RandomizedResponse(Mechanism):
+    """Keep the answer, or replace it by another one, uniformly.
+
+    A report is the answer with probability ``1 - p``, and each of the other ``k - 1`` labels
+    with probability ``p / (k - 1)``. For a privacy loss epsilon,
+    ``p = (k - 1) / (exp(epsilon) + k - 1)``.
+
+    Parameters
+    ----------
+    domain : Categorical or Ordinal
+        ``k >= 2`` labels.
+    epsilon : float, optional
+        Privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report tells nothing.
+    flip_probability : float, optional
+        The probability p, 0 to 1, instead of `epsilon`.
+
+    Raises
+    ------
+    ParameterError
+        Unless exactly one of `epsilon` and `flip_probability` is given and lies in its range,
+        or where the probability loses more than 16, or where there are fewer than two labels.
+
+    Guarantee
+    ---------
+    Pure and exact: ln of the largest ratio in ``channel.weights``, rounded up; never above the
+    epsilon that was asked for. n answers lose n times as much. Participation is not protected:
+    reports exist where answers exist.
+
+    References
+    ----------
+    Y. Li et al., "An Efficient Two-Layer Mechanism for Privacy-Preserving Truth Discovery",
+    KDD 2018, Definition 5.1, Algorithm 1, Theorem 6.2.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical
+    >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
+    >>> mechanism.guarantee().epsilon <= 1.0
+    True
+    >>> mechanism.channel.probabilities.round(3)
+    array([[0.731, 0.269],
+           [0.269, 0.731]])
+    """
+
+    name: ClassVar[str] = "one-layer"
+    domain: FiniteDomain = field(validator=at_least_two_labels)
+    epsilon: float | None = field(default=None, converter=optional_number, validator=check_epsilon)
+    flip_probability: float | None = field(
+        default=None, converter=optional_number, validator=check_probability
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if (self.epsilon is None) == (self.flip_probability is None):
+            raise ParameterError(
+                "exactly one of epsilon and flip_probability must be given; "
+                f"got epsilon={self.epsilon}, flip_probability={self.flip_probability}"
+            )
+        if self.claimed_epsilon == math.inf:
+            raise ParameterError(
+                f"flip_probability={self.flip_probability} tells every answer: its privacy loss is "
+                f"infinite, and at most {MAX_EPSILON:g} is possible"
+            )
+        _ = self.channel  # refuses a privacy loss above 16
+
+    @classmethod
+    def from_claimed_epsilon(cls, *, domain: FiniteDomain, epsilon: float) -> RandomizedResponse:
+        """Return the mechanism with this epsilon; here the claim holds."""
+        return cls(domain=domain, epsilon=epsilon)
+
+    @property
+    def other_weight(self) -> int:
+        """Weight out of 2^32 of each label other than the answer, rounded towards more noise."""
+        others = self.domain.size - 1
+        if self.epsilon is not None:
+            return other_weight_for(self.domain.size, self.epsilon)
+        exact = Fraction(self.flip_probability or 0) * TOTAL / others
+        uniform = Fraction(TOTAL, others + 1)
+        return math.ceil(exact) if exact <= uniform else math.floor(exact)
+
+    @cached_property
+    def channel(self) -> FiniteChannel:
+        """The law of one report given one answer; the same for every worker."""
+        size, other = self.domain.size, self.other_weight
+        keep = TOTAL - (size - 1) * other
+        if abs(keep - other) < size:  # the 32-bit rounding of a uniform report
+            return FiniteChannel.uninformative(size)
+        return FiniteChannel.randomized_response(size, other)
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """Theorem 6.2: ln((1 - p)(k - 1) / p)."""
+        if self.epsilon is not None:
+            return self.epsilon
+        flip = self.flip_probability or 0.0
+        if flip in (0.0, 1.0):
+            return math.inf
+        return math.log((1 - flip) * (self.domain.size - 1) / flip)
+
+    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+        """Return what a worker loses at most; see `Mechanism.guarantee`."""
+        check_counts(answers, tasks)
+        one = self.channel.epsilon
+        return PrivacyGuarantee(
+            answers=answers,
+            epsilon=one,
+            worker_epsilon=one
+            if answers == 1
+            else math.nextafter(answers * one, math.inf) * (one > 0),
+            participation_protected=False,
+            claimed_epsilon=self.claimed_epsilon,
+            assumptions=("every answer is randomised once, with fresh random words",),
+            source="Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md",
+        )
+
+    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Answers:
+        return answers.with_values(
+            self.report_domain, self.channel.sample(answers.values, word_source(rng))
+        )
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "flip_probability": self.flip_probability,
+            "other_weight": self.other_weight,
+        }
+
+    @classmethod
+    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> RandomizedResponse:
+        return cls(
+            domain=domain,  # type: ignore[arg-type]
+            epsilon=parameters["epsilon"],
+            flip_probability=parameters["flip_probability"],
+        )

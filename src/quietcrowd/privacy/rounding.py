@@ -1,0 +1,31 @@
+"""Logarithms and exponentials that err on the safe side."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
+__all__ = ["exp_of", "log_ratio_up", "round_up"]
+
+_CONTEXT = Context(prec=60)
+_SLACK = Decimal(10) ** -50
+
+
+def round_up(value: Decimal) -> float:
+    """Return the smallest float that is not below `value`."""
+    nearest = float(value)
+    return nearest if Decimal(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def log_ratio_up(ratio: Fraction) -> float:
+    """Return ln of a ratio of integers, at least 1, rounded up to a float; 0 for 1."""
+    if ratio == 1:
+        return 0.0
+    quotient = _CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return round_up(_CONTEXT.add(_CONTEXT.ln(quotient), _SLACK))
+
+
+def exp_of(exponent: Decimal) -> Decimal:
+    """Return exp to 60 digits, rounded down by less than 1e-50 of itself."""
+    return _CONTEXT.multiply(_CONTEXT.exp(exponent), 1 - _SLACK)

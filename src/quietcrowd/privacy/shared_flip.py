@@ -1,0 +1,196 @@
+"""Exact privacy loss when one random flip probability serves all answers of a worker.
+
+A worker draws an integer weight ``w``, uniform on ``low .. high``, and keeps each of n answers
+with weight ``K = T - (k - 1) w`` out of ``T = 2**32``, or gives each other label with weight
+``w``. The probability of a row of reports depends only on how many of them agree with the
+answers: with c agreements it is ``L(c) = E[K^c w^(n-c)] / T^n``. Derivation, bounds and checks:
+``docs/theory/two-layer.md``. (Li et al., KDD 2018, Theorem 6.3 is the case n = 1.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["cell_epsilon", "row_epsilon"]
+
+MAX_ANSWERS = 10**7
+_FEW = 2**12
+_PANELS = 24
+_NODES: npt.NDArray[np.float64]
+_NODE_WEIGHTS: npt.NDArray[np.float64]
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
+
+
+def cell_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> float:
+    """Return an upper bound on the loss about one of a worker's answers, tight to 1e-9.
+
+    Parameters
+    ----------
+    answers : int
+        Number of answers n that share the weight, at most 10^7.
+    labels : int
+        Number of labels k.
+    low, high : int
+        The weight of each other label is uniform on ``low .. high``.
+    total : int
+        What the weights of a row sum to.
+
+    Notes
+    -----
+    The worst outputs are "all agree" and "none agrees"::
+
+        max( ln E[K^n] / E[K^(n-1) w],  ln E[w^n] / E[w^(n-1) K] )
+
+    The expectations over a grid of weights are enclosed between trapezoid and midpoint sums
+    of a convex function, so the bound holds for the grid that is drawn from and not only for
+    its continuous limit.
+    """
+    _check_answers(answers)
+    keep_low, keep_high = total - (labels - 1) * high, total - (labels - 1) * low
+    # All agree: powers of K, in units of T; none agrees: powers of w, in units of T / (k - 1).
+    all_agree = _log_odds_of_power_mean(answers, keep_low, keep_high, labels - 1, total) + math.log(
+        labels - 1
+    )
+    scale = labels - 1
+    none_agrees = _log_odds_of_power_mean(
+        answers, low * scale, high * scale, scale, total
+    ) - math.log(labels - 1)
+    return max(0.0, all_agree, none_agrees)
+
+
+def _log_odds_of_power_mean(power: int, low: int, high: int, step: int, total: int) -> float:
+    """Return an upper bound of ln(Q / (1 - Q)), Q = sum x^n / (total sum x^(n - 1)).
+
+    x runs from `low` to `high` in steps of `step`.
+    """
+    _, upper = _power_sum(power, low, high, step)
+    lower, _ = _power_sum(power - 1, low, high, step)
+    if not lower:
+        return -math.inf
+    share = upper / lower * (high / total)  # both sums are in units of the largest term
+    if share >= 1.0:
+        return math.inf
+    float_error = 1e-14 / (1.0 - share)
+    return math.log(share / (1.0 - share)) + float_error
+
+
+def _power_sum(power: int, low: int, high: int, step: int) -> tuple[float, float]:
+    """Return bounds of the sum of (x / high)^power, x from `low` to `high` in steps of `step`."""
+    if high == 0:
+        return (1.0, 1.0) if power == 0 else (0.0, 0.0)
+    intervals = (high - low) // step
+    if power == 0:
+        return intervals + 1.0, intervals + 1.0
+    ratio, gap = low / high, step / high
+    first = ratio**power
+    lower = _power_integral(power, 1.0, intervals * gap) / gap + 0.5 * (1.0 + first)
+    upper = (
+        _power_integral(power, 1.0 + 0.5 * gap, min((intervals + 1) * gap, 1.0 + 0.5 * gap)) / gap
+    )
+    return lower, upper + (first if ratio < 0.5 * gap else 0.0)
+
+
+def _power_integral(power: int, end: float, length: float) -> float:
+    """Return the integral of x^power from ``end - length`` to `end`, without cancellation."""
+    exponent = power + 1
+    whole = math.exp(exponent * math.log(end)) / exponent
+    share_left = min(length / end, 1.0)
+    return whole * -math.expm1(exponent * math.log1p(-share_left)) if share_left < 1 else whole
+
+
+def row_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> float:
+    """Return an upper bound on the loss about all answers of a worker together.
+
+    It is ln of max L(c) over min L(c), tight to n (k - 1) / T relative. Parameters are those of
+    `cell_epsilon`. L is log-convex in the number of agreements c, so the largest value stands at
+    an end and the smallest at the only turning point.
+    """
+    _check_answers(answers)
+
+    def log_sum(agreements: int) -> tuple[float, float, float]:
+        return _log_sum(answers, agreements, labels, low, high, total)
+
+    first, last = 0, answers
+    while first < last:  # the least c with L(c + 1) >= L(c)
+        middle = (first + last) // 2
+        if log_sum(middle + 1)[1] >= log_sum(middle)[1]:
+            last = middle
+        else:
+            first = middle + 1
+    largest = max(log_sum(0)[2], log_sum(answers)[2])
+    smallest = min(log_sum(c)[0] for c in range(max(first - 1, 0), min(first + 1, answers) + 1))
+    return max(0.0, largest - smallest) + 1e-11 * answers
+
+
+def _log_sum(
+    answers: int, agreements: int, labels: int, low: int, high: int, total: int
+) -> tuple[float, float, float]:
+    """Return lower bound, estimate and upper bound of ln of the sum of (K / T)^c (w / T)^(n - c).
+
+    Few weights are summed one by one. The sum over many differs from the integral by at most
+    the largest term, since the terms rise to one peak and fall.
+    """
+    flips = answers - agreements
+    scale = (labels - 1) / total
+    peak = min(max(flips / answers, low * scale), high * scale)
+    top = _log_terms(agreements, flips, np.full(1, peak))[0] - flips * math.log(labels - 1)
+    if high - low < _FEW:
+        weights = np.arange(low, high + 1) * scale
+        terms = _log_terms(agreements, flips, weights) - flips * math.log(labels - 1)
+        exact = float(top + np.log(np.exp(terms - top).sum())) if top > -math.inf else -math.inf
+        return exact, exact, exact
+    integral = _integral_over_peak(agreements, flips, peak, (low * scale, high * scale)) / scale
+    lower = top + math.log(integral - 1) if integral > 1 else -math.inf
+    return lower, top + math.log(integral), top + math.log(integral + 1)
+
+
+def _integral_over_peak(
+    agreements: int, flips: int, peak: float, bounds: tuple[float, float]
+) -> float:
+    """Return the integral of (1 - p)^c p^(n - c) over its largest value, by Gauss-Legendre."""
+    length = _decay_length(agreements, flips, peak)
+    left, right = max(bounds[0], peak - 45 * length), min(bounds[1], peak + 45 * length)
+    edges = np.concatenate(
+        [np.linspace(left, peak, _PANELS + 1)[:-1], np.linspace(peak, right, _PANELS + 1)]
+    )
+    half = np.diff(edges) / 2
+    points: npt.NDArray[np.float64] = (edges[:-1] + half)[:, None] + half[:, None] * _NODES
+    terms = _log_terms(agreements, flips, points)
+    top = _log_terms(agreements, flips, np.full(1, peak))[0]
+    return float(((np.exp(terms - top) @ _NODE_WEIGHTS) * half).sum())
+
+
+def _log_terms(
+    agreements: int, flips: int, probabilities: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return c ln(1 - p) + (n - c) ln p, where 0 ln 0 is 0."""
+    terms = np.zeros_like(probabilities)
+    with np.errstate(divide="ignore"):
+        if agreements:
+            terms += agreements * np.log1p(-probabilities)
+        if flips:
+            terms += flips * np.log(probabilities)
+    return terms
+
+
+def _decay_length(agreements: int, flips: int, probability: float) -> float:
+    """Return the distance over which the log-concave term falls to about 1/e of its peak."""
+    to_one, to_zero = 1.0 - probability, probability
+    slope = curvature = 0.0
+    if agreements:
+        slope -= agreements / to_one
+        curvature += agreements / to_one**2
+    if flips:
+        slope += flips / to_zero
+        curvature += flips / to_zero**2
+    return min(1.0 / abs(slope) if slope else math.inf, 1.0 / math.sqrt(curvature))
+
+
+def _check_answers(answers: int) -> None:
+    if answers > MAX_ANSWERS:
+        raise ParameterError(f"answers must be at most {MAX_ANSWERS:,}; got {answers:,}")
