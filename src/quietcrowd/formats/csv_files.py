@@ -30,10 +30,7 @@ def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] |
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    try:
-        table = pa_csv.read_csv(path, convert_options=convert)
-    except pa.ArrowInvalid as error:
-        raise FormatError(f"{path}: this is no CSV file: {' '.join(str(error).split())}") from None
+    table = pa_csv.read_csv(path, convert_options=convert)
     beside = sidecar(path)
     if not beside.exists():
         return table, None

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.whole_file import replacing
 
 __all__ = ["read", "write"]
@@ -20,15 +19,10 @@ KEY = b"quietcrowd"
 
 def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
     """Return the columns `texts`, or all where one is missing, and the note in the metadata."""
-    try:
-        with pq.ParquetFile(path, read_dictionary=list(texts)) as file:
-            names = file.schema_arrow.names
-            table = file.read(columns=list(texts) if set(texts) <= set(names) else None)
-            metadata = file.schema_arrow.metadata or {}
-    except pa.ArrowInvalid as error:
-        raise FormatError(
-            f"{path}: this is no Parquet file: {' '.join(str(error).split())}"
-        ) from None
+    with pq.ParquetFile(path, read_dictionary=list(texts)) as file:
+        names = file.schema_arrow.names
+        table = file.read(columns=list(texts) if set(texts) <= set(names) else None)
+        metadata = file.schema_arrow.metadata or {}
     return table, json.loads(metadata[KEY]) if KEY in metadata else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +42,16 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, dict[str
     OSError
         Where the file cannot be opened.
     """
-    return _kind(path).read(path, columns)  # type: ignore[no-any-return]
+    kind = _kind(path)
+    with path.open("rb"):
+        pass  # what goes wrong from here on is the content's fault
+    try:
+        return kind.read(path, columns)  # type: ignore[no-any-return]
+    except FormatError:
+        raise
+    except (pa.ArrowException, OSError, EOFError, ValueError, zlib.error) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(f"{path}: this file is not what its suffix says: {reason}") from None
 
 
 def write_table(frame: Any, path: str | Path, note: Mapping[str, Any] | None = None) -> None:

@@ -18,6 +18,7 @@ __all__ = ["hash_texts", "vote_kernel"]
 
 _FNV_BASIS = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
+_FINE = 2.0**50
 
 
 @numba.njit(nogil=True, cache=True)
@@ -59,12 +60,17 @@ def _pick_tied(
 
 @numba.njit(nogil=True, cache=True)
 def _share_of_best(votes: npt.NDArray[np.int64], best: np.int64, nats: float) -> float:
-    """Return the winner's share of the softmax of the votes, or of the votes where nats is 0."""
-    total = 0.0
-    for label in range(len(votes)):
-        total += np.exp((votes[label] - best) * nats) if nats > 0 else votes[label]
+    """Return the winner's share of the softmax of the votes, or of the votes where nats is 0.
+
+    Summed in steps of 2^-50, so that the order of the labels does not show.
+    """
+    total = np.int64(0)
     if nats > 0:
-        return 1.0 / total
+        for label in range(len(votes)):
+            total += np.int64(np.exp((votes[label] - best) * nats) * _FINE)
+        return _FINE / total
+    for label in range(len(votes)):
+        total += votes[label]
     return best / total if total > 0 else np.nan
 
 

@@ -113,7 +113,7 @@ class RandomizedResponse(Mechanism):
         """The law of one report given one answer; the same for every worker."""
         size, other = self.domain.size, self.other_weight
         keep = TOTAL - (size - 1) * other
-        if abs(keep - other) < size:  # the 32-bit rounding of a uniform report
+        if abs(keep - other) <= size:  # the 32-bit rounding of a uniform report
             return FiniteChannel.uninformative(size)
         return FiniteChannel.randomized_response(size, other)
 

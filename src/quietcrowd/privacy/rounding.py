@@ -27,5 +27,7 @@ def log_ratio_up(ratio: Fraction) -> float:
 
 
 def exp_of(exponent: Decimal) -> Decimal:
-    """Return exp to 60 digits, rounded down by less than 1e-50 of itself."""
+    """Return exp to 50 digits, rounded down; exp(0) is 1 exactly."""
+    if not exponent:
+        return Decimal(1)
     return _CONTEXT.multiply(_CONTEXT.exp(exponent), 1 - _SLACK)

@@ -140,7 +140,7 @@ def _log_sum(
     peak = min(max(flips / answers, low * scale), high * scale)
     top = _log_terms(agreements, flips, np.full(1, peak))[0] - flips * math.log(labels - 1)
     if high - low < _FEW:
-        weights = np.arange(low, high + 1) * scale
+        weights = np.arange(low, high + 1, dtype=np.float64) * np.float64(scale)
         terms = _log_terms(agreements, flips, weights) - flips * math.log(labels - 1)
         exact = float(top + np.log(np.exp(terms - top).sum())) if top > -math.inf else -math.inf
         return exact, exact, exact
@@ -159,7 +159,7 @@ def _integral_over_peak(
         [np.linspace(left, peak, _PANELS + 1)[:-1], np.linspace(peak, right, _PANELS + 1)]
     )
     half = np.diff(edges) / 2
-    points: npt.NDArray[np.float64] = (edges[:-1] + half)[:, None] + half[:, None] * _NODES
+    points = ((edges[:-1] + half)[:, None] + half[:, None] * _NODES).astype(np.float64)
     terms = _log_terms(agreements, flips, points)
     top = _log_terms(agreements, flips, np.full(1, peak))[0]
     return float(((np.exp(terms - top) @ _NODE_WEIGHTS) * half).sum())

@@ -1,0 +1,19 @@
+"""What all tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("quietcrowd", deadline=None, derandomize=True)
+settings.load_profile("quietcrowd")
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """Return the folder of real data sets, which are not part of the repository."""
+    folder = os.environ.get("QUIETCROWD_DATA")
+    if not folder:
+        pytest.skip("QUIETCROWD_DATA is not set: it names the folder of the real data sets")
+    return Path(folder)

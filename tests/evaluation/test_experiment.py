@@ -1,0 +1,119 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
+
+CROWD = qc.synthetic_crowd(tasks=100, workers=20, answers_per_task=8, seed=8)
+METHODS = {"majority": qc.MajorityVote(), "weighted-vote": qc.WeightedVote()}
+BOTH = [qc.RandomizedResponse, qc.TwoLayerRandomizedResponse]
+
+
+def run(**options):
+    defaults = {
+        "dataset": CROWD,
+        "mechanisms": BOTH,
+        "epsilons": [1.0, 0.0],
+        "methods": METHODS,
+        "trials": 4,
+    }
+    return qc.Experiment(**(defaults | options)).run().frame
+
+
+def test_one_row_per_cell_and_method_and_the_references():
+    frame = run()
+    assert frame["mechanism"].value_counts().to_dict() == {
+        "none": 3,
+        "one-layer": 4,
+        "two-layer": 4,
+        "one-layer*": 4,
+    }
+    plain = frame[frame["mechanism"] == "none"].set_index("method")["error_rate"]
+    assert plain["majority"] == qc.error_rate(qc.MajorityVote().fit(CROWD.answers), CROWD.truths)
+    labels = pd.Series(CROWD.truths["label"].to_pylist())
+    assert plain["constant"] == pytest.approx(1 - labels.value_counts().max() / 100)
+
+
+def test_a_figure_does_not_depend_on_what_else_is_run():
+    both = run().set_index(["mechanism", "claimed_epsilon", "method"])["error_rate"]
+    alone = run(mechanisms=BOTH[:1], epsilons=[0.0], methods={"majority": qc.MajorityVote()})
+    row = alone[alone["mechanism"] == "one-layer"].iloc[0]
+    assert row["error_rate"] == both["one-layer", 0.0, "majority"]
+    other = run(seed=1).set_index(["mechanism", "claimed_epsilon", "method"])["error_rate"]
+    assert (both != other).any()
+
+
+def test_means_changes_and_standard_errors():
+    frame = run(mechanisms=BOTH[:1], epsilons=[0.5], trials=50)
+    private = frame[frame["mechanism"] == "one-layer"].set_index("method")
+    plain = frame[frame["mechanism"] == "none"].set_index("method")
+    for name in METHODS:
+        row = private.loc[name]
+        assert row["change"] == pytest.approx(row["error_rate"] - plain.loc[name, "error_rate"])
+        assert 0 < row["change_se"] < 0.02
+        assert row["trials"] == 50
+    rates = []
+    for trial in range(50):
+        mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=0.5)
+        reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(trial))
+        rates.append(qc.error_rate(qc.MajorityVote().fit(reports.table), CROWD.truths))
+    assert private.loc["majority", "error_rate"] == pytest.approx(np.mean(rates), abs=0.05)
+
+
+def test_exact_losses_stand_beside_claims():
+    frame = run(epsilons=[1.0]).drop_duplicates("mechanism").set_index("mechanism")
+    two_layer = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(
+        domain=CROWD.answers.domain, epsilon=1.0
+    )
+    counts = CROWD.answers.answers_per_worker
+    assert frame.loc["two-layer", "exact_epsilon_mean"] == pytest.approx(
+        two_layer.guarantee(answers=round(counts.mean())).epsilon
+    )
+    assert frame.loc["two-layer", "exact_epsilon_busiest"] == pytest.approx(
+        two_layer.guarantee(answers=int(counts.max())).epsilon
+    )
+    assert frame.loc["one-layer", "exact_epsilon_busiest"] == pytest.approx(1.0)
+    assert frame.loc["one-layer*", "exact_epsilon_mean"] == pytest.approx(
+        frame.loc["two-layer", "exact_epsilon_mean"]
+    )
+    assert "one-layer*" not in set(run(equal_exact=False)["mechanism"])
+
+
+def test_a_picture_is_drawn(tmp_path):
+    experiment = qc.Experiment(
+        dataset=CROWD, mechanisms=BOTH, epsilons=[1.0, 0.5], methods=METHODS, trials=2
+    )
+    experiment.run(progress=True).plot(tmp_path / "rates.png")
+    assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("options", [{"trials": 1}, {"epsilons": []}, {"methods": {}}])
+def test_bad_experiments(options):
+    with pytest.raises(ParameterError):
+        run(**options)
+
+
+def test_table_3_of_the_two_layer_paper(data_folder):  # noqa: ARG001
+    """Error-rate changes on the Duchenne set within 0.05 of the printed ones."""
+    printed = {
+        ("one-layer", "majority"): {1.0: 0.1228, 0.5: 0.1784, 0.1: 0.2335},
+        ("one-layer", "weighted-vote"): {1.0: 0.0735, 0.5: 0.1562, 0.1: 0.2086},
+        ("two-layer", "majority"): {1.0: 0.1240, 0.5: 0.1738, 0.1: 0.2248},
+        ("two-layer", "weighted-vote"): {1.0: 0.0560, 0.5: 0.0962, 0.1: 0.1511},
+    }
+    frame = run(
+        dataset=qc.load_dataset("duchenne"),
+        epsilons=[1.0, 0.5, 0.1],
+        methods={"majority": qc.MajorityVote(), "weighted-vote": qc.WeightedVote(smoothing=3)},
+        trials=200,
+        equal_exact=False,
+    )
+    found = frame.set_index(["mechanism", "method", "claimed_epsilon"])["change"]
+    for (mechanism, method), changes in printed.items():
+        for epsilon, change in changes.items():
+            assert found[mechanism, method, epsilon] == pytest.approx(change, abs=0.05)
+    for mechanism in ("one-layer", "two-layer"):
+        for epsilon in (1.0, 0.5):
+            weighted = found[mechanism, "weighted-vote", epsilon]
+            assert weighted < found[mechanism, "majority", epsilon]

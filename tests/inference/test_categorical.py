@@ -1,0 +1,105 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.inference import MajorityVote, WeightedVote
+from quietcrowd.testing import noise_ignored
+
+CROWD = qc.synthetic_crowd(tasks=2_000, workers=40, answers_per_task=10, seed=6)
+
+
+@pytest.mark.parametrize("method", [MajorityVote(), WeightedVote()])
+def test_reports_warn_and_plain_answers_do_not(method):
+    reports = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=1.0).randomize(
+        CROWD.answers
+    )
+    with pytest.warns(
+        NoiseIgnoredWarning, match="reads the reports of RandomizedResponse as plain"
+    ):
+        method.fit(reports)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        method.fit(CROWD.answers)
+        method.fit(reports.table)
+
+
+def test_quality_is_corrected_for_a_known_channel():
+    mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=1.5)
+    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(3))
+    with noise_ignored():
+        workers = WeightedVote().fit(reports).workers
+    e, k = np.exp(1.5), 2
+    expected = ((e + k - 1) * workers["agreement"] - 1) / (e - 1)
+    np.testing.assert_allclose(workers["quality"], expected.clip(0, 1), atol=1e-6)
+    plain = WeightedVote().fit(CROWD.answers).workers
+    assert workers["agreement"].max() < 0.9
+    assert abs(workers["quality"] - plain["quality"]).mean() < 0.05
+
+
+def test_quality_is_agreement_where_a_workers_noise_is_unknown():
+    mechanism = qc.TwoLayerRandomizedResponse(domain=CROWD.answers.domain, low=0.1, high=0.5)
+    with noise_ignored():
+        workers = WeightedVote().fit(mechanism.randomize(CROWD.answers)).workers
+    pd.testing.assert_series_equal(workers["quality"], workers["agreement"], check_names=False)
+
+
+def test_quality_is_missing_where_reports_tell_nothing():
+    mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=0.0)
+    with noise_ignored():
+        workers = MajorityVote().fit(mechanism.randomize(CROWD.answers)).workers
+    assert workers["quality"].isna().all()
+    assert workers["agreement"].notna().all()
+
+
+def test_a_warm_start_matches_workers_by_id():
+    cold = WeightedVote().fit(CROWD.answers)
+    frame = CROWD.answers.to_frame()
+    half = frame[frame["worker"] >= 20]
+    answers = qc.Answers.from_frame(half, CROWD.answers.domain)
+    aligned = WeightedVote()._align(cold, answers.workers)
+    for place, worker in enumerate(answers.workers.to_pylist()):
+        assert aligned.accuracy[place] == cold.state.accuracy[worker]
+    assert WeightedVote().fit(answers, start=cold).converged
+    texts = qc.Answers.from_frame(half.astype({"worker": str}), CROWD.answers.domain)
+    assert WeightedVote()._align(cold, texts.workers).accuracy.tolist() is not None
+
+
+def test_a_warm_start_of_another_method_is_refused():
+    with pytest.raises(ParameterError, match="start must be an estimate of WeightedVote"):
+        WeightedVote().fit(CROWD.answers, start=MajorityVote().fit(CROWD.answers))
+    MajorityVote().fit(CROWD.answers, start=MajorityVote().fit(CROWD.answers))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([1, 2, 3], "data must be Reports, Answers or a dataframe; got list"),
+        (pd.DataFrame({"task": [1], "worker": [1]}), "column 'label' is missing"),
+        (pd.DataFrame({"task": [1], "worker": [1], "label": [None]}), "there is no answer"),
+        (
+            pd.DataFrame({"task": [1, 1], "worker": [2, 2], "label": [0, 1]}),
+            "worker 2 answered task 1",
+        ),
+    ],
+)
+def test_bad_data(data, message):
+    with pytest.raises(AnswerError, match=message):
+        MajorityVote().fit(data)
+
+
+def test_numbers_need_another_method():
+    frame = pd.DataFrame({"task": [1], "worker": [1], "label": [0.5]})
+    answers = qc.Answers.from_frame(frame, qc.Interval(low=0, high=1))
+    with pytest.raises(AnswerError, match="MajorityVote needs a Categorical or Ordinal domain"):
+        MajorityVote().fit(answers)
+
+
+def test_fit_predict_is_what_crowd_kit_returns():
+    frame = pd.DataFrame({"task": ["t"] * 3, "worker": list("uvw"), "label": ["x", "y", "x"]})
+    series = MajorityVote().fit_predict(frame)
+    expected = pd.Series(["x"], index=pd.Index(["t"], name="task"), name="agg_label")
+    pd.testing.assert_series_equal(series, expected)

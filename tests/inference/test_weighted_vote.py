@@ -1,0 +1,132 @@
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Categorical
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import MajorityVote, WeightedVote
+from quietcrowd.testing import crowds
+
+BINARY = Categorical([0, 1])
+
+
+def by_hand(frame, labels, smoothing, iterations):
+    """Run weighted voting with dictionaries and fractions of agreements, as the paper says it."""
+    weights = dict.fromkeys(frame["worker"], 1.0)
+    for _ in range(iterations):
+        agreed, answered = dict.fromkeys(weights, 0.0), dict.fromkeys(weights, 0)
+        for _, rows in frame.groupby("task"):
+            votes = dict.fromkeys(labels, 0.0)
+            for row in rows.itertuples():
+                votes[row.label] += weights[row.worker]
+            best = max(votes.values())
+            winners = [label for label in labels if math.isclose(votes[label], best, abs_tol=1e-9)]
+            for row in rows.itertuples():
+                answered[row.worker] += 1
+                agreed[row.worker] += (row.label in winners) / len(winners)
+        for worker in weights:
+            p = (agreed[worker] + smoothing) / (answered[worker] + 2 * smoothing)
+            p = min(max(p, 1e-3), 1 - 1e-3)
+            weights[worker] = math.log(p * (len(labels) - 1) / (1 - p))
+            if len(labels) > 2:
+                weights[worker] = max(weights[worker], 0.0)
+    return weights
+
+
+@pytest.mark.parametrize("labels", [2, 4])
+@pytest.mark.parametrize("smoothing", [1.0, 3.0])
+def test_against_the_papers_equations_by_hand(labels, smoothing):
+    crowd = qc.synthetic_crowd(
+        tasks=40, workers=12, answers_per_task=5, labels=range(labels), accuracy=(0.2, 0.95), seed=5
+    )
+    frame = crowd.answers.to_frame()
+    for iterations in (1, 2, 3):
+        estimate = WeightedVote(smoothing=smoothing, max_iterations=iterations).fit(crowd.answers)
+        expected = by_hand(frame, range(labels), smoothing, iterations)
+        weights = estimate.state.weights / 2**32
+        for place, worker in enumerate(crowd.answers.workers.to_pylist()):
+            assert weights[place] == pytest.approx(expected[worker], abs=1e-7)
+
+
+@given(crowds(domain=BINARY, max_tasks=12))
+def test_the_objective_never_falls_with_two_labels(frame):
+    history = WeightedVote().fit(Answers.from_frame(frame, BINARY)).history
+    for before, after in itertools.pairwise(history):
+        assert after >= before - 1e-7
+
+
+def test_unreliable_workers_are_found_and_outvoted():
+    """Mean of ten crowds with workers from nearly always wrong to nearly always right."""
+    rates = []
+    for seed in range(10):
+        crowd = qc.synthetic_crowd(
+            tasks=400, workers=30, answers_per_task=9, accuracy=(0.25, 0.95), seed=seed
+        )
+        rates.append(
+            [
+                qc.error_rate(method.fit(crowd.answers), crowd.truths)
+                for method in (MajorityVote(), WeightedVote())
+            ]
+        )
+    plain, weighted = np.mean(rates, axis=0)
+    assert weighted < plain / 2
+
+
+def test_smoothing_0_leaves_a_perfect_worker_a_finite_weight():
+    frame = pd.DataFrame({"task": [1, 2], "worker": ["u", "u"], "label": [0, 1]})
+    estimate = WeightedVote(smoothing=0).fit(frame)
+    assert estimate.state.accuracy[0] == 1 - 1e-3
+
+
+@given(st.integers(2, 6))
+def test_confidence_is_the_posterior_of_the_model(labels):
+    crowd = qc.synthetic_crowd(
+        tasks=30,
+        workers=8,
+        answers_per_task=4,
+        labels=range(labels),
+        accuracy=(0.5, 0.9),
+        seed=labels,
+    )
+    estimate = WeightedVote().fit(crowd.answers)
+    accuracy = estimate.state.accuracy
+    if (estimate.state.weights <= 1).any():
+        return  # a cut weight is not the model's
+    frame = estimate.truths
+    for task in range(30):
+        rows = slice(*crowd.answers.offsets[task : task + 2])
+        likelihood = np.array(
+            [
+                math.prod(
+                    accuracy[w] if value == label else (1 - accuracy[w]) / (labels - 1)
+                    for w, value in zip(
+                        crowd.answers.worker_codes[rows], crowd.answers.values[rows], strict=True
+                    )
+                )
+                for label in range(labels)
+            ]
+        )
+        expected = likelihood.max() / likelihood.sum()
+        assert frame["confidence"][task] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [-1, math.nan, math.inf, "1", None])
+def test_bad_smoothing(smoothing):
+    with pytest.raises(ParameterError, match="smoothing must be a finite number"):
+        WeightedVote(smoothing=smoothing)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"max_iterations": 0}, {"tolerance": -1}, {"seed": -1}, {"seed": 2**64}, {"seed": 1.5}],
+)
+def test_bad_loop_parameters(options):
+    with pytest.raises(ParameterError):
+        WeightedVote(**options)

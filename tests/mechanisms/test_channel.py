@@ -1,0 +1,163 @@
+import math
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.channel import (
+    TOTAL,
+    FiniteChannel,
+    keep_or_replace,
+    other_weight_for,
+)
+from quietcrowd.mechanisms.randomness import system_words, word_source
+
+FALSE_ALARM = 1e-6
+
+
+@st.composite
+def channels(draw):
+    answers, reports = draw(st.integers(1, 5)), draw(st.integers(1, 6))
+    rows = []
+    for _ in range(answers):
+        shares = np.array(draw(st.lists(st.integers(1, 1000), min_size=reports, max_size=reports)))
+        row = TOTAL // shares.sum() * shares
+        row[0] += TOTAL - row.sum()
+        rows.append(row)
+    return FiniteChannel(weights=np.array(rows))
+
+
+@given(channels())
+def test_epsilon_is_the_largest_log_ratio_rounded_up(channel):
+    getcontext().prec = 50
+    weights = [[int(weight) for weight in row] for row in channel.weights]
+    worst = max(
+        Fraction(one[report], other[report])
+        for one in weights
+        for other in weights
+        for report in range(channel.reports)
+    )
+    exact = (Decimal(worst.numerator) / Decimal(worst.denominator)).ln()
+    assert Decimal(channel.epsilon) >= exact
+    assert channel.epsilon <= math.nextafter(float(exact), math.inf) + 1e-300
+
+
+@given(channels(), st.data())
+def test_a_word_gives_the_report_whose_range_it_lies_in(channel, data):
+    answer = data.draw(st.integers(0, channel.answers - 1))
+    sums = np.concatenate([[0], np.cumsum(channel.weights[answer])]).astype(object)
+    report = data.draw(st.integers(0, channel.reports - 1))
+    for word in (int(sums[report]), int(sums[report + 1]) - 1):
+        drawn = channel.sample(np.array([answer]), lambda _, word=word: np.array([word], np.uint32))
+        assert drawn.tolist() == [report]
+
+
+def test_impossible_reports_never_occur():
+    weights = np.array([[TOTAL // 2, TOTAL // 2, 0], [TOTAL // 4, TOTAL // 4 * 3, 0]])
+    channel = FiniteChannel(weights=weights)
+    for word in (0, TOTAL - 1):
+        drawn = channel.sample(np.array([0, 1]), lambda n, word=word: np.full(n, word, np.uint32))
+        assert (drawn < 2).all()
+
+
+@pytest.mark.parametrize("labels", [2, 3, 8])
+def test_empirical_channel_matches_the_table(labels):
+    weights = np.random.default_rng(labels).dirichlet(np.ones(labels), labels)
+    table = np.floor(weights * TOTAL).astype(np.int64)
+    table[:, 0] += TOTAL - table.sum(axis=1)
+    channel = FiniteChannel(weights=table)
+    draws = 400_000
+    answers = np.arange(draws) % labels
+    reports = channel.sample(answers, word_source(np.random.default_rng(7)))
+    for answer in range(labels):
+        counts = np.bincount(reports[answers == answer], minlength=labels)
+        expected = channel.probabilities[answer] * counts.sum()
+        assert stats.chisquare(counts, expected).pvalue > FALSE_ALARM
+
+
+def test_reports_take_the_smallest_dtype():
+    for size, dtype in ((255, np.uint8), (256, np.uint16)):
+        channel = FiniteChannel.uninformative(size)
+        assert channel.sample(np.zeros(3, int), system_words).dtype == dtype
+
+
+@given(
+    size=st.integers(2, 9),
+    share=st.floats(0, 1),
+    words=st.lists(st.integers(0, TOTAL - 1), min_size=1, max_size=20),
+    data=st.data(),
+)
+def test_keep_or_replace_is_the_table_without_the_table(size, share, words, data):
+    other = max(int(share * (TOTAL // size)), 500)  # below, the table loses more than 16
+    answers = np.array([data.draw(st.integers(0, size - 1)) for _ in words])
+    drawn = np.array(words, np.uint32)
+    channel = FiniteChannel.randomized_response(size, other)
+    expected = channel.sample(answers, lambda _: drawn)
+    weights = np.full(len(words), other, np.uint64)
+    assert keep_or_replace(answers, size, weights, drawn).tolist() == expected.tolist()
+
+
+def test_keep_or_replace_at_the_ends():
+    words = np.array([0, 1, TOTAL // 2, TOTAL - 1], np.uint32)
+    answers = np.array([0, 1, 1, 0])
+    never = keep_or_replace(answers, 2, np.zeros(4, np.uint64), words)
+    always = keep_or_replace(answers, 2, np.full(4, TOTAL, np.uint64), words)
+    assert never.tolist() == [0, 1, 1, 0]
+    assert always.tolist() == [1, 0, 0, 1]
+
+
+def test_randomized_response_is_recognised():
+    keep, other = FiniteChannel.randomized_response(3, TOTAL // 8).keep_and_other
+    assert (keep, other) == (0.75, 0.125)
+    assert FiniteChannel.uninformative(4).keep_and_other == (0.25, 0.25)
+    assert (
+        FiniteChannel(weights=[[TOTAL // 2] * 2, [TOTAL // 4, TOTAL * 3 // 4]]).keep_and_other
+        is None
+    )
+    assert FiniteChannel(weights=[[TOTAL // 2] * 2]).keep_and_other is None
+
+
+def test_uninformative_loses_nothing_at_any_size():
+    for size in range(1, 40):
+        assert FiniteChannel.uninformative(size).epsilon == 0.0
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [[TOTAL]] * 5000,
+        [],
+        [TOTAL],
+        [[1, 2]],
+        [[-1, TOTAL + 1]],
+        [[0.5, 0.5]],
+        [["a"]],
+        [[TOTAL, 0], [0, TOTAL]],
+        [[TOTAL - 1, 1], [1, TOTAL - 1]],
+        [[2 * TOTAL, -TOTAL]],
+        [[2**63, 2**63 + TOTAL]],
+    ],
+)
+def test_bad_tables_are_parameter_errors(weights):
+    with pytest.raises(ParameterError):
+        FiniteChannel(weights=weights)
+
+
+def test_equal_tables_are_equal():
+    one, other = FiniteChannel.uninformative(3), FiniteChannel.uninformative(3)
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != FiniteChannel.uninformative(4)
+
+
+@given(st.integers(2, 64), st.floats(0.0, 16.0))
+def test_other_weight_errs_towards_more_noise(size, epsilon):
+    other = other_weight_for(size, epsilon)
+    getcontext().prec = 60
+    ideal = Decimal(TOTAL) / (size - 1 + Decimal(epsilon).exp())
+    assert ideal <= other < ideal + 1 + Decimal(10) ** -20

@@ -1,0 +1,171 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Categorical, Interval
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.testing import crowds
+
+DOMAIN = Categorical(["no", "yes"])
+FRAME = pd.DataFrame(
+    {
+        "task": ["b", "a", "b", "a"],
+        "worker": ["v", "u", "u", "v"],
+        "label": ["yes", "no", "no", "yes"],
+    }
+)
+
+
+def test_rows_are_sorted_by_task_then_worker():
+    answers = Answers.from_frame(FRAME, DOMAIN)
+    assert answers.tasks.to_pylist() == ["b", "a"]
+    assert answers.workers.to_pylist() == ["v", "u"]
+    assert answers.offsets.tolist() == [0, 2, 4]
+    assert answers.worker_codes.tolist() == [0, 1, 0, 1]
+    assert answers.values.tolist() == [1, 0, 1, 0]
+    assert answers.worker_codes.dtype == np.int32
+    assert answers.values.dtype == np.uint8
+
+
+@given(crowds(domain=DOMAIN), st.randoms(use_true_random=False))
+def test_every_row_is_kept_whatever_the_order(frame, random):
+    order = list(range(len(frame)))
+    random.shuffle(order)
+    answers = Answers.from_frame(frame.iloc[order], DOMAIN)
+    columns = ["task", "worker", "label"]
+    back = answers.to_frame()[columns].sort_values(columns[:2]).reset_index(drop=True)
+    expected = frame.sort_values(columns[:2]).reset_index(drop=True)
+    assert back.to_dict("list") == expected.to_dict("list")
+    assert (np.diff(answers.task_codes) >= 0).all()
+
+
+def test_more_ids_than_16_bits_hold():
+    rng = np.random.default_rng(0)
+    rows = 200_000
+    frame = pd.DataFrame(
+        {"task": rng.permutation(rows) // 2, "worker": rng.permutation(rows), "label": 1}
+    )
+    answers = Answers.from_frame(frame, Categorical([0, 1]))
+    back = answers.to_frame()
+    merged = frame.merge(back, on=["task", "worker", "label"])
+    assert len(merged) == rows
+    same_task = np.diff(answers.task_codes) == 0
+    assert (np.diff(answers.worker_codes)[same_task] > 0).all()
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda frame: frame,
+        pl.from_pandas,
+        pa.Table.from_pandas,
+        lambda frame: frame.astype({"task": "category", "worker": "category"}),
+        lambda frame: frame.astype(object),
+        lambda frame: pl.from_pandas(frame).with_columns(pl.col("task").cast(pl.Categorical)),
+    ],
+)
+def test_every_dataframe_library(convert):
+    answers = Answers.from_frame(convert(FRAME), DOMAIN)
+    pd.testing.assert_frame_equal(
+        answers.to_frame().sort_values(["task", "worker"]).reset_index(drop=True),
+        FRAME.sort_values(["task", "worker"]).reset_index(drop=True),
+        check_dtype=False,
+    )
+    assert isinstance(answers.to_frame("polars"), pl.DataFrame)
+    assert isinstance(answers.to_frame("pyarrow"), pa.Table)
+
+
+def test_full_lists_of_ids():
+    answers = Answers.from_frame(FRAME, DOMAIN, tasks=["a", "b", "c"], workers=["w", "u", "v"])
+    assert answers.answers_per_task.tolist() == [2, 2, 0]
+    assert answers.answers_per_worker.tolist() == [0, 2, 2]
+    with pytest.raises(
+        AnswerError, match="row 0, column 'task': 'b' is not in the list of 2 tasks"
+    ):
+        Answers.from_frame(FRAME, DOMAIN, tasks=["a", "c"])
+    with pytest.raises(AnswerError, match="every id once"):
+        Answers.from_frame(FRAME, DOMAIN, workers=["u", "v", "v"])
+    with pytest.raises(AnswerError, match="ids like those of the column"):
+        Answers.from_frame(FRAME, DOMAIN, workers=[1, 2])
+
+
+def test_other_column_names():
+    renamed = FRAME.rename(columns={"task": "item", "worker": "who", "label": "answer"})
+    assert len(Answers.from_frame(renamed, DOMAIN, "item", "who", "answer")) == 4
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (
+            FRAME.drop(columns="worker"),
+            r"column 'worker' is missing; the frame has 'task', 'label'",
+        ),
+        (
+            FRAME.assign(label=["yes", "maybe", "no", "no"]),
+            r"row 1, column 'label': 'maybe' is out",
+        ),
+        (FRAME.assign(label=["yes", None, "no", "no"]), r"row 1, .* the answer is missing"),
+        (FRAME.assign(task=["a", "b", None, "b"]), r"row 2, column 'task': the id is missing"),
+        (FRAME.assign(worker=[1.0, np.nan, 2.0, 3.0]), r"row 1, column 'worker': the id is miss"),
+        (FRAME.assign(worker=["v", "u", "v", "v"]), r"row 2, .* 'v' answered task 'b' in row 0"),
+        (FRAME.iloc[:0], r"no row"),
+        (FRAME.assign(task=[(1,), (2,), (3,), (4,)]), r"column 'task' holds list"),
+        (FRAME.assign(task=["a", 1, "b", 2]), r"column 'task' holds values of more than one type"),
+    ],
+)
+def test_bad_frames_name_the_place(frame, message):
+    with pytest.raises(AnswerError, match=message):
+        Answers.from_frame(frame, DOMAIN)
+
+
+def test_not_a_number_is_no_answer():
+    frame = FRAME.assign(label=[1.0, np.nan, 2.0, 3.0])
+    with pytest.raises(AnswerError, match="row 1, column 'label': the answer is missing"):
+        Answers.from_frame(frame, Interval(low=0, high=5))
+
+
+def test_duplicates_are_kept_once_and_counted():
+    frame = pd.concat([FRAME, FRAME.iloc[[0]].assign(label="no")])
+    first = Answers.from_frame(frame, DOMAIN, duplicates="first")
+    last = Answers.from_frame(frame, DOMAIN, duplicates="last")
+    assert first.values.tolist() == [1, 0, 1, 0]
+    assert last.values.tolist() == [0, 0, 1, 0]
+    assert first.dropped.duplicates == last.dropped.duplicates == 1
+
+
+def test_skipped_answers_are_counted():
+    frame = FRAME.assign(label=["yes", "maybe", None, "no"])
+    answers = Answers.from_frame(frame, DOMAIN, out_of_domain="skip")
+    assert answers.dropped.out_of_domain == 2
+    assert len(answers) == 2
+    with pytest.raises(AnswerError, match="no answer lies in the domain"):
+        Answers.from_frame(frame, Categorical([1, 2]), out_of_domain="skip")
+
+
+def test_skipped_rows_do_not_shift_the_row_of_a_duplicate():
+    frame = pd.concat([FRAME.assign(label=["maybe", "no", "no", "no"]), FRAME.iloc[[1]]])
+    with pytest.raises(AnswerError, match=r"row 4, .* in row 1 already"):
+        Answers.from_frame(frame, DOMAIN, out_of_domain="skip")
+
+
+def test_unknown_options_are_parameter_errors():
+    with pytest.raises(ParameterError, match="duplicates must be one of error, first, last"):
+        Answers.from_frame(FRAME, DOMAIN, duplicates="drop")
+    with pytest.raises(ParameterError, match="backend must be one of"):
+        Answers.from_frame(FRAME, DOMAIN).to_frame("excel")
+
+
+def test_answers_cannot_be_changed():
+    answers = Answers.from_frame(FRAME, DOMAIN)
+    with pytest.raises(ValueError, match="read-only"):
+        answers.values[0] = 1
+    with pytest.raises(AttributeError):
+        answers.domain = DOMAIN
+    with pytest.raises(ParameterError, match="values must be 4 long"):
+        answers.with_values(DOMAIN, np.zeros(3, np.uint8))

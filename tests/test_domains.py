@@ -1,0 +1,99 @@
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quietcrowd.domains import Categorical, Domain, Interval, Ordinal, check_finite
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.testing import finite_domains
+
+
+@given(finite_domains(min_size=1, max_size=300), st.data())
+def test_encode_and_decode_are_inverse(domain, data):
+    labels = data.draw(st.lists(st.sampled_from(domain.labels), min_size=1))
+    values, inside = domain.encode(pa.array(labels))
+    assert inside.all()
+    assert domain.decode(values).to_pylist() == labels
+
+
+@given(finite_domains())
+def test_dictionary_round_trip(domain):
+    assert Domain.from_dict(domain.to_dict()) == domain
+
+
+def test_dictionary_round_trip_of_all_kinds():
+    for domain in (Ordinal([1, 2, 5]), Interval(low=-1, high=2.5), Categorical([True, False])):
+        assert Domain.from_dict(domain.to_dict()) == domain
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype"), [(2, np.uint8), (255, np.uint8), (256, np.uint16), (65_535, np.uint16)]
+)
+def test_codes_take_the_smallest_dtype(labels, dtype):
+    domain = Ordinal(range(labels))
+    assert domain.encode(pa.array([0, labels - 1]))[0].dtype == dtype
+
+
+def test_texts_stand_for_the_labels_that_they_spell():
+    values, inside = Categorical([0, 1, 2]).encode(pa.array(["1", "2.0", "x", None]))
+    assert values[:2].tolist() == [1, 2]
+    assert inside.tolist() == [True, True, False, False]
+    assert Categorical([False, True]).encode(pa.array(["true", "False"]))[0].tolist() == [1, 0]
+    assert Categorical(["0", "1"]).encode(pa.array([0, 1]))[1].tolist() == [False, False]
+
+
+def test_whole_numbers_stand_for_equal_ones():
+    values, inside = Ordinal([1, 2]).encode(pa.array([1.0, 2.0, 1.5, math.nan]))
+    assert values[:2].tolist() == [0, 1]
+    assert inside.tolist() == [True, True, False, False]
+
+
+def test_interval_keeps_float32_where_that_loses_nothing():
+    domain = Interval(low=0, high=100)
+    assert domain.encode(pa.array([1, 99]))[0].dtype == np.float32
+    assert domain.encode(pa.array([0.1]))[0].dtype == np.float64
+    values, inside = domain.encode(pa.array(["3.5", "many", None, "101", "-1", "nan"]))
+    assert values[0] == 3.5
+    assert inside.tolist() == [True, False, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Categorical([]),
+        lambda: Categorical("yes"),
+        lambda: Categorical(["a", "a"]),
+        lambda: Categorical([1, 1.0]),
+        lambda: Categorical([1, "a"]),
+        lambda: Categorical([True, 2]),
+        lambda: Categorical([math.nan]),
+        lambda: Categorical([None, "a"]),
+        lambda: Categorical(range(70_000)),
+        lambda: Ordinal([2, 1]),
+        lambda: Ordinal([1, 1]),
+        lambda: Ordinal(["a", "b"]),
+        lambda: Interval(low=1, high=1),
+        lambda: Interval(low=0, high=math.inf),
+        lambda: Interval(low=math.nan, high=1),
+        lambda: Interval(low="x", high=1),
+    ],
+)
+def test_bad_domains_are_parameter_errors(build):
+    with pytest.raises(ParameterError):
+        build()
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"kind": "tree"}, {"kind": "ordinal"}, {"kind": "interval", "low": 1}]
+)
+def test_bad_descriptions_are_format_errors(data):
+    with pytest.raises(FormatError):
+        Domain.from_dict(data)
+
+
+def test_check_finite_names_who_asked():
+    with pytest.raises(AnswerError, match=r"voting needs .* got Interval\(low=0, high=1\)"):
+        check_finite(Interval(low=0, high=1), "voting")

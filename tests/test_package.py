@@ -1,0 +1,84 @@
+"""The package as a whole: its public names, its imports, its repository."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import quietcrowd as qc
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(module.name for module in pkgutil.walk_packages(qc.__path__, prefix="quietcrowd."))
+
+
+def test_every_public_name_loads():
+    for name in qc.__all__:
+        assert getattr(qc, name).__name__ == name
+
+
+def test_public_names_are_sorted_and_shown():
+    assert qc.__all__ == sorted(qc.__all__)
+    assert set(qc.__all__) <= set(dir(qc))
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = qc.nothing
+
+
+def test_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert qc.__version__ == project["project"]["version"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_all_is_exactly_what_is_public(name):
+    module = importlib.import_module(name)
+    own = {
+        public
+        for public, value in vars(module).items()
+        if not public.startswith("_")
+        and callable(value)
+        and getattr(value, "__module__", None) == name
+    }
+    assert own <= set(module.__all__) | _inner_parts(module), "a public name is not in __all__"
+    for public in module.__all__:
+        assert hasattr(module, public)
+        assert not public.startswith("_")
+
+
+def _inner_parts(module):
+    """Return names that a module may keep to itself without an underscore."""
+    return (
+        {"Cell"}
+        if module.__name__ == "quietcrowd.evaluation.experiment"
+        else set(vars(module))
+        & (
+            {"randomize", "infer", "evaluate", "demo"}
+            if module.__name__ == "quietcrowd.cli"
+            else set()
+        )
+    )
+
+
+def test_worker_side_loads_neither_numba_nor_pandas():
+    code = (
+        "import sys, quietcrowd as qc;"
+        "m = qc.RandomizedResponse(domain=qc.Categorical([0, 1]), epsilon=1.0);"
+        "qc.TwoLayerRandomizedResponse(domain=m.domain, low=0.1, high=0.4).guarantee(answers=9);"
+        "sys.exit(any(name in sys.modules for name in ('numba', 'pandas', 'matplotlib')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_lock_has_hashes_and_no_index_address():
+    for name in ("requirements.lock", "benchmarks/peers.lock"):
+        text = (ROOT / name).read_text()
+        assert "--hash=sha256:" in text
+        assert "://" not in text
+        assert "--index" not in text
+        assert "--find-links" not in text

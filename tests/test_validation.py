@@ -1,0 +1,25 @@
+import math
+
+import pytest
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_real, check_whole
+
+
+def test_good_values_pass():
+    check_whole("n", 3, 1)
+    check_whole("n", 3, 1, 3)
+    check_real("x", 0, 0)
+    check_real("x", 2.5, 0)
+
+
+@pytest.mark.parametrize("value", [0, 1.0, True, "3", None, 11])
+def test_whole_numbers(value):
+    with pytest.raises(ParameterError, match="n must be a whole number, at least 1 and at most 10"):
+        check_whole("n", value, 1, 10)
+
+
+@pytest.mark.parametrize("value", [-1, math.nan, math.inf, True, "3", None])
+def test_real_numbers(value):
+    with pytest.raises(ParameterError, match="x must be a finite number, at least 0"):
+        check_real("x", value, 0)
