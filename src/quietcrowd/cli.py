@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
+import attrs
 import numpy as np
 import typer
 from rich.console import Console
@@ -19,7 +19,7 @@ from quietcrowd.cli_tables import print_experiment, print_frame
 from quietcrowd.datasets import load_dataset, synthetic_crowd
 from quietcrowd.domains import Categorical, FiniteDomain, Label, Ordinal
 from quietcrowd.evaluation import Experiment
-from quietcrowd.exceptions import ParameterError, QuietcrowdError
+from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
 from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
 from quietcrowd.inference import METHODS, WeightedVote
 from quietcrowd.inference.categorical import CategoricalMethod
@@ -30,11 +30,11 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="quietcrowd",
     help="Find what is true from a crowd's answers without anyone having to see them.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
+INTERRUPTED = 130
 MECHANISMS = Mechanism.registry()
 
 MechanismName = Annotated[
@@ -191,8 +191,6 @@ def infer(
 
     Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
     """
-    import attrs
-
     chosen = attrs.evolve(_method(method, smoothing), seed=seed)
     data: Reports | Answers
     data = _answers(reports, labels, levels) if plain or reports.is_dir() else read_reports(reports)
@@ -206,8 +204,8 @@ def infer(
             "method": method,
             "iterations": estimate.iterations,
             "converged": estimate.converged,
-            "truths": json.loads(estimate.truths.to_json(orient="records")),
-            "workers": json.loads(estimate.workers.to_json(orient="records")),
+            "truths": json.loads(estimate.truths.to_json(orient="records", double_precision=15)),
+            "workers": json.loads(estimate.workers.to_json(orient="records", double_precision=15)),
         }
         typer.echo(json.dumps(summary))
     elif output is None:
@@ -265,7 +263,7 @@ def evaluate(
     if plot is not None:
         result.plot(plot)
     if as_json:
-        typer.echo(result.frame.to_json(orient="records"))
+        typer.echo(result.frame.to_json(orient="records", double_precision=15))
     else:
         print_experiment(result)
 
@@ -296,17 +294,27 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
 
 def main() -> None:
     """Run the command line: one line and exit status 2 for bad input, no traceback."""
-    warnings.showwarning = _show_warning
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", QuietcrowdWarning)
+        warnings.showwarning = _show_warning
+        sys.exit(_run(sys.argv[1:] or ["--help"]))
+
+
+def _run(words: list[str]) -> int:
     try:
-        status = app(standalone_mode=False)
-    except (QuietcrowdError, OSError, click.ClickException) as error:
-        if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
-        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        _one_line(f"error: {text}")
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
+        status = app(words, standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (typer.Abort, KeyboardInterrupt):
+        status = INTERRUPTED
+    except typer.TyperException as error:
+        _one_line(f"error: {getattr(error, 'format_message', error.__str__)()}")
+        return 2
+    except (QuietcrowdError, OSError) as error:
+        _one_line(f"error: {error}")
+        return 2
+    if status == INTERRUPTED:
         _one_line("stopped")
-        sys.exit(130)
-    sys.exit(status if isinstance(status, int) else 0)
+    return status if isinstance(status, int) else 0
