@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from quietcrowd.evaluation import ExperimentResult as ExperimentResult
     from quietcrowd.evaluation import error_rate as error_rate
     from quietcrowd.evaluation import error_rate_change as error_rate_change
+    from quietcrowd.exceptions import AnswerError as AnswerError
+    from quietcrowd.exceptions import FormatError as FormatError
+    from quietcrowd.exceptions import MissingMechanismError as MissingMechanismError
+    from quietcrowd.exceptions import NoiseIgnoredWarning as NoiseIgnoredWarning
+    from quietcrowd.exceptions import ParameterError as ParameterError
+    from quietcrowd.exceptions import QuietcrowdError as QuietcrowdError
     from quietcrowd.formats import read_answers as read_answers
     from quietcrowd.formats import read_reports as read_reports
     from quietcrowd.formats import read_truths as read_truths
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from quietcrowd.inference import MajorityVote as MajorityVote
     from quietcrowd.inference import TruthEstimate as TruthEstimate
     from quietcrowd.inference import WeightedVote as WeightedVote
+    from quietcrowd.inference import noise_ignored as noise_ignored
     from quietcrowd.mechanisms import FiniteChannel as FiniteChannel
     from quietcrowd.mechanisms import Mechanism as Mechanism
     from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
 __version__ = _version("quietcrowd")
 
 _HOME = {
+    "AnswerError": "exceptions",
     "Answers": "answers",
     "Categorical": "domains",
     "Dataset": "datasets",
@@ -47,11 +55,16 @@ _HOME = {
     "Experiment": "evaluation",
     "ExperimentResult": "evaluation",
     "FiniteChannel": "mechanisms",
+    "FormatError": "exceptions",
     "Interval": "domains",
     "MajorityVote": "inference",
     "Mechanism": "mechanisms",
+    "MissingMechanismError": "exceptions",
+    "NoiseIgnoredWarning": "exceptions",
     "Ordinal": "domains",
+    "ParameterError": "exceptions",
     "PrivacyGuarantee": "privacy",
+    "QuietcrowdError": "exceptions",
     "RandomizedResponse": "mechanisms",
     "Reports": "mechanisms",
     "TruthEstimate": "inference",
@@ -60,6 +73,7 @@ _HOME = {
     "error_rate": "evaluation",
     "error_rate_change": "evaluation",
     "load_dataset": "datasets",
+    "noise_ignored": "inference",
     "read_answers": "formats",
     "read_reports": "formats",
     "read_truths": "formats",
@@ -70,6 +84,7 @@ _HOME = {
 }
 
 __all__ = [
+    "AnswerError",
     "Answers",
     "Categorical",
     "Dataset",
@@ -77,11 +92,16 @@ __all__ = [
     "Experiment",
     "ExperimentResult",
     "FiniteChannel",
+    "FormatError",
     "Interval",
     "MajorityVote",
     "Mechanism",
+    "MissingMechanismError",
+    "NoiseIgnoredWarning",
     "Ordinal",
+    "ParameterError",
     "PrivacyGuarantee",
+    "QuietcrowdError",
     "RandomizedResponse",
     "Reports",
     "TruthEstimate",
@@ -90,6 +110,7 @@ __all__ = [
     "error_rate",
     "error_rate_change",
     "load_dataset",
+    "noise_ignored",
     "read_answers",
     "read_reports",
     "read_truths",

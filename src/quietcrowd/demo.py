@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
@@ -12,8 +10,7 @@ from quietcrowd.cli_tables import plain_table
 from quietcrowd.datasets import Dataset
 from quietcrowd.domains import check_finite
 from quietcrowd.evaluation.metrics import KnownTruths
-from quietcrowd.exceptions import NoiseIgnoredWarning
-from quietcrowd.inference import MajorityVote, WeightedVote
+from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
 from quietcrowd.mechanisms import RandomizedResponse, Reports
 
 __all__ = ["play"]
@@ -37,8 +34,7 @@ def play(crowd: Dataset, epsilon: float) -> None:
     console.print("4. The requester infers the truths from the reports alone.\n")
     known = KnownTruths(answers, crowd.truths)
     table = plain_table("", "from the reports", "from the plain answers", numeric_from=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoiseIgnoredWarning)
+    with noise_ignored():
         for name, method in (("majority vote", MajorityVote()), ("weighted vote", WeightedVote())):
             rates = [
                 known.error_rate(method.fit(data).estimates.truths) for data in (reports, answers)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from attrs import field, frozen
 
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.frames import dictionary_codes
 
 __all__ = ["Categorical", "Domain", "FiniteDomain", "Interval", "Label", "Ordinal", "check_finite"]
 
@@ -35,12 +36,12 @@ class Domain(ABC):
     kind: ClassVar[str]
 
     @abstractmethod
-    def encode(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
+    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
         """Turn a column of answers into stored values.
 
         Parameters
         ----------
-        column : pyarrow.Array, shape (n,)
+        column : pyarrow.ChunkedArray, shape (n,)
             Answers as they came.
 
         Returns
@@ -186,21 +187,16 @@ class FiniteDomain(Domain):
         except TypeError:
             return None
 
-    def encode(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
+    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
         """Turn labels into codes; see `Domain.encode`."""
         try:
-            encoded = (
-                column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
-            )
+            positions, found = dictionary_codes(column)
         except pa.ArrowNotImplementedError:
             return np.zeros(len(column), self.dtype), np.zeros(len(column), dtype=bool)
-        codes = [self.code(value) for value in encoded.dictionary.to_pylist()]
-        # The last entry serves missing answers.
+        codes = [self.code(value) for value in found.to_pylist()]
+        # The last entry is for position -1: a missing answer.
         table = np.array([0 if code is None else code for code in codes] + [0], self.dtype)
         known = np.array([code is not None for code in codes] + [False])
-        positions = pc.fill_null(encoded.indices, len(codes)).to_numpy(zero_copy_only=False)
-        if known[:-1].all() and not encoded.indices.null_count:
-            return table[positions], np.ones(len(column), dtype=bool)
         return table[positions], known[positions]
 
     def decode(self, values: Values) -> pa.Array:
@@ -332,10 +328,10 @@ class Interval(Domain):
         """``high - low``."""
         return self.high - self.low
 
-    def encode(self, column: pa.Array) -> tuple[Values, npt.NDArray[np.bool_]]:
+    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
         """Turn answers into float32 where that loses nothing, else float64; see `Domain.encode`."""
         if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+            column = column.cast(column.type.value_type)
         numbers = _as_numbers(column)
         inside = (numbers >= self.low) & (numbers <= self.high)
         with np.errstate(over="ignore"):
@@ -359,13 +355,13 @@ class Interval(Domain):
         return {"kind": self.kind, "low": self.low, "high": self.high}
 
 
-def _as_numbers(column: pa.Array) -> npt.NDArray[np.float64]:
+def _as_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
     """Return a column as float64, with NaN for what is missing or is no number."""
     try:
         numbers = pc.cast(column, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        numbers = pa.array([_number_or_nan(value) for value in column.to_pylist()], pa.float64())
-    return pc.fill_null(numbers, math.nan).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+        numbers = pa.chunked_array([[_number_or_nan(value) for value in column.to_pylist()]])
+    return pc.fill_null(numbers, math.nan).to_numpy()  # type: ignore[no-any-return]
 
 
 def _number_or_nan(value: object) -> float:

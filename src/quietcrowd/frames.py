@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
 import narwhals as nw
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quietcrowd.exceptions import AnswerError, MissingExtraError, ParameterError
 
-__all__ = ["Backend", "backend_of", "column_of", "to_native"]
+__all__ = ["Backend", "backend_of", "column_of", "dictionary_codes", "to_native"]
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 
-def column_of(frame: nw.DataFrame[Any], name: str) -> pa.Array:
-    """Return one column as an Arrow array; NaN in a column of numbers becomes a missing value.
+def column_of(frame: nw.DataFrame[Any], name: str) -> pa.ChunkedArray:
+    """Return one column as Arrow chunks; NaN in a column of numbers becomes a missing value.
 
     Raises
     ------
@@ -32,6 +35,8 @@ def column_of(frame: nw.DataFrame[Any], name: str) -> pa.Array:
     try:
         if frame.implementation.is_pandas():
             array = pa.array(column.to_native(), from_pandas=True)
+        elif frame.implementation.is_pyarrow():
+            array = column.to_native()
         else:
             array = column.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -39,11 +44,33 @@ def column_of(frame: nw.DataFrame[Any], name: str) -> pa.Array:
             f"column {name!r} holds values of more than one type ({error}). "
             "Convert it to one type first, for example to strings."
         ) from None
-    if isinstance(array, pa.ChunkedArray):
-        array = array.unify_dictionaries().combine_chunks()
-    if pa.types.is_floating(array.type):
-        array = pa.compute.if_else(pa.compute.is_nan(array), None, array)
-    return array
+    chunks = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+    if pa.types.is_floating(chunks.type):
+        chunks = pc.if_else(pc.is_nan(chunks), None, chunks)
+    return chunks
+
+
+def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa.Array]:
+    """Return the position of every value in the list of distinct values, and that list.
+
+    A missing value has the position -1.
+
+    Raises
+    ------
+    pyarrow.ArrowNotImplementedError
+        Where the values are of a type that cannot be compared.
+    """
+    if pa.types.is_dictionary(column.type):
+        encoded = column.unify_dictionaries()
+    else:
+        encoded = pc.dictionary_encode(column)  # its chunks share one dictionary
+    if not encoded.num_chunks:
+        return np.zeros(0, np.int32), pa.array([], column.type)
+    indices = [
+        pc.fill_null(pc.cast(chunk.indices, pa.int32()), -1).to_numpy() for chunk in encoded.chunks
+    ]
+    codes = indices[0] if len(indices) == 1 else np.concatenate(indices)
+    return codes, encoded.chunk(encoded.num_chunks - 1).dictionary
 
 
 def backend_of(frame: Any) -> Backend:

@@ -7,9 +7,6 @@ of the library passes it; whoever adds one calls `check_method` or `check_mechan
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -20,9 +17,10 @@ import pandas as pd
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.synthetic import synthetic_crowd
 from quietcrowd.domains import Categorical, Domain, FiniteDomain, check_finite
-from quietcrowd.exceptions import AnswerError, MissingExtraError, NoiseIgnoredWarning
+from quietcrowd.exceptions import AnswerError, MissingExtraError
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.inference.partition import partition_of, summary_of
 from quietcrowd.inference.sweep import run_loop
 from quietcrowd.mechanisms.mechanism import Mechanism
@@ -41,7 +39,6 @@ __all__ = [
     "check_method",
     "crowds",
     "finite_domains",
-    "noise_ignored",
 ]
 
 SEED = 20_180_819
@@ -86,14 +83,6 @@ def crowds(
             "label": labels,
         }
     )
-
-
-@contextmanager
-def noise_ignored() -> Iterator[None]:
-    """Silence `NoiseIgnoredWarning` where plain reading of reports is what is wanted."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoiseIgnoredWarning)
-        yield
 
 
 def assert_estimates_equal(

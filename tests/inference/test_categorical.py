@@ -6,8 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
-from quietcrowd.inference import MajorityVote, WeightedVote
-from quietcrowd.testing import noise_ignored
+from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
 
 CROWD = qc.synthetic_crowd(tasks=2_000, workers=40, answers_per_task=10, seed=6)
 

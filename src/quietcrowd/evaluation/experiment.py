@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +17,9 @@ from rich.progress import Progress
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import FiniteDomain, check_finite
 from quietcrowd.evaluation.metrics import KnownTruths
-from quietcrowd.exceptions import NoiseIgnoredWarning, ParameterError
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.mechanisms.channel import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
@@ -189,8 +189,7 @@ class Experiment:
         key = zlib.crc32(repr(cell.mechanism).encode())
         rng = np.random.default_rng(np.random.SeedSequence((self.seed, key, trial)))
         reports = cell.mechanism.randomize(self.dataset.answers, rng=rng)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoiseIgnoredWarning)
+        with noise_ignored():
             return [
                 known.error_rate(method.fit(reports, threads=1).estimates.truths)
                 for method in self.methods.values()

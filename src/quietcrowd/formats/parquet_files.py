@@ -19,10 +19,9 @@ KEY = b"quietcrowd"
 
 def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
     """Return the columns `texts`, or all where one is missing, and the note in the metadata."""
-    with pq.ParquetFile(path, read_dictionary=list(texts)) as file:
-        names = file.schema_arrow.names
-        table = file.read(columns=list(texts) if set(texts) <= set(names) else None)
-        metadata = file.schema_arrow.metadata or {}
+    schema = pq.read_schema(path)
+    table = pq.read_table(path, columns=list(texts) if set(texts) <= set(schema.names) else None)
+    metadata = schema.metadata or {}
     return table, json.loads(metadata[KEY]) if KEY in metadata else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import narwhals as nw
@@ -15,10 +14,11 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, check_finite
-from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, backend_of, column_of
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.method import StateT, TallyT, TruthInference
+from quietcrowd.inference.noise_warning import warn_noise_ignored
 from quietcrowd.inference.partition import partition_of, summary_of
 from quietcrowd.inference.sweep import run_loop
 from quietcrowd.mechanisms.channel import FiniteChannel
@@ -101,13 +101,7 @@ class CategoricalMethod(TruthInference[StateT, TallyT]):
     def _read(self, data: Any) -> tuple[Answers, FiniteChannel | None, Backend]:
         if isinstance(data, Reports):
             if not self.models_noise:
-                warnings.warn(
-                    f"{type(self).__name__} has no model of the noise: it reads the reports of "
-                    f"{type(data.mechanism).__name__} as plain answers. Only the workers' quality "
-                    "is corrected for the noise, where it can be.",
-                    NoiseIgnoredWarning,
-                    stacklevel=3,
-                )
+                warn_noise_ignored(type(self).__name__, type(data.mechanism).__name__, 3)
             return data.table, data.mechanism.worker_channel, "pandas"
         if isinstance(data, Answers):
             return data, None, "pandas"

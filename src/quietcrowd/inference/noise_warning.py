@@ -1,0 +1,38 @@
+"""The warning that a method reads noise as if it were answers, and how to do without it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from quietcrowd.exceptions import NoiseIgnoredWarning
+
+__all__ = ["noise_ignored", "warn_noise_ignored"]
+
+
+def warn_noise_ignored(method: str, mechanism: str, stacklevel: int) -> None:
+    """Warn that a method without a model of the noise was given reports of a mechanism."""
+    warnings.warn(
+        f"{method} has no model of the noise: it reads the reports of {mechanism} as plain "
+        "answers. Only the workers' quality is corrected for the noise, where it can be.",
+        NoiseIgnoredWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+@contextmanager
+def noise_ignored() -> Iterator[None]:
+    """Silence `NoiseIgnoredWarning` where reading reports as answers is what is wanted.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> crowd = qc.synthetic_crowd(tasks=5, workers=10)
+    >>> mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
+    >>> with noise_ignored():
+    ...     estimate = qc.MajorityVote().fit(mechanism.randomize(crowd.answers))
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseIgnoredWarning)
+        yield

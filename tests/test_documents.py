@@ -1,0 +1,79 @@
+"""Every code block of the README and of the theory pages runs and prints what it says."""
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import quietcrowd as qc
+from quietcrowd.cli import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page):
+    """Return the (language, text) pairs of a page."""
+    return BLOCK.findall(page.read_text())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__main__"}
+    printed = None
+    for language, text in blocks(page):
+        if language == "python":
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(compile(text, page.name, "exec"), namespace)
+            printed = output.getvalue()
+        elif language == "text":
+            assert printed == text
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    crowd = qc.synthetic_crowd(
+        tasks=30, workers=20, answers_per_task=5, labels=["safe", "harmful"], seed=2
+    )
+    folder = tmp_path / "FOLDER"
+    folder.mkdir()
+    for place in (folder, tmp_path):
+        qc.write_answers(crowd.answers, place / "answers.csv")
+    qc.write_table(crowd.truths, folder / "truth.csv")
+    (folder / "dataset.json").write_text('{"kind": "categorical", "domain": ["safe", "harmful"]}')
+    ran = 0
+    for language, text in blocks(ROOT / "README.md"):
+        for line in text.splitlines() if language == "console" else []:
+            words = shlex.split(line, comments=True)
+            if words[0] == "quietcrowd":
+                with qc.noise_ignored():
+                    result = CliRunner().invoke(app, words[1:])
+                assert result.exit_code == 0, result.output
+                ran += 1
+    assert ran == 4
+    assert (tmp_path / "truths.csv").exists()
+
+
+def test_make_knows_the_commands_of_the_readme():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    console = "".join(
+        text for language, text in blocks(ROOT / "README.md") if language == "console"
+    )
+    named = set(re.findall(r"^make (\w+)", console, re.MULTILINE))
+    assert named == {"demo", "test"}
+    assert named <= targets
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_links_within_the_repository_lead_somewhere():
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
