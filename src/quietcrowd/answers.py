@@ -7,6 +7,7 @@ boundaries. That order depends on ids alone, never on an answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -137,9 +138,13 @@ class Answers:
         columns = {name: column_of(native, name) for name in (task, worker, label)}
         if not len(native):
             raise AnswerError("there is no answer: the frame has no row")
-        task_codes, task_ids = _encode_ids(columns[task], task, tasks)
-        worker_codes, worker_ids = _encode_ids(columns[worker], worker, workers)
-        values, inside = domain.encode(columns[label])
+        with ThreadPoolExecutor(3) as pool:  # Arrow and NumPy let each other run
+            tasks_read = pool.submit(_encode_ids, columns[task], task, tasks)
+            workers_read = pool.submit(_encode_ids, columns[worker], worker, workers)
+            values_read = pool.submit(domain.encode, columns[label])
+            task_codes, task_ids = tasks_read.result()
+            worker_codes, worker_ids = workers_read.result()
+            values, inside = values_read.result()
         skipped = 0
         if not inside.all():
             if out_of_domain == "error":
@@ -275,21 +280,26 @@ def _sort_rows(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the order of rows by task, worker and original position, and both sorted codes.
 
-    A radix sort on 16-bit digits, least significant first: NumPy's stable sort of 16-bit
-    integers is a counting sort, ten times as fast as one of wider ones.
+    Task, worker and position are packed into one 64-bit number where they fit: sorting numbers
+    in place is twice as fast as sorting positions by what they point at.
     """
-    low_bits = (workers - 1).bit_length()
-    bits = (tasks - 1).bit_length() + low_bits
-    wide: Any = np.uint32 if bits <= 32 else np.uint64
-    keys = (task_codes.astype(wide) << wide(low_bits)) | worker_codes.astype(wide)
-    order = np.argsort(keys.astype(np.uint16), kind="stable")
-    for shift in range(16, bits, 16):
-        digits = (keys >> wide(shift)).astype(np.uint16)
-        order = order[np.argsort(digits[order], kind="stable")]
-    keys = keys[order]
-    sorted_tasks = (keys >> wide(low_bits)).astype(np.int32)
-    sorted_workers = (keys & wide((1 << low_bits) - 1)).astype(np.int32)
-    return order, sorted_tasks, sorted_workers
+    row_bits, worker_bits, task_bits = (
+        (size - 1).bit_length() for size in (len(task_codes), workers, tasks)
+    )
+    if row_bits + worker_bits + task_bits > 64:
+        order = np.lexsort((worker_codes, task_codes))
+        return order, task_codes[order], worker_codes[order]
+    keys = task_codes.astype(np.uint64)
+    keys <<= np.uint64(worker_bits)
+    keys |= worker_codes.astype(np.uint64)
+    keys <<= np.uint64(row_bits)
+    keys |= np.arange(len(keys), dtype=np.uint64)
+    keys.sort()
+    order = (keys & np.uint64((1 << row_bits) - 1)).astype(np.intp)
+    keys >>= np.uint64(row_bits)
+    sorted_workers = (keys & np.uint64((1 << worker_bits) - 1)).astype(np.int32)
+    keys >>= np.uint64(worker_bits)
+    return order, keys.astype(np.int32), sorted_workers
 
 
 def _without_duplicates(

@@ -55,9 +55,9 @@ def sweep_votes(
     """
     room = estimates or Estimates.empty(0, partition.values.dtype)
     agreed = np.zeros(summary.workers, np.int64)
-    kernels.vote_kernel(summary.labels)(
+    kernels.vote_kernel(summary.labels, estimating=estimates is not None)(
         partition.offsets,
-        partition.worker_codes,
+        partition.worker_codes.view(np.uint32),
         partition.values,
         partition.draws,
         weights,

@@ -1,0 +1,63 @@
+"""How fast answers are read."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import quietcrowd as qc
+from conftest import with_text_ids
+
+READER = Path(__file__).parent / "read_parquet.py"
+
+
+def test_frame_with_text_ids(benchmark, million, crowd_kit, compare):
+    """10^6 rows from a pandas frame, against an iteration of crowd-kit on the same frame."""
+    frame = with_text_ids(million.answers).to_pandas()
+    answers = benchmark.pedantic(
+        qc.Answers.from_frame, (frame, million.answers.domain), rounds=7, warmup_rounds=1
+    )
+    assert len(answers) == 1_000_000
+    compare(
+        "10^6 rows with text ids from a pandas frame into Answers",
+        benchmark.stats.stats.min,
+        "one iteration of crowd-kit's Dawid-Skene on that frame",
+        crowd_kit["DawidSkene, text ids"],
+        2,
+    )
+
+
+@pytest.fixture(scope="module")
+def big_file(tmp_path_factory):
+    """Return a Parquet file of 10^7 rows: text ids, 10^6 tasks, random order."""
+    crowd = qc.synthetic_crowd(
+        tasks=1_000_000, workers=100_000, answers_per_task=10, labels=range(4), seed=1
+    )
+    path = tmp_path_factory.mktemp("big") / "answers.parquet"
+    qc.write_table(with_text_ids(crowd.answers), path)
+    return path
+
+
+def test_parquet(benchmark, big_file, compare, remark):
+    """10^7 rows, against what PyArrow needs to read and encode them; least of five, in turn."""
+    runs = {"quietcrowd": [], "pyarrow": []}
+
+    def run_both():
+        for name, results in runs.items():
+            words = [sys.executable, READER, name, big_file]
+            output = subprocess.run(words, capture_output=True, check=True).stdout
+            results.append(json.loads(output))
+
+    benchmark.pedantic(run_both, rounds=5)
+    ours, theirs = (min(run["seconds"] for run in results) for results in runs.values())
+    compare(
+        "10^7 rows with text ids from Parquet into Answers",
+        ours,
+        "PyArrow, reading and encoding alone",
+        theirs,
+        0.5,
+    )
+    peak = max(run["gigabytes"] for run in runs["quietcrowd"])
+    remark(f"Peak memory of reading 10^7 rows from Parquet: {peak:.2f} GB (wanted: below 1.5).")

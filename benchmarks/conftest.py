@@ -1,0 +1,106 @@
+"""What the benchmarks share: crowds, peers, and the table of ratios that they end with."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import quietcrowd as qc
+
+HERE = Path(__file__).parent
+REPORT = HERE.parent / "docs" / "performance.md"
+PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
+
+HEAD = """\
+# Performance
+
+Written by `make bench`. Machines differ and are shared, so what counts is the ratio of two things
+that were timed in the same run; the times themselves are those of this run: {machine},
+{cores} cores, Python {python}.
+
+| what | time | against | its time | ratio | wanted |
+|---|---|---|---|---|---|
+"""
+
+
+@pytest.fixture(scope="session")
+def million():
+    """Return a crowd of 10^6 answers: 4 labels, 10 answers per task, 10^4 workers."""
+    return qc.synthetic_crowd(
+        tasks=100_000, workers=10_000, answers_per_task=10, labels=range(4), seed=0
+    )
+
+
+def with_text_ids(answers, seed=0):
+    """Return the answers as an Arrow table with texts as ids, in random order."""
+    order = pa.array(np.random.default_rng(seed).permutation(len(answers)))
+    table = answers.to_frame("pyarrow").take(order)
+    for place, name in enumerate(("task", "worker")):
+        texts = pa.compute.binary_join_element_wise(
+            pa.scalar(f"{name}-"), table[name].cast(pa.string()), ""
+        )
+        table = table.set_column(place, name, texts)
+    return table
+
+
+@pytest.fixture(scope="session")
+def crowd_kit(million, tmp_path_factory):
+    """Return crowd-kit's seconds per iteration on the million answers."""
+    if not PEERS.exists():
+        pytest.skip("the peers are not installed: make bench installs them into .venv-peers")
+    path = tmp_path_factory.mktemp("peers") / "answers.parquet"
+    qc.write_table(with_text_ids(million.answers), path)
+    words = [PEERS, HERE / "peers" / "crowd_kit_iterations.py", path]
+    return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+
+
+ROWS = []
+
+
+@pytest.fixture(scope="session")
+def compare():
+    """Return a function that notes (what, its seconds, against, seconds, wanted ratio)."""
+
+    def note(what, seconds, against, other, wanted):
+        ROWS.append((what, seconds, against, other, wanted))
+
+    return note
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print the ratios and write them into the documentation."""
+    if not ROWS:
+        return
+    lines = []
+    for what, seconds, against, other, wanted in ROWS:
+        ratio = other / seconds
+        lines.append(
+            f"| {what} | {_time(seconds)} | {against} | {_time(other)} "
+            f"| {ratio:.3g} | at least {wanted:g} |"
+        )
+        terminalreporter.write_line(
+            f"{what}: {ratio:.3g} times as fast as {against} (wanted: {wanted:g})"
+        )
+    head = HEAD.format(
+        machine=platform.machine(), cores=os.cpu_count(), python=sys.version.split()[0]
+    )
+    REPORT.write_text(head + "\n".join(lines) + "\n" + "".join(NOTES))
+
+
+NOTES = []
+
+
+@pytest.fixture(scope="session")
+def remark():
+    """Return a function that adds a sentence below the table."""
+    return lambda sentence: NOTES.append(f"\n{sentence}\n")
+
+
+def _time(seconds):
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
