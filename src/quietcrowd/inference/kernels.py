@@ -123,8 +123,9 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
             winners = 0
             for label in range(labels):
                 winners += votes[label] == best
+            share = shares[winners]
             for label in range(labels):
-                credit[label] = shares[winners] if votes[label] == best else 0
+                credit[label] = share if votes[label] == best else 0
             for row in range(start, end):
                 agreement[worker_codes[row]] += credit[values[row]]
             if estimating:
