@@ -1,3 +1,4 @@
+import attrs
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -168,3 +169,46 @@ def test_answers_cannot_be_changed():
         answers.domain = DOMAIN
     with pytest.raises(ParameterError, match="values must be 4 long"):
         answers.with_values(DOMAIN, np.zeros(3, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"offsets": [0, 2]}, "offsets must rise"),
+        ({"offsets": [0, 3, 2]}, "offsets must rise"),
+        ({"offsets": [0, 3, 5]}, "offsets must rise"),
+        ({"offsets": [1, 2, 4]}, "offsets must rise"),
+        ({"worker_codes": np.array([0, 1, 2, 3])}, "positions in the 2 workers"),
+        ({"worker_codes": np.array([-1, 0, 0, 1])}, "positions in the 2 workers"),
+        ({"values": np.array([0, 1, 2, 0], np.uint8)}, "values must lie in the domain"),
+        ({"values": np.array([0, 1, 1, 0])}, "values must lie in the domain"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_before_a_kernel_reads_them(change, message):
+    with pytest.raises(AnswerError, match=message):
+        attrs.evolve(Answers.from_frame(FRAME, DOMAIN), **change)
+
+
+@given(
+    crowds(domain=DOMAIN),
+    st.lists(st.sampled_from(["maybe", None, "YES", "yes ", "", "no"]), min_size=64, max_size=64),
+    st.booleans(),
+    st.sampled_from(["error", "first", "last"]),
+    st.booleans(),
+)
+def test_bad_rows_are_refused_or_counted_and_nothing_else(frame, odd, mix, duplicates, skip):
+    """Every row is kept, or dropped and counted, or an error that says where."""
+    if mix:
+        frame = frame.assign(label=odd[: len(frame)])
+    frame = pd.concat([frame, frame.iloc[: len(frame) // 2]])
+    outside = int((~frame["label"].isin(DOMAIN.labels)).sum())
+    try:
+        answers = Answers.from_frame(
+            frame, DOMAIN, duplicates=duplicates, out_of_domain="skip" if skip else "error"
+        )
+    except AnswerError as error:
+        assert duplicates == "error" or (outside and not skip) or outside == len(frame)
+        assert "row" in str(error) or "no answer" in str(error)  # noqa: PT017
+    else:
+        assert answers.dropped.out_of_domain == outside
+        assert len(answers) + answers.dropped.duplicates + outside == len(frame)

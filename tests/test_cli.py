@@ -83,6 +83,30 @@ def test_plain_answers_are_read_where_that_is_said(run, folder):
     assert len(output.splitlines()) == 61
 
 
+def test_messy_files_are_read_where_the_user_says_how(run, tmp_path):
+    path = tmp_path / "messy.csv"
+    path.write_text("item,who,said\na,u,yes\na,u,no\na,v,maybe\nb,v,\nb,w,no\n")
+    words = ("infer", path, "--plain", "--labels", "no,yes", "--columns", "item,who,said")
+    assert run(*words)[0] == 2
+    status, output, errors = run(*words, "--skip-outside", "--duplicates", "last")
+    assert status == 0
+    assert "note: left out 1 repeated answers and 2 that are missing or not possible" in errors
+    assert len(output.splitlines()) == 3
+    status, _, errors = run(*words[:-1], "item,who")
+    assert (status, "three names" in errors) == (2, True)
+
+
+def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr(qc.Experiment, "run", never)
+    for words in (("-o", "x.xlsx"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
+        status, _, errors = run("evaluate", folder, *words)
+        assert status == 2
+        assert "suffix" in errors or "must end in" in errors or "no such folder" in errors
+
+
 def test_evaluate_fits_80_columns_and_names_every_reference(run, folder, tmp_path):
     status, output, _ = run(
         *("evaluate", folder, "-e", "1,0.5", "--trials", 3, "--smoothing", 3),

@@ -45,9 +45,17 @@ class DroppedRows:
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    array = np.ascontiguousarray(array)
-    array.flags.writeable = False
-    return array
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _read_only_offsets(array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return _read_only(np.asarray(array, np.int64))
+
+
+def _read_only_codes(array: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    return _read_only(np.asarray(array, np.int32))
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -75,10 +83,30 @@ class Answers:
     domain: Domain
     tasks: pa.Array
     workers: pa.Array
-    offsets: npt.NDArray[np.int64] = field(converter=_read_only)
-    worker_codes: npt.NDArray[np.int32] = field(converter=_read_only)
+    offsets: npt.NDArray[np.int64] = field(converter=_read_only_offsets)
+    worker_codes: npt.NDArray[np.int32] = field(converter=_read_only_codes)
     values: npt.NDArray[Any] = field(converter=_read_only)
     dropped: DroppedRows = DroppedRows()
+
+    def __attrs_post_init__(self) -> None:
+        """Check what the compiled loops rely on: they do not look before they reach."""
+        rows = len(self.values)
+        if not (
+            len(self.offsets) == len(self.tasks) + 1
+            and self.offsets[0] == 0
+            and self.offsets[-1] == rows == len(self.worker_codes)
+            and (np.diff(self.offsets) >= 0).all()
+        ):
+            raise AnswerError(
+                f"offsets must rise from 0 to the number of answers, {rows:,}, "
+                f"in {len(self.tasks) + 1:,} steps, and worker_codes be as many as the answers"
+            )
+        if rows and not 0 <= self.worker_codes.min() <= self.worker_codes.max() < len(self.workers):
+            raise AnswerError(
+                f"worker_codes must be positions in the {len(self.workers):,} workers"
+            )
+        if not self.domain.holds(self.values):
+            raise AnswerError(f"values must lie in the domain {self.domain.describe()}")
 
     @classmethod
     def from_frame(

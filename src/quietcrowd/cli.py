@@ -20,7 +20,14 @@ from quietcrowd.datasets import load_dataset, synthetic_crowd
 from quietcrowd.domains import Categorical, FiniteDomain, Label, Ordinal
 from quietcrowd.evaluation import Experiment
 from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
-from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
+from quietcrowd.formats import (
+    check_folder,
+    check_target,
+    read_answers,
+    read_reports,
+    write_reports,
+    write_table,
+)
 from quietcrowd.inference import METHODS, WeightedVote
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.mechanisms import Mechanism, Reports
@@ -62,6 +69,20 @@ Levels = Annotated[
     str | None,
     typer.Option(help="Public list of numeric levels, increasing, instead of labels: 1,2,3."),
 ]
+Duplicates = Annotated[
+    str,
+    typer.Option(
+        help="Where a worker answered a task twice: error, or keep the first or the last answer.",
+        autocompletion=lambda: ["error", "first", "last"],
+    ),
+]
+SkipOutside = Annotated[
+    bool,
+    typer.Option("--skip-outside", help="Skip and count answers that are missing or not possible."),
+]
+Columns = Annotated[
+    str, typer.Option(help="Names of the columns of task, worker and answer, by commas.")
+]
 Smoothing = Annotated[
     float | None,
     typer.Option(help="Of weighted-vote: answers of each kind added to every worker's record."),
@@ -100,10 +121,32 @@ def _domain(labels: str | None, levels: str | None) -> FiniteDomain:
     return Categorical(values) if labels is not None else Ordinal(values)
 
 
-def _answers(path: Path, labels: str | None, levels: str | None) -> Answers:
+def _answers(
+    path: Path,
+    domain: tuple[str | None, str | None],
+    columns: str,
+    duplicates: str,
+    skip_outside: bool,
+) -> Answers:
     if path.is_dir():
         return load_dataset(path).answers
-    return read_answers(path, _domain(labels, levels))
+    names = _split(columns)
+    if len(names) != 3:
+        raise ParameterError(f"--columns must be three names, by commas; got {columns!r}")
+    answers = read_answers(
+        path,
+        _domain(*domain),
+        *names,
+        duplicates=duplicates,
+        out_of_domain="skip" if skip_outside else "error",
+    )
+    dropped = answers.dropped
+    if dropped.duplicates or dropped.out_of_domain:
+        _one_line(
+            f"note: left out {dropped.duplicates:,} repeated answers and "
+            f"{dropped.out_of_domain:,} that are missing or not possible"
+        )
+    return answers
 
 
 def _choose(name: str, known: Any, option: str) -> Any:
@@ -142,6 +185,9 @@ def randomize(
     ] = 1.0,
     labels: Labels = None,
     levels: Levels = None,
+    columns: Columns = "task,worker,label",
+    duplicates: Duplicates = "error",
+    skip_outside: SkipOutside = False,
     simulate: Annotated[
         int | None,
         typer.Option(help="A seed: reproducible noise for experiments, private to nobody."),
@@ -153,7 +199,8 @@ def randomize(
     """
     if output is None:
         raise ParameterError("say where the reports go: --output reports.parquet")
-    table = _answers(answers, labels, levels)
+    check_target(output)
+    table = _answers(answers, (labels, levels), columns, duplicates, skip_outside)
     kind = _choose(mechanism, MECHANISMS, "--mechanism")
     randomiser = kind.from_claimed_epsilon(domain=table.domain, epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)
@@ -184,6 +231,9 @@ def infer(
     ] = False,
     labels: Labels = None,
     levels: Levels = None,
+    columns: Columns = "task,worker,label",
+    duplicates: Duplicates = "error",
+    skip_outside: SkipOutside = False,
     seed: Annotated[int, typer.Option(help="For ties.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -192,8 +242,13 @@ def infer(
     Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
     """
     chosen = attrs.evolve(_method(method, smoothing), seed=seed)
+    for target in filter(None, (output, workers)):
+        check_target(target)
     data: Reports | Answers
-    data = _answers(reports, labels, levels) if plain or reports.is_dir() else read_reports(reports)
+    if plain or reports.is_dir():
+        data = _answers(reports, (labels, levels), columns, duplicates, skip_outside)
+    else:
+        data = read_reports(reports)
     estimate = chosen.fit(data)
     if output is not None:
         write_table(estimate.truths, output)
@@ -201,7 +256,7 @@ def infer(
         write_table(estimate.workers, workers)
     if as_json:
         summary = {
-            "method": method,
+            "method": chosen.to_dict(),
             "iterations": estimate.iterations,
             "converged": estimate.converged,
             "truths": json.loads(estimate.truths.to_json(orient="records", double_precision=15)),
@@ -248,6 +303,10 @@ def evaluate(
             methods[f"{name}/{smoothing:g}"] = chosen
             chosen = _method(name, None)
         methods[name] = chosen
+    if output is not None:
+        check_target(output)
+    if plot is not None:
+        check_folder(plot)
     experiment = Experiment(
         dataset=load_dataset(dataset),
         mechanisms=[_choose(name, MECHANISMS, "--mechanism") for name in mechanism],

@@ -51,7 +51,7 @@ def _show_one_worker(console: Console, reports: Reports, given: pa.Array) -> Non
     rows = (table.worker_codes == 0).nonzero()[0][:8]
     sent = table.domain.decode(table.values)
     console.print(
-        "2. Each device randomises. What one worker thinks, and all that leaves the device:\n"
+        "2. Each device randomises. What one worker thinks, and what leaves the device:\n"
     )
     shown = plain_table("task", *(str(table.task_codes[row]) for row in rows), numeric_from=1)
     for name, column in (("answer", given), ("report", sent)):

@@ -57,6 +57,10 @@ class Domain(ABC):
         """Turn stored values, shape (n,), back into a column of answers."""
 
     @abstractmethod
+    def holds(self, values: Values) -> bool:
+        """Return whether all these stored values, shape (n,), stand for answers."""
+
+    @abstractmethod
     def describe(self) -> str:
         """Say in a few words which answers there are, for messages."""
 
@@ -203,6 +207,10 @@ class FiniteDomain(Domain):
         """Turn codes into labels; see `Domain.decode`."""
         return self._column.take(pa.array(values))
 
+    def holds(self, values: Values) -> bool:
+        """Return whether all these codes are positions of labels; see `Domain.holds`."""
+        return values.dtype == self.dtype and values.max(initial=0) < self.size
+
     @cached_property
     def _column(self) -> pa.Array:
         if len({type(label) for label in self.labels}) > 1:  # whole and broken numbers
@@ -337,6 +345,10 @@ class Interval(Domain):
         with np.errstate(over="ignore"):
             short = numbers.astype(np.float32)
         return (short if np.array_equal(short[inside], numbers[inside]) else numbers), inside
+
+    def holds(self, values: Values) -> bool:
+        """Return whether all these numbers lie in the interval; see `Domain.holds`."""
+        return bool(((values >= self.low) & (values <= self.high)).all())
 
     def decode(self, values: Values) -> pa.Array:
         """Return the numbers as a column; see `Domain.decode`."""

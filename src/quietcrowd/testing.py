@@ -22,6 +22,7 @@ from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.registry import method_from_dict
 from quietcrowd.inference.sweep import run_loop
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
@@ -119,7 +120,8 @@ def check_method(method: CategoricalMethod[Any, Any]) -> None:
     """Run the conformance battery on a truth-inference method for labels.
 
     Any order of rows, any names of tasks, workers and labels, ids of any type, single answers,
-    ties, every dataframe library, any number of partitions and threads, a warm start.
+    ties, every dataframe library, any number of partitions and threads, a warm start, a round
+    trip through JSON.
     """
     for labels in (("no", "yes"), (1, 2, 3, 4, 5)):
         crowd = synthetic_crowd(tasks=60, workers=15, answers_per_task=4, labels=labels, seed=SEED)
@@ -130,6 +132,7 @@ def check_method(method: CategoricalMethod[Any, Any]) -> None:
         _check_partitions(method, crowd.answers)
         _check_libraries(method, frame)
         _check_warm_start(method, crowd.answers)
+    assert method_from_dict(json.loads(json.dumps(method.to_dict()))) == method
     _check_small_cases(method)
     _check_tie_breaks(method)
 

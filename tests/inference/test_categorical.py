@@ -1,12 +1,16 @@
 import warnings
 
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
+from quietcrowd.testing import crowds
 
 CROWD = qc.synthetic_crowd(tasks=2_000, workers=40, answers_per_task=10, seed=6)
 
@@ -102,3 +106,29 @@ def test_fit_predict_is_what_crowd_kit_returns():
     series = MajorityVote().fit_predict(frame)
     expected = pd.Series(["x"], index=pd.Index(["t"], name="task"), name="agg_label")
     pd.testing.assert_series_equal(series, expected)
+
+
+@pytest.mark.parametrize("method", [MajorityVote(), WeightedVote(), WeightedVote(smoothing=3)])
+@given(
+    frame=crowds(max_tasks=10), random=st.randoms(use_true_random=False), seed=st.integers(0, 99)
+)
+def test_no_estimate_depends_on_the_order_of_rows_or_the_names_of_workers(
+    method, frame, random, seed
+):
+    order = list(range(len(frame)))
+    random.shuffle(order)
+    places = list(range(100, 100 + frame["worker"].nunique()))
+    random.shuffle(places)
+    names = dict(zip(frame["worker"].unique(), map(str, places), strict=True))
+    method = attrs.evolve(method, seed=seed)
+    one = method.fit(frame)
+    other = method.fit(frame.iloc[order].assign(worker=frame["worker"].map(names)))
+    columns = ["task", "truth", "confidence", "answers", "tied"]
+    left, right = (
+        estimate.truths[columns].sort_values("task").reset_index(drop=True)
+        for estimate in (one, other)
+    )
+    pd.testing.assert_frame_equal(left, right, check_exact=True)
+    quality = other.workers.set_index("worker")["quality"]
+    assert one.workers["quality"].tolist() == [quality[names[w]] for w in one.workers["worker"]]
+    assert one.history == other.history

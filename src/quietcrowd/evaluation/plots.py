@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quietcrowd.exceptions import MissingExtraError
+from quietcrowd.formats.whole_file import replacing
 
 if TYPE_CHECKING:
     from quietcrowd.evaluation.experiment import ExperimentResult
@@ -68,4 +69,5 @@ def plot_error_rates(result: ExperimentResult, path: Path) -> None:
             "one-layer*: the one-layer mechanism at the exact epsilon of the other mechanism",
             fontsize="small",
         )
-    figure.savefig(path, dpi=120, format="png")
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=120, format="png")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,4 +63,11 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
         if note is not None:
             file.write(json.dumps(note) + "\n")
         for batch in table.to_batches(max_chunksize=10_000):
-            file.writelines(json.dumps(row, default=str) + "\n" for row in batch.to_pylist())
+            for row in batch.to_pylist():
+                cells = {name: _json_ready(cell) for name, cell in row.items()}
+                file.write(json.dumps(cells, default=str) + "\n")
+
+
+def _json_ready(cell: Any) -> Any:
+    """Return the cell, or None where it is a number that JSON does not know."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv_files, jsonl_files, parquet_files
+from quietcrowd.formats.whole_file import check_folder
 
-__all__ = ["read_table", "write_table"]
+__all__ = ["check_target", "read_table", "write_table"]
 
 _KINDS: dict[str, ModuleType] = {
     ".csv": csv_files,
@@ -54,6 +55,20 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, dict[str
         raise FormatError(f"{path}: this file is not what its suffix says: {reason}") from None
 
 
+def check_target(path: Path) -> None:
+    """Raise unless a table can be written to `path`: before long work, not after it.
+
+    Raises
+    ------
+    FormatError
+        Where the suffix is unknown.
+    FileNotFoundError
+        Where the folder does not exist.
+    """
+    _kind(path)
+    check_folder(path)
+
+
 def write_table(frame: Any, path: str | Path, note: Mapping[str, Any] | None = None) -> None:
     """Write a dataframe to a file; the file is there whole or not at all.
 
@@ -70,6 +85,9 @@ def write_table(frame: Any, path: str | Path, note: Mapping[str, Any] | None = N
     ------
     FormatError
         Where the suffix is unknown.
+    FileNotFoundError
+        Where the folder does not exist.
     """
+    check_target(Path(path))
     table = nw.from_native(frame, eager_only=True).to_arrow()
     _kind(Path(path)).write(table, Path(path), note)

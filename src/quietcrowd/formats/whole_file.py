@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-__all__ = ["replacing"]
+__all__ = ["check_folder", "replacing"]
+
+
+def check_folder(path: Path) -> None:
+    """Raise FileNotFoundError unless the folder that `path` lies in exists."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
 
 
 @contextmanager

@@ -3,9 +3,14 @@
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.noise_warning import noise_ignored
+from quietcrowd.inference.registry import METHODS, method_from_dict
 from quietcrowd.inference.weighted_vote import WeightedVote
 
-__all__ = ["METHODS", "MajorityVote", "TruthEstimate", "WeightedVote", "noise_ignored"]
-
-METHODS = {method.name: method for method in (MajorityVote, WeightedVote)}
-"""Every method by its name on the command line."""
+__all__ = [
+    "METHODS",
+    "MajorityVote",
+    "TruthEstimate",
+    "WeightedVote",
+    "method_from_dict",
+    "noise_ignored",
+]

@@ -79,7 +79,7 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
     """Return the kernel of weighted voting for a number of labels.
 
     Both parameters are known when it is compiled: with `estimating` it fills in the estimates,
-    without it only tallies, which is a sixth faster.
+    without it only tallies.
 
     The kernel takes, in this order:
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import check_real, check_whole
@@ -100,10 +100,15 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     """
 
     name: ClassVar[str]
+    version: ClassVar[int] = 1
     models_noise: ClassVar[bool] = False
     max_iterations: int = field(default=100, validator=_check_limit)
     tolerance: float = field(default=1e-8, validator=_check_tolerance)
     seed: int = field(default=0, validator=_check_seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description; `method_from_dict` gives back an equal method."""
+        return {"method": self.name, "version": self.version, **asdict(self)}
 
     @abstractmethod
     def sweep(

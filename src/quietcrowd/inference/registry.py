@@ -1,0 +1,49 @@
+"""All truth-inference methods by name, and back from their descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.majority_vote import MajorityVote
+from quietcrowd.inference.weighted_vote import WeightedVote
+
+__all__ = ["METHODS", "method_from_dict"]
+
+METHODS: Mapping[str, type[CategoricalMethod[Any, Any]]] = {
+    method.name: method for method in (MajorityVote, WeightedVote)
+}
+"""Every method by its name on the command line."""
+
+
+def method_from_dict(data: Mapping[str, Any]) -> CategoricalMethod[Any, Any]:
+    """Return the method that its `to_dict` described.
+
+    Raises
+    ------
+    FormatError
+        Where the name or version is unknown, or a parameter is missing, unknown or out of range.
+
+    Examples
+    --------
+    >>> method_from_dict(WeightedVote(smoothing=3.0).to_dict()).smoothing
+    3.0
+    """
+    parameters = dict(data)
+    name, version = parameters.pop("method", None), parameters.pop("version", None)
+    if name not in METHODS:
+        raise FormatError(f"method {name!r} is unknown; known: {', '.join(METHODS)}")
+    kind = METHODS[name]
+    if version != kind.version:
+        raise FormatError(
+            f"method {name!r} has version {version!r}; this quietcrowd reads {kind.version}"
+        )
+    try:
+        method = kind(**parameters)
+    except (TypeError, ParameterError) as error:
+        raise FormatError(f"method {name!r} cannot be read: {error}") from None
+    if missing := method.to_dict().keys() - data.keys():
+        raise FormatError(f"method {name!r} lacks {', '.join(sorted(missing))}")
+    return method
