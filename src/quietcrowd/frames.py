@@ -13,7 +13,14 @@ import pyarrow.compute as pc
 
 from quietcrowd.exceptions import AnswerError, MissingExtraError, ParameterError
 
-__all__ = ["Backend", "backend_of", "column_of", "dictionary_codes", "to_native"]
+__all__ = [
+    "Backend",
+    "backend_of",
+    "column_of",
+    "dictionary_codes",
+    "positions_by_text",
+    "to_native",
+]
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
@@ -71,6 +78,15 @@ def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa
     ]
     codes = indices[0] if len(indices) == 1 else np.concatenate(indices)
     return codes, encoded.chunk(encoded.num_chunks - 1).dictionary
+
+
+def positions_by_text(values: pa.Array, among: pa.Array) -> npt.NDArray[np.intp]:
+    """Return where each value stands among others that print the same, or -1.
+
+    Texts are what a file and a frame have in common: ``7`` from one is ``"7"`` from the other.
+    """
+    ids, others = (pc.cast(column, pa.large_string()) for column in (values, among))
+    return pc.fill_null(pc.index_in(ids, others), -1).to_numpy().astype(np.intp)  # type: ignore[no-any-return]
 
 
 def backend_of(frame: Any) -> Backend:

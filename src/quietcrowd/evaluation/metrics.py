@@ -7,13 +7,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.frames import column_of
+from quietcrowd.frames import column_of, positions_by_text
 from quietcrowd.inference.estimate import TruthEstimate
 
 __all__ = ["KnownTruths", "constant_error_rate", "error_rate", "error_rate_change"]
@@ -44,15 +42,13 @@ class KnownTruths:
         names, labels = column_of(frame, "task"), column_of(frame, "label")
         if not len(names):
             raise AnswerError("there is no known truth")
-        texts = pc.cast(names, pa.large_string())
-        places = pc.index_in(texts, pc.cast(answers.tasks, pa.large_string()))
-        if places.null_count:
-            row = pc.index(places.is_null(), True).as_py()
+        self.tasks = positions_by_text(names, answers.tasks)
+        if (self.tasks < 0).any():
+            row = int(np.argmin(self.tasks))
             raise AnswerError(
                 f"truths, row {row}: task {names[row].as_py()!r} is no task of the answers. "
                 "Drop it, or give the answers the full list with tasks=."
             )
-        self.tasks: npt.NDArray[np.intp] = places.to_numpy().astype(np.intp)
         counts = np.bincount(self.tasks, minlength=len(answers.tasks))
         if counts.max() > 1:
             twice = answers.tasks[int(counts.argmax())].as_py()

@@ -15,7 +15,7 @@ from attrs import frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, check_finite
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import Backend, backend_of, column_of
+from quietcrowd.frames import Backend, backend_of, column_of, positions_by_text
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.method import StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
@@ -43,7 +43,7 @@ class CategoricalMethod(TruthInference[StateT, TallyT]):
             occur.
         start : TruthEstimate, optional
             An earlier estimate of the same method: its workers' state is the first one here.
-            Workers are matched by id; a new one starts as the median.
+            Workers are matched by what their ids print as; a new one starts as the median.
         threads : int, optional
             Default: as many as the process may use and the answers are worth.
 
@@ -122,9 +122,8 @@ class CategoricalMethod(TruthInference[StateT, TallyT]):
             )
         if start.state is None:
             return None
-        known = start.answers.workers
-        positions = pc.fill_null(pc.index_in(workers.cast(known.type), known), -1)
-        state: StateT = start.state.take(positions.to_numpy().astype(np.intp))  # type: ignore[assignment]
+        places = positions_by_text(workers, start.answers.workers)
+        state: StateT = start.state.take(places)  # type: ignore[assignment]
         return state
 
 
