@@ -104,7 +104,7 @@ def test_other_column_names():
     [
         (
             FRAME.drop(columns="worker"),
-            r"column 'worker' is missing; the frame has 'task', 'label'",
+            r"column 'worker' is missing; there are 'task', 'label'",
         ),
         (
             FRAME.assign(label=["yes", "maybe", "no", "no"]),

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -20,7 +19,7 @@ from attrs import evolve, field, frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import Backend, column_of, dictionary_codes, to_native
+from quietcrowd.frames import Backend, as_frame, column_of, dictionary_codes, to_native
 
 __all__ = ["Answers", "DroppedRows"]
 
@@ -160,9 +159,14 @@ class Answers:
         >>> Answers.from_frame(frame, Categorical([0, 1]))
         Answers(3 answers, 2 tasks, 2 workers, domain=Categorical([0, 1]))
         """
+        if not isinstance(domain, Domain):
+            raise ParameterError(
+                f"domain must be Categorical, Ordinal or Interval; got {domain!r}. "
+                'For a list of labels write Categorical(["no", "yes"]).'
+            )
         _check_choice("duplicates", duplicates, ("error", "first", "last"))
         _check_choice("out_of_domain", out_of_domain, ("error", "skip"))
-        native = nw.from_native(frame, eager_only=True)
+        native = as_frame(frame)
         columns = {name: column_of(native, name) for name in (task, worker, label)}
         if not len(native):
             raise AnswerError("there is no answer: the frame has no row")
@@ -344,7 +348,7 @@ def _without_duplicates(
 def _answered_twice(
     rows: npt.NDArray[np.int64],
     keep: npt.NDArray[np.bool_],
-    columns: dict[str, pa.Array],
+    columns: dict[str, pa.ChunkedArray],
     task: str,
     worker: str,
 ) -> AnswerError:
@@ -355,19 +359,18 @@ def _answered_twice(
         f"row {row}, columns {task!r} and {worker!r}: worker {columns[worker][row].as_py()!r} "
         f"answered task {columns[task][row].as_py()!r} in row {other} already "
         f"({more:,} such row{'s' * (more > 1)}). "
-        'Pass duplicates="last" or duplicates="first", or drop them.'
+        'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates last), '
+        "or drop them."
     )
 
 
-def _out_of_domain(column: pa.Array, name: str, row: int, domain: Domain) -> AnswerError:
+def _out_of_domain(column: pa.ChunkedArray, name: str, row: int, domain: Domain) -> AnswerError:
     value = column[row].as_py()
-    missing = value is None or value != value  # noqa: PLR0124
-    what = (
-        "the answer is missing"
-        if missing
-        else f"{value!r} is outside the domain {domain.describe()}"
-    )
+    place = f"row {row}, column {name!r}"
+    skip = 'with out_of_domain="skip" (on the command line: --skip-outside)'
+    if value is None:
+        return AnswerError(f"{place}: the answer is missing. Drop the row {skip}.")
     return AnswerError(
-        f"row {row}, column {name!r}: {what}. "
-        'Pass a domain that holds it, or drop the row with out_of_domain="skip".'
+        f"{place}: {value!r} is outside the domain {domain.describe()}. "
+        f"Pass a domain that holds it, or drop the row {skip}."
     )

@@ -15,6 +15,7 @@ from quietcrowd.exceptions import AnswerError, MissingExtraError, ParameterError
 
 __all__ = [
     "Backend",
+    "as_frame",
     "backend_of",
     "column_of",
     "dictionary_codes",
@@ -23,6 +24,24 @@ __all__ = [
 ]
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+
+def as_frame(data: Any) -> nw.DataFrame[Any]:
+    """Return a dataframe of any library as Narwhals sees it.
+
+    Raises
+    ------
+    AnswerError
+        Where it is no dataframe, or a lazy one.
+    """
+    frame = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise AnswerError("the frame is lazy: call .collect() on it first")
+    if not isinstance(frame, nw.DataFrame):
+        raise AnswerError(
+            f"expected a pandas, Polars or PyArrow dataframe; got {type(data).__name__}"
+        )
+    return frame
 
 
 def column_of(frame: nw.DataFrame[Any], name: str) -> pa.ChunkedArray:
@@ -35,8 +54,9 @@ def column_of(frame: nw.DataFrame[Any], name: str) -> pa.ChunkedArray:
     """
     if name not in frame.columns:
         raise AnswerError(
-            f"column {name!r} is missing; the frame has {', '.join(map(repr, frame.columns))}. "
-            "Name the columns with task=, worker= and label=."
+            f"column {name!r} is missing; there are {', '.join(map(repr, frame.columns))}. "
+            "Name the columns of answers with task=, worker= and label= "
+            "(on the command line: --columns)."
         )
     column = frame[name]
     try:

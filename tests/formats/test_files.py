@@ -21,7 +21,7 @@ DOMAIN = qc.Categorical(["no", "yes"])
 CROWD = qc.synthetic_crowd(tasks=30, workers=20, answers_per_task=5)
 
 
-def rows(answers):
+def rows_of(answers):
     return sorted(map(tuple, answers.to_frame().astype(str).to_numpy().tolist()))
 
 
@@ -29,7 +29,7 @@ def rows(answers):
 def test_answers_round_trip(tmp_path, suffix):
     path = tmp_path / f"answers{suffix}"
     qc.write_answers(CROWD.answers, path)
-    assert rows(qc.read_answers(path, CROWD.answers.domain)) == rows(CROWD.answers)
+    assert rows_of(qc.read_answers(path, CROWD.answers.domain)) == rows_of(CROWD.answers)
     assert [p.name for p in tmp_path.iterdir()] == [path.name], "nothing is left beside the file"
 
 
@@ -49,7 +49,7 @@ def test_reports_round_trip_with_their_mechanism(tmp_path, suffix, mechanism):
         back = qc.read_reports(path)
         assert back.mechanism == mechanism
         assert back.simulated == (rng is not None)
-        assert rows(back.table) == rows(reports.table)
+        assert rows_of(back.table) == rows_of(reports.table)
         with pytest.raises(FormatError, match="these are randomised reports"):
             qc.read_answers(path, DOMAIN)
 
@@ -71,6 +71,36 @@ def test_a_csv_file_never_meets_the_mechanism_of_another(tmp_path):
     assert not (tmp_path / "table.csv.mechanism.json").exists()
 
 
+def test_a_csv_file_that_changed_is_not_taken_for_reports(tmp_path):
+    """Plain answers that are copied over reports keep the sidecar of the reports."""
+    path = tmp_path / "reports.csv"
+    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+    qc.write_reports(mechanism.randomize(CROWD.answers), path)
+    qc.write_answers(CROWD.answers, tmp_path / "plain.csv")
+    path.write_bytes((tmp_path / "plain.csv").read_bytes())
+    with pytest.raises(FormatError, match="the file has changed since"):
+        qc.read_reports(path)
+
+
+def test_reports_of_many_devices_are_read_together(tmp_path):
+    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+    reports = mechanism.randomize(CROWD.answers)
+    frame = reports.table.to_frame()
+    paths = []
+    for place, (worker, rows) in enumerate(frame.groupby("worker")):
+        part = qc.Reports(table=qc.Answers.from_frame(rows, DOMAIN), mechanism=mechanism)
+        paths.append(tmp_path / f"{worker}{SUFFIXES[place % len(SUFFIXES)]}")
+        qc.write_reports(part, paths[-1])
+    together = qc.read_reports(*paths)
+    assert rows_of(together.table) == rows_of(reports.table)
+    with pytest.raises(AnswerError, match=r"worker '0' answered .* already"):
+        qc.read_reports(*paths, paths[0])
+    other = qc.RandomizedResponse(domain=DOMAIN, epsilon=2.0)
+    qc.write_reports(other.randomize(CROWD.answers), tmp_path / "other.csv")
+    with pytest.raises(FormatError, match=r"other\.csv: these reports were made by"):
+        qc.read_reports(*paths, tmp_path / "other.csv")
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(frame=crowds(domain=DOMAIN), texts=st.lists(st.text(max_size=6), min_size=8, max_size=8))
@@ -82,7 +112,7 @@ def test_any_ids_survive(tmp_path, suffix, frame, texts):
     answers = qc.Answers.from_frame(frame, DOMAIN)
     path = tmp_path / f"any{suffix}"
     qc.write_answers(answers, path)
-    assert rows(qc.read_answers(path, DOMAIN)) == rows(answers)
+    assert rows_of(qc.read_answers(path, DOMAIN)) == rows_of(answers)
 
 
 def test_csv_ids_are_texts(tmp_path):
@@ -91,6 +121,14 @@ def test_csv_ids_are_texts(tmp_path):
     answers = qc.read_answers(path, DOMAIN)
     assert answers.tasks.to_pylist() == ["007", "NA"]
     assert answers.workers.to_pylist() == ["1e5", "2020-01-01"]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_other_delimiters_are_seen_in_the_header(tmp_path, delimiter):
+    path = tmp_path / "answers.csv"
+    text = '"task",worker,label\r\n"a, b",u,yes\r\nb,v,no\r\n'
+    path.write_bytes(text.replace(",", delimiter).replace(f"a{delimiter} b", "a, b").encode())
+    assert qc.read_answers(path, DOMAIN).tasks.to_pylist() == ["a, b", "b"]
 
 
 def test_numeric_labels_of_a_csv_file(tmp_path):
@@ -112,8 +150,8 @@ def test_other_column_names_and_further_columns(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"task,worker,label\na,u\n", "this file is not what its suffix says"),
-        ("a.csv", b"", "this file is not what its suffix says"),
+        ("a.csv", b"task,worker,label\na,u\n", "this cannot be read as"),
+        ("a.csv", b"", "this cannot be read as"),
         ("a.csv", b"task,worker,label\n", "there is no answer"),
         ("a.csv", b"task,worker\na,u\n", "a.csv: column 'label' is missing"),
         ("a.csv", b"task,worker,label\na,u,maybe\n", "a.csv: row 0, column 'label': 'maybe'"),
@@ -123,9 +161,9 @@ def test_other_column_names_and_further_columns(tmp_path):
             "a.csv: row 0, column 'worker': the id is missing",
         ),
         ("a.csv", b"task,worker,label\na,u,\n", "the answer is missing"),
-        ("a.csv", b"task,worker,label\n\xff\xfe,u,yes\n", "this file is not what its suffix says"),
-        ("a.csv.gz", b"task,worker,label\na,u,yes\n", "this file is not what its suffix says"),
-        ("a.parquet", b"PAR", "this file is not what its suffix says"),
+        ("a.csv", b"task,worker,label\n\xff\xfe,u,yes\n", "this cannot be read as"),
+        ("a.csv.gz", b"task,worker,label\na,u,yes\n", "this cannot be read as"),
+        ("a.parquet", b"PAR", "this cannot be read as"),
         ("a.jsonl", b"{]\n", "line 1 is no JSON"),
         ("a.jsonl", b"[1]\n", "line 1: expected a JSON object"),
         ("a.jsonl", b'{"task": 1, "worker": 2}\n', "line 1 lacks the key 'label'"),
@@ -134,7 +172,7 @@ def test_other_column_names_and_further_columns(tmp_path):
             b'{"task": 1, "worker": 2, "label": "no"}\n{"task": "x", "worker": 2, "label": "no"}\n',
             "key 'task' holds more than one type",
         ),
-        ("a.jsonl.gz", b'{"task": 1}\n', "this file is not what its suffix says"),
+        ("a.jsonl.gz", b'{"task": 1}\n', "this cannot be read as"),
         ("a.xlsx", b"", "the name must end in one of .csv, .csv.gz, .parquet"),
     ],
 )
@@ -156,7 +194,10 @@ def test_no_bytes_raise_anything_else(tmp_path, suffix, content):
             read()
 
 
-@pytest.mark.parametrize("note", ["[]", "{]", '{"mechanism": {}}', '{"mechanism": 3}'])
+@pytest.mark.parametrize(
+    "note",
+    ["[]", "{]", '{"mechanism": {}}', '{"mechanism": 3}', '{"mechanism": {}, "simulated": 7}'],
+)
 def test_bad_sidecars_are_format_errors(tmp_path, note):
     path = tmp_path / "reports.csv"
     path.write_text("task,worker,label\na,u,yes\n")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.exceptions import AnswerError
-from quietcrowd.frames import column_of, positions_by_text
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.frames import as_frame, column_of, positions_by_text
 from quietcrowd.inference.estimate import TruthEstimate
 
 __all__ = ["KnownTruths", "constant_error_rate", "error_rate", "error_rate_change"]
@@ -38,7 +37,12 @@ class KnownTruths:
         domain = answers.domain
         if not isinstance(domain, FiniteDomain):
             raise AnswerError(f"an error rate needs labels; got {domain.example()}")
-        frame = nw.from_native(truths, eager_only=True)
+        frame = as_frame(truths)
+        if missing := {"task", "label"} - set(frame.columns):
+            raise AnswerError(
+                f"truths: column {min(missing)!r} is missing; known truths have columns "
+                f"'task' and 'label', here are {', '.join(map(repr, frame.columns))}"
+            )
         names, labels = column_of(frame, "task"), column_of(frame, "label")
         if not len(names):
             raise AnswerError("there is no known truth")
@@ -85,7 +89,13 @@ def error_rate(estimate: TruthEstimate, truths: Any) -> float:
     ------
     AnswerError
         Where a truth does not fit the answers; see `KnownTruths`.
+    ParameterError
+        Where `estimate` is not what `fit` returned.
     """
+    if not isinstance(estimate, TruthEstimate):
+        raise ParameterError(
+            f"estimate must be what fit returned, a TruthEstimate; got {type(estimate).__name__}"
+        )
     return KnownTruths(estimate.answers, truths).error_rate(estimate.estimates.truths)
 
 

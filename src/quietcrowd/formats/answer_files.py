@@ -47,11 +47,14 @@ def read_answers(
     path = Path(path)
     table, note = read_table(path, (task, worker, label))
     if note is not None and "mechanism" in note:
-        raise FormatError(f"{path}: these are randomised reports. Read them with read_reports.")
+        raise FormatError(
+            f"{path}: these are randomised reports. "
+            "Read them with read_reports (on the command line: quietcrowd infer)."
+        )
     try:
         return Answers.from_frame(table, domain, task, worker, label, **options)
     except AnswerError as error:
-        raise AnswerError(f"{path}: {error}") from None
+        raise AnswerError(f"{path}: {error} Rows count from 0, below the header.") from None
 
 
 def write_answers(answers: Answers, path: str | Path) -> None:

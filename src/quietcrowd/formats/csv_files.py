@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,11 @@ from quietcrowd.formats.whole_file import replacing
 
 __all__ = ["read", "sidecar", "write"]
 
+NAME = "CSV in UTF-8"
+"""What this module reads, for messages."""
+
+_OPTIONS = pa_csv.WriteOptions(quoting_style="needed", quoting_header="needed")
+
 
 def sidecar(path: Path) -> Path:
     """Return where the mechanism of a CSV file of reports is kept."""
@@ -23,28 +29,56 @@ def sidecar(path: Path) -> Path:
 
 
 def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
-    """Return the table, with the columns `texts` as text, and what the sidecar says, if any."""
+    """Return the table, with the columns `texts` as text, and what the sidecar says, if any.
+
+    Semicolons or tabs may separate the columns, if the header shows that they do.
+    """
     convert = pa_csv.ConvertOptions(
         column_types=dict.fromkeys(texts, pa.string()),
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    table = pa_csv.read_csv(path, convert_options=convert)
+    parse = pa_csv.ParseOptions(delimiter=_delimiter(path, texts))
+    table = pa_csv.read_csv(path, convert_options=convert, parse_options=parse)
+    return table, _note(path)
+
+
+def _delimiter(path: Path, names: tuple[str, ...]) -> str:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8-sig") as file:
+        header = file.readline().strip().replace('"', "")
+    for delimiter in (",", ";", "\t"):
+        if set(names) <= set(header.split(delimiter)):
+            return delimiter
+    return ","
+
+
+def _note(path: Path) -> dict[str, Any] | None:
     beside = sidecar(path)
     if not beside.exists():
-        return table, None
+        return None
     try:
         note = json.loads(beside.read_text(encoding="utf-8"))
     except ValueError as error:
         raise FormatError(f"{beside}: this is no JSON: {error}") from None
     if not isinstance(note, dict):
         raise FormatError(f"{beside}: expected a JSON object; got {note!r}")
-    return table, note
+    if note.pop("sha256", None) not in (None, _digest(path)):
+        raise FormatError(
+            f"{path}: the file has changed since {beside.name} was written beside it. Write the "
+            "reports again, or delete that file if these are plain answers."
+        )
+    return note
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
-    """Write the table, and the note into the sidecar.
+    """Write the table, and the note into the sidecar, with the table's SHA-256.
 
     An old sidecar goes first: a table that is cut off from its mechanism is an error to read,
     one beside the wrong mechanism would not be.
@@ -58,7 +92,5 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
             pa_csv.write_csv(table, temporary, _OPTIONS)
     if note is not None:
         with replacing(sidecar(path)) as temporary:
-            temporary.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
-
-
-_OPTIONS = pa_csv.WriteOptions(quoting_style="needed", quoting_header="needed")
+            text = json.dumps({**note, "sha256": _digest(path)}, indent=1)
+            temporary.write_text(text + "\n", encoding="utf-8")

@@ -16,6 +16,9 @@ from quietcrowd.formats.whole_file import replacing
 
 __all__ = ["read", "write"]
 
+NAME = "JSON Lines in UTF-8"
+"""What this module reads, for messages."""
+
 
 def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
     """Return the columns `texts`, and the first line where it is a note."""

@@ -14,6 +14,9 @@ from quietcrowd.formats.whole_file import replacing
 
 __all__ = ["read", "write"]
 
+NAME = "Parquet"
+"""What this module reads, for messages."""
+
 KEY = b"quietcrowd"
 
 

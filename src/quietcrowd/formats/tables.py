@@ -52,7 +52,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, dict[str
         raise
     except (pa.ArrowException, OSError, EOFError, ValueError, zlib.error) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise FormatError(f"{path}: this file is not what its suffix says: {reason}") from None
+        raise FormatError(f"{path}: this cannot be read as {kind.NAME}: {reason}") from None
 
 
 def check_target(path: Path) -> None:

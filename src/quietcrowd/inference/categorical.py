@@ -15,7 +15,7 @@ from attrs import frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, check_finite
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import Backend, backend_of, column_of, positions_by_text
+from quietcrowd.frames import Backend, as_frame, backend_of, column_of, positions_by_text
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.method import StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
@@ -65,6 +65,15 @@ class CategoricalMethod(TruthInference[StateT, TallyT]):
         NoiseIgnoredWarning
             Where the method has no model of the noise in the reports that it was given.
         """
+        return self._fit(data, start, threads)
+
+    def fit_predict(self, data: Any) -> pd.Series[Any]:
+        """Return the truths as crowd-kit does: a pandas Series ``agg_label``, indexed by task."""
+        truths = self._fit(data, None, None).truths_as("pandas")
+        series: pd.Series[Any] = truths.set_index("task")["truth"].rename("agg_label")
+        return series
+
+    def _fit(self, data: Any, start: TruthEstimate | None, threads: int | None) -> TruthEstimate:
         answers, channel, backend = self._read(data)
         domain = check_finite(answers.domain, type(self).__name__)
         if not len(answers):
@@ -92,25 +101,14 @@ class CategoricalMethod(TruthInference[StateT, TallyT]):
             backend=backend,
         )
 
-    def fit_predict(self, data: Any) -> pd.Series[Any]:
-        """Return the truths as crowd-kit does: a Series ``agg_label`` with index ``task``."""
-        truths = self.fit(data).truths_as("pandas")
-        series: pd.Series[Any] = truths.set_index("task")["truth"].rename("agg_label")
-        return series
-
     def _read(self, data: Any) -> tuple[Answers, FiniteChannel | None, Backend]:
         if isinstance(data, Reports):
             if not self.models_noise:
-                warn_noise_ignored(type(self).__name__, type(data.mechanism).__name__, 3)
+                warn_noise_ignored(type(self).__name__, type(data.mechanism).__name__, 4)
             return data.table, data.mechanism.worker_channel, "pandas"
         if isinstance(data, Answers):
             return data, None, "pandas"
-        native = nw.from_native(data, eager_only=True, pass_through=True)
-        if not isinstance(native, nw.DataFrame):
-            raise AnswerError(
-                f"data must be Reports, Answers or a dataframe; got {type(data).__name__}"
-            )
-        return Answers.from_frame(data, _domain_of(native)), None, backend_of(data)
+        return Answers.from_frame(data, _domain_of(as_frame(data))), None, backend_of(data)
 
     def _align(self, start: TruthEstimate | None, workers: pa.Array) -> StateT | None:
         if start is None:

@@ -118,6 +118,11 @@ class Mechanism(ABC):
         ParameterError
             Where `rng` is no NumPy generator.
         """
+        if not isinstance(answers, Answers):
+            raise AnswerError(
+                f"only Answers can be randomised; got {type(answers).__name__}. "
+                "Make them with Answers.from_frame or read_answers."
+            )
         if answers.domain != self.domain:
             raise AnswerError(
                 f"the answers are in {answers.domain.example()}, the mechanism takes "
@@ -156,6 +161,8 @@ class Mechanism(ABC):
             Where the name or version is unknown, a key is missing, or the integers in the
             description are not those that the parameters give.
         """
+        if not isinstance(data, Mapping):
+            raise FormatError(f"a mechanism must be a JSON object; got {data!r}")
         try:
             name, version = data["mechanism"], data["version"]
             domain = Domain.from_dict(data["domain"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import field, frozen
+from attrs.validators import instance_of
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError
@@ -36,7 +37,7 @@ class Reports:
 
     table: Answers
     mechanism: Mechanism
-    simulated: bool = False
+    simulated: bool = field(default=False, validator=instance_of(bool))
 
     def __attrs_post_init__(self) -> None:
         expected = self.mechanism.report_domain
@@ -52,5 +53,6 @@ class Reports:
     def __repr__(self) -> str:
         return (
             f"Reports({len(self.table):,} reports, {len(self.table.tasks):,} tasks, "
-            f"{len(self.table.workers):,} workers, mechanism={self.mechanism!r})"
+            f"{len(self.table.workers):,} workers, mechanism={self.mechanism!r}"
+            f"{', simulated' * self.simulated})"
         )
