@@ -9,6 +9,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd import cli
+from quietcrowd.cli_options import build_domain
 
 
 @pytest.fixture
@@ -66,11 +67,11 @@ def test_the_same_seed_simulates_the_same_reports(run, folder, tmp_path):
 
 
 def test_truths_go_to_a_pipe_as_csv_and_as_json(run, folder):
-    status, output, _ = run("infer", folder, "--method", "majority")
+    status, output, _ = run("infer", folder, "--plain", "--method", "majority")
     assert status == 0
     assert output.splitlines()[0] == "task,truth,confidence,answers,tied"
     assert len(output.splitlines()) == 61
-    status, output, _ = run("infer", folder, "--json")
+    status, output, _ = run("infer", folder, "--plain", "--json")
     found = json.loads(output)
     assert found["converged"] is True
     assert len(found["truths"]) == 60
@@ -90,7 +91,7 @@ def test_messy_files_are_read_where_the_user_says_how(run, tmp_path):
     assert run(*words)[0] == 2
     status, output, errors = run(*words, "--skip-outside", "--duplicates", "last")
     assert status == 0
-    assert "note: left out 1 repeated answers and 2 that are missing or not possible" in errors
+    assert "left out: 1 repeated answers, 2 that are missing or not possible" in errors
     assert len(output.splitlines()) == 3
     status, _, errors = run(*words[:-1], "item,who")
     assert (status, "three names" in errors) == (2, True)
@@ -148,6 +149,72 @@ def test_help_has_an_example(run, command):
         assert f"Example: quietcrowd {command[0]}" in output
 
 
+def test_version_and_module(run):
+    assert run("--version") == (0, f"quietcrowd {qc.__version__}\n", "")
+    words = [sys.executable, "-m", "quietcrowd", "-h"]
+    assert "Usage:" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def test_options_may_be_repeated_or_hold_commas(run, folder):
+    tables = [
+        run("evaluate", folder, *words, "--trials", 2, "--json")[1]
+        for words in (
+            ("-m", "one-layer,two-layer", "-e", "1,2"),
+            ("-m", "one-layer", "-m", "two-layer", "-e", "1", "-e", "2"),
+        )
+    ]
+    assert tables[0] == tables[1]
+    assert len(json.loads(tables[0])) > 8
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("no,yes", ("no", "yes")),
+        ('"yes, please", no', ("yes, please", "no")),
+        ("1,2.5", (1, 2.5)),
+        ("01,02", ("01", "02")),
+        ("1,one", ("1", "one")),
+    ],
+)
+def test_labels_are_what_they_print_as(labels, expected):
+    assert build_domain(labels, None).labels == expected
+
+
+def test_reports_of_several_files_and_simulated_ones(run, folder, tmp_path):
+    frame = pd.read_csv(folder / "answers.csv")
+    paths = []
+    for part in (0, 1):
+        plain, reports = tmp_path / f"{part}.csv", tmp_path / f"{part}.parquet"
+        frame[frame["worker"] % 2 == part].to_csv(plain, index=False)
+        assert run("randomize", plain, "--labels", "no,yes", "-o", reports)[0] == 0
+        paths.append(reports)
+    status, _, errors = run("infer", *paths)
+    assert status == 0
+    assert "60 tasks, 15 workers, 360 answers" in errors
+    run("randomize", folder, "--simulate", 1, "-o", tmp_path / "s.parquet")
+    assert "protect nobody" in run("infer", tmp_path / "s.parquet")[2]
+
+
+def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
+    crowd = qc.synthetic_crowd(
+        tasks=20, workers=8, answers_per_task=4, labels=range(5), accuracy=(0.2, 0.3)
+    )
+    qc.write_answers(crowd.answers, tmp_path / "answers.csv")
+    qc.write_table(crowd.truths, tmp_path / "truth.csv")
+    description = '{"kind": "categorical", "domain": [0, 1, 2, 3, 4]}'
+    (tmp_path / "dataset.json").write_text(description)
+    status, output, errors = run("evaluate", tmp_path, "-e", "1", "--trials", 2)
+    assert status == 0
+    assert "note: two-layer was left out at epsilon 1" in errors
+    assert "†" in output
+
+
+def test_it_says_when_it_did_not_converge(run, folder):
+    errors = run("infer", folder, "--plain", "--max-iterations", 1)[2]
+    assert "NOT converged: try more with --max-iterations" in errors
+
+
 def test_no_words_show_the_help(run):
     status, output, _ = run()
     assert status == 0
@@ -167,8 +234,28 @@ def test_no_words_show_the_help(run):
         ),
         (["infer", "{folder}/answers.csv"], "the mechanism of these reports is missing"),
         (["infer", "{folder}/answers.csv", "--plain"], "give the possible answers with --labels"),
+        (["infer", "{folder}"], "say --plain"),
+        (["infer", "{folder}", "{folder}", "--plain"], "--plain takes one file"),
+        (["infer", "{folder}/answers.csv", "--labels", "a,b"], "go with --plain"),
+        (["infer", "{folder}", "--method", "majority", "--smoothing", "2"], "goes with weighted"),
+        (["infer", "{folder}/answers.csv", "-o", "{folder}/answers.csv"], "write to another file"),
+        (
+            ["randomize", "{folder}/answers.csv", "-o", "{folder}/answers.csv"],
+            "write to another file",
+        ),
+        (["randomize", "{folder}", "--simulate", "-3", "-o", "r.csv"], "Invalid value"),
+        (
+            ["randomize", "{folder}/answers.csv", "--labels", "a", "--levels", "1", "-o", "r.csv"],
+            "not both",
+        ),
+        (
+            ["evaluate", "{folder}", "--method", "majority", "--smoothing", "2"],
+            "goes with weighted",
+        ),
+        (["evaluate", "{folder}", "--plot", "x.svg"], "must end in .png"),
+        (["evaluate", "{folder}/answers.csv"], "give the folder that it lies in"),
         (["infer", "{folder}", "-o", "truths.xlsx"], "the name must end in"),
-        (["infer", "{folder}", "--seed", "-1"], "seed must be a whole number"),
+        (["infer", "{folder}", "--plain", "--seed", "-1"], "seed must be a whole number"),
         (["randomize", "{folder}"], "say where the reports go"),
         (["randomize", "{folder}", "-e", "17", "-o", "r.csv"], "epsilon must be from 0 to 16"),
         (["randomize", "{folder}", "-m", "laplace", "-o", "r.csv"], "--mechanism must be one of"),
@@ -206,7 +293,8 @@ def test_ctrl_c_is_one_line(run, folder, monkeypatch):
 
 
 def test_a_closed_pipe_is_no_error(folder):
-    words = [sys.executable, "-c", "from quietcrowd.cli import main; main()", "infer", folder]
+    words = [sys.executable, "-c", "from quietcrowd.cli import main; main()"]
+    words += ["infer", folder, "--plain"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

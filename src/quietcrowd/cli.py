@@ -9,188 +9,107 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
-import attrs
 import numpy as np
 import typer
 from rich.console import Console
 
+import quietcrowd
+from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
 from quietcrowd.cli_tables import print_experiment, print_frame
 from quietcrowd.datasets import load_dataset, synthetic_crowd
-from quietcrowd.domains import Categorical, FiniteDomain, Label, Ordinal
+from quietcrowd.demo import play
 from quietcrowd.evaluation import Experiment
+from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
-from quietcrowd.formats import (
-    check_folder,
-    check_target,
-    read_answers,
-    read_reports,
-    write_reports,
-    write_table,
-)
-from quietcrowd.inference import METHODS, WeightedVote
+from quietcrowd.formats import check_target, read_answers, read_reports, write_reports, write_table
+from quietcrowd.inference import TruthEstimate, WeightedVote
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.mechanisms import Reports
 
 __all__ = ["app", "main"]
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="quietcrowd",
     help="Find what is true from a crowd's answers without anyone having to see them.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-INTERRUPTED = 130
-MECHANISMS = Mechanism.registry()
 
-MechanismName = Annotated[
-    list[str],
-    typer.Option(
-        "--mechanism",
-        "-m",
-        help=f"One of {', '.join(MECHANISMS)}.",
-        autocompletion=lambda: list(MECHANISMS),
-    ),
-]
-MethodNames = Annotated[
-    list[str],
-    typer.Option(
-        "--method",
-        help=f"One of {', '.join(METHODS)}; may be repeated.",
-        autocompletion=lambda: list(METHODS),
-    ),
-]
-Labels = Annotated[
-    str | None,
-    typer.Option(help="Public list of the possible answers, separated by commas: no,yes."),
-]
-Levels = Annotated[
-    str | None,
-    typer.Option(help="Public list of numeric levels, increasing, instead of labels: 1,2,3."),
-]
-Duplicates = Annotated[
-    str,
-    typer.Option(
-        help="Where a worker answered a task twice: error, or keep the first or the last answer.",
-        autocompletion=lambda: ["error", "first", "last"],
-    ),
-]
-SkipOutside = Annotated[
-    bool,
-    typer.Option("--skip-outside", help="Skip and count answers that are missing or not possible."),
-]
-Columns = Annotated[
-    str, typer.Option(help="Names of the columns of task, worker and answer, by commas.")
-]
-Smoothing = Annotated[
-    float | None,
-    typer.Option(help="Of weighted-vote: answers of each kind added to every worker's record."),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="Ends in .csv, .parquet or .jsonl (or .csv.gz, .jsonl.gz)."
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"quietcrowd {quietcrowd.__version__}")
+        raise typer.Exit
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+@app.callback()
+def _options_of_all(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Find what is true from a crowd's answers without anyone having to see them."""
 
 
-def _label(text: str) -> Label:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _note(text: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
 
 
-def _domain(labels: str | None, levels: str | None) -> FiniteDomain:
-    if (labels is None) == (levels is None):
-        raise ParameterError(
-            "give the possible answers with --labels no,yes or --levels 1,2,3: they are public, "
-            "and are not read off private answers"
-        )
-    values = [_label(text) for text in _split(labels or levels or "")]
-    if len({isinstance(value, str) for value in values}) > 1:
-        values = _split(labels or levels or "")  # type: ignore[assignment]
-    return Categorical(values) if labels is not None else Ordinal(values)
-
-
-def _answers(
+def _read_plain(
     path: Path,
-    domain: tuple[str | None, str | None],
+    labels: str | None,
+    levels: str | None,
     columns: str,
     duplicates: str,
     skip_outside: bool,
 ) -> Answers:
     if path.is_dir():
         return load_dataset(path).answers
-    names = _split(columns)
+    names = options.split(columns)
     if len(names) != 3:
         raise ParameterError(f"--columns must be three names, by commas; got {columns!r}")
     answers = read_answers(
         path,
-        _domain(*domain),
+        options.build_domain(labels, levels),
         *names,
         duplicates=duplicates,
         out_of_domain="skip" if skip_outside else "error",
     )
     dropped = answers.dropped
     if dropped.duplicates or dropped.out_of_domain:
-        _one_line(
-            f"note: left out {dropped.duplicates:,} repeated answers and "
+        _note(
+            f"left out: {dropped.duplicates:,} repeated answers, "
             f"{dropped.out_of_domain:,} that are missing or not possible"
         )
     return answers
 
 
-def _choose(name: str, known: Any, option: str) -> Any:
-    if name not in known:
-        raise ParameterError(f"{option} must be one of {', '.join(known)}; got {name!r}")
-    return known[name]
-
-
-def _method(name: str, smoothing: float | None) -> CategoricalMethod[Any, Any]:
-    kind = _choose(name, METHODS, "--method")
-    if smoothing is not None and kind is WeightedVote:
-        return WeightedVote(smoothing=smoothing)
-    return kind()  # type: ignore[no-any-return]
-
-
-def _numbers(text: str, option: str) -> list[float]:
-    try:
-        return [float(part) for part in _split(text)]
-    except ValueError:
-        raise ParameterError(
-            f"{option} must be numbers separated by commas; got {text!r}"
-        ) from None
-
-
 @app.command()
 def randomize(
     answers: Annotated[Path, typer.Argument(help="File of answers, or dataset folder.")],
-    output: Output = None,
-    mechanism: Annotated[
-        str,
-        typer.Option("--mechanism", "-m", autocompletion=lambda: list(MECHANISMS)),
-    ] = "one-layer",
+    output: options.Output = None,
+    mechanism: options.MechanismName = "one-layer",
     epsilon: Annotated[
         float,
-        typer.Option("--epsilon", "-e", help="Privacy loss per answer, as the paper claims it."),
+        typer.Option(
+            "--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed."
+        ),
     ] = 1.0,
-    labels: Labels = None,
-    levels: Levels = None,
-    columns: Columns = "task,worker,label",
-    duplicates: Duplicates = "error",
-    skip_outside: SkipOutside = False,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    columns: options.Columns = "task,worker,label",
+    duplicates: options.Duplicates = "error",
+    skip_outside: options.SkipOutside = False,
     simulate: Annotated[
         int | None,
-        typer.Option(help="A seed: reproducible noise for experiments, private to nobody."),
+        typer.Option(
+            min=0, metavar="SEED", help="Reproducible noise for experiments; protects nobody."
+        ),
     ] = None,
 ) -> None:
     """Randomise answers, as the workers' devices do.
@@ -200,146 +119,191 @@ def randomize(
     if output is None:
         raise ParameterError("say where the reports go: --output reports.parquet")
     check_target(output)
-    table = _answers(answers, (labels, levels), columns, duplicates, skip_outside)
-    kind = _choose(mechanism, MECHANISMS, "--mechanism")
+    options.refuse_overwriting(answers, output)
+    table = _read_plain(answers, labels, levels, columns, duplicates, skip_outside)
+    kind = options.choose(mechanism, options.MECHANISMS, "--mechanism")
     randomiser = kind.from_claimed_epsilon(domain=table.domain, epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)
-    note = Console(stderr=True, highlight=False)
-    note.print(f"{len(reports):,} reports of {len(table.workers):,} workers written to {output}.")
     busiest = int(table.answers_per_worker.max())
-    note.print(str(randomiser.guarantee(answers=busiest)), soft_wrap=True)
+    _note(f"{len(reports):,} reports of {len(table.workers):,} workers written to {output}.")
+    _note(f"The busiest worker gave {busiest:,} answers:")
+    _note(str(randomiser.guarantee(answers=busiest)))
+    _note("Randomising the same answers once more costs as much once more.")
     if reports.simulated:
-        note.print("The noise is simulated: these reports protect nobody.")
+        _note("The noise is simulated: these reports protect nobody.")
 
 
 @app.command()
 def infer(
-    reports: Annotated[Path, typer.Argument(help="File of reports; or of answers, with --plain.")],
-    method: Annotated[
-        str,
-        typer.Option(help=f"One of {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS)),
-    ] = "weighted-vote",
-    smoothing: Smoothing = None,
-    output: Output = None,
+    reports: Annotated[
+        list[Path],
+        typer.Argument(help="Files of reports, made alike; or one of answers, with --plain."),
+    ],
+    method: options.MethodName = "weighted-vote",
+    smoothing: options.Smoothing = None,
+    max_iterations: options.MaxIterations = None,
+    output: options.Output = None,
     workers: Annotated[
-        Path | None, typer.Option(help="Where the workers' quality goes; suffix as for --output.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where the workers' quality goes; as --output."),
     ] = None,
     plain: Annotated[
-        bool, typer.Option("--plain", help="The file holds plain answers, not reports.")
+        bool, typer.Option("--plain", help="The file or folder holds plain answers, not reports.")
     ] = False,
-    labels: Labels = None,
-    levels: Levels = None,
-    columns: Columns = "task,worker,label",
-    duplicates: Duplicates = "error",
-    skip_outside: SkipOutside = False,
-    seed: Annotated[int, typer.Option(help="For ties.")] = 0,
-    as_json: Json = False,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    columns: options.Columns = "task,worker,label",
+    duplicates: options.Duplicates = "error",
+    skip_outside: options.SkipOutside = False,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="For ties.")] = 0,
+    as_json: options.Json = False,
 ) -> None:
     """Infer truths and workers' quality from reports.
 
     Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
     """
-    chosen = attrs.evolve(_method(method, smoothing), seed=seed)
+    chosen = options.build_method(method, smoothing, max_iterations=max_iterations, seed=seed)
+    if smoothing is not None and not isinstance(chosen, WeightedVote):
+        raise ParameterError(f"--smoothing goes with weighted-vote, not with {method}")
     for target in filter(None, (output, workers)):
         check_target(target)
+    for path in reports:
+        options.refuse_overwriting(path, output, workers)
     data: Reports | Answers
-    if plain or reports.is_dir():
-        data = _answers(reports, (labels, levels), columns, duplicates, skip_outside)
+    if plain:
+        if len(reports) > 1:
+            raise ParameterError("--plain takes one file or folder")
+        data = _read_plain(reports[0], labels, levels, columns, duplicates, skip_outside)
     else:
-        data = read_reports(reports)
+        data = _read_reports(reports, (labels, levels))
     estimate = chosen.fit(data)
     if output is not None:
         write_table(estimate.truths, output)
     if workers is not None:
         write_table(estimate.workers, workers)
     if as_json:
-        summary = {
-            "method": chosen.to_dict(),
-            "iterations": estimate.iterations,
-            "converged": estimate.converged,
-            "truths": json.loads(estimate.truths.to_json(orient="records", double_precision=15)),
-            "workers": json.loads(estimate.workers.to_json(orient="records", double_precision=15)),
-        }
-        typer.echo(json.dumps(summary))
+        typer.echo(_estimate_as_json(estimate))
     elif output is None:
         print_frame(estimate.truths)
-    tied = int(estimate.estimates.tied.sum())
-    Console(stderr=True, highlight=False).print(
-        f"{len(estimate.answers.tasks):,} tasks, {len(estimate.answers.workers):,} workers, "
-        f"{len(estimate.answers):,} answers; {tied:,} tied; {estimate.iterations} iterations, "
-        f"{'converged' if estimate.converged else 'NOT converged'}."
+    _note(_closing_words(estimate))
+
+
+def _read_reports(paths: list[Path], domain: tuple[str | None, str | None]) -> Reports:
+    if any(path.is_dir() for path in paths):
+        raise ParameterError("a dataset folder holds plain answers: say --plain")
+    if any(domain):
+        raise ParameterError("--labels and --levels go with --plain: reports carry their own")
+    reports = read_reports(*paths)
+    if reports.simulated:
+        _note("These reports are simulated: they protect nobody.")
+    return reports
+
+
+def _estimate_as_json(estimate: TruthEstimate) -> str:
+    frames = {"truths": estimate.truths, "workers": estimate.workers}
+    return json.dumps(
+        {
+            "method": estimate.method.to_dict(),
+            "iterations": estimate.iterations,
+            "converged": estimate.converged,
+        }
+        | {
+            name: json.loads(frame.to_json(orient="records", double_precision=15))
+            for name, frame in frames.items()
+        }
+    )
+
+
+def _closing_words(estimate: TruthEstimate) -> str:
+    answers = estimate.answers
+    end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
+    return (
+        f"{len(answers.tasks):,} tasks, {len(answers.workers):,} workers, {len(answers):,} "
+        f"answers; {int(estimate.estimates.tied.sum()):,} tied; "
+        f"{estimate.iterations} iterations, {end}."
     )
 
 
 @app.command()
 def evaluate(
     dataset: Annotated[Path, typer.Argument(help="Dataset folder with answers and truths.")],
-    mechanism: MechanismName = ["one-layer", "two-layer"],  # noqa: B006
-    method: MethodNames = ["majority", "weighted-vote"],  # noqa: B006
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", "-e", help="Claimed losses, separated by commas.")
-    ] = "1,0.5,0.1",
-    smoothing: Smoothing = None,
-    trials: Annotated[int, typer.Option(min=2, help="Randomisations per cell.")] = 100,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    mechanism: options.MechanismNames = ["one-layer", "two-layer"],  # noqa: B006
+    method: options.MethodNames = ["majority", "weighted-vote"],  # noqa: B006
+    epsilon: options.Epsilons = ["1,0.5,0.1"],  # noqa: B006
+    smoothing: options.Smoothing = None,
+    trials: Annotated[
+        int, typer.Option(min=2, metavar="NUMBER", help="Randomisations per cell.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the noise.")] = 0,
     equal_exact: Annotated[
         bool,
         typer.Option(help="Also run one-layer at the exact epsilon of the others (one-layer*)."),
     ] = True,
-    output: Output = None,
-    plot: Annotated[Path | None, typer.Option(help="A PNG file to draw the result into.")] = None,
-    as_json: Json = False,
+    output: options.Output = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="A picture of the result.")
+    ] = None,
+    as_json: options.Json = False,
 ) -> None:
     """Measure what privacy costs on answers whose truths are known.
 
-    Example: quietcrowd evaluate data/duchenne -m one-layer -m two-layer -e 1,0.5 --trials 100
+    Example: quietcrowd evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
     """
-    methods: dict[str, CategoricalMethod[Any, Any]] = {}
-    for name in method:
-        chosen = _method(name, smoothing)
-        if chosen != _method(name, None):
-            methods[f"{name}/{smoothing:g}"] = chosen
-            chosen = _method(name, None)
-        methods[name] = chosen
     if output is not None:
         check_target(output)
     if plot is not None:
-        check_folder(plot)
+        check_picture(plot)
+    names = options.split_all(mechanism)
     experiment = Experiment(
         dataset=load_dataset(dataset),
-        mechanisms=[_choose(name, MECHANISMS, "--mechanism") for name in mechanism],
-        epsilons=_numbers(epsilon, "--epsilon"),
-        methods=methods,
+        mechanisms=[options.choose(n, options.MECHANISMS, "--mechanism") for n in names],
+        epsilons=options.parse_numbers(epsilon, "--epsilon"),
+        methods=_methods(options.split_all(method), smoothing),
         trials=trials,
         seed=seed,
         equal_exact=equal_exact,
     )
     result = experiment.run(progress=sys.stderr.isatty())
-    if output is not None:
-        write_table(result.frame, output)
-    if plot is not None:
-        result.plot(plot)
+    for sentence in result.skipped:
+        _one_line(f"note: {sentence}")
     if as_json:
         typer.echo(result.frame.to_json(orient="records", double_precision=15))
     else:
         print_experiment(result)
+    if output is not None:
+        write_table(result.frame, output)
+    if plot is not None:
+        result.plot(plot)
+
+
+def _methods(names: list[str], smoothing: float | None) -> dict[str, CategoricalMethod[Any, Any]]:
+    """Return methods by name; one with a smoothing of its own stands beside the default."""
+    methods: dict[str, CategoricalMethod[Any, Any]] = {}
+    for name in names:
+        usual, smoothed = options.build_method(name), options.build_method(name, smoothing)
+        if smoothed != usual:
+            methods[f"{name}/{smoothing:g}"] = smoothed
+        methods[name] = usual
+    if smoothing is not None and not any(isinstance(m, WeightedVote) for m in methods.values()):
+        raise ParameterError(f"--smoothing goes with weighted-vote, not with {', '.join(names)}")
+    return methods
 
 
 @app.command()
 def demo(
     epsilon: Annotated[
-        float, typer.Option("--epsilon", "-e", help="Privacy loss per answer.")
+        float, typer.Option("--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer.")
     ] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the crowd, not of the noise.")] = 7,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="NUMBER", help="Of the crowd, not of the noise.")
+    ] = 7,
 ) -> None:
-    """Play a private round on a synthetic crowd, from answers to truths.
+    """Play a private round on a synthetic crowd.
 
     Example: quietcrowd demo --epsilon 0.5
     """
-    from quietcrowd.demo import play
-
     play(synthetic_crowd(tasks=1_000, workers=200, answers_per_task=40, seed=seed), epsilon)
 
 

@@ -13,7 +13,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from quietcrowd.evaluation.experiment import EQUAL_EXACT, ExperimentResult
+from quietcrowd.evaluation.experiment import ExperimentResult
+from quietcrowd.evaluation.plots import EQUAL_EXACT
 
 __all__ = ["plain_table", "print_experiment", "print_frame"]
 
@@ -66,6 +67,8 @@ def print_experiment(result: ExperimentResult) -> None:
         "std.\nerror",
         numeric_from=3,
     )
+    guess = float(result.frame.loc[result.frame["method"] == "constant", "error_rate"].iloc[0])
+    worse = int((result.frame.loc[private, "error_rate"] >= guess).sum())
     before = None
     rows: Iterable[Any] = result.frame[private].itertuples()
     for row in rows:
@@ -80,7 +83,7 @@ def print_experiment(result: ExperimentResult) -> None:
                 if group != before
                 else ("", "")
             ),
-            f"{row.error_rate:.4f}",
+            f"{row.error_rate:.4f}" + ("†" if row.error_rate >= guess else " "),
             f"{row.change:+.4f}",
             f"{row.change_se:.4f}",
         )
@@ -96,4 +99,6 @@ def print_experiment(result: ExperimentResult) -> None:
             f" {EQUAL_EXACT}: the one-layer mechanism at the exact epsilon that the mechanism "
             "above it has for the mean worker: equal privacy, not equal claims."
         )
-    console.print(f"\n{textwrap.fill(notes, 80)}")
+    if worse:
+        notes += f" †: no better than the constant guess ({worse} of {int(private.sum())} rows)."
+    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")

@@ -88,7 +88,39 @@ def test_a_picture_is_drawn(tmp_path):
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("options", [{"trials": 1}, {"epsilons": []}, {"methods": {}}])
+def test_a_picture_is_a_png_file(tmp_path):
+    result = qc.Experiment(
+        dataset=CROWD, mechanisms=BOTH, epsilons=[1.0], methods=METHODS, trials=2
+    ).run()
+    with pytest.raises(ParameterError, match=r"must end in \.png"):
+        result.plot(tmp_path / "rates.svg")
+
+
+def test_what_is_impossible_is_left_out_and_said():
+    crowd = qc.synthetic_crowd(tasks=30, workers=10, answers_per_task=5, labels=range(5))
+    options = {"dataset": crowd, "methods": METHODS, "trials": 2}
+    result = qc.Experiment(mechanisms=BOTH, epsilons=[2.0, 1.0], **options).run()
+    assert len(result.skipped) == 1
+    assert result.skipped[0].startswith("two-layer was left out at epsilon 1: ")
+    rows = result.frame[result.frame["mechanism"] == "two-layer"]
+    assert set(rows["claimed_epsilon"]) == {2.0}
+    with pytest.raises(ParameterError, match="two-layer was left out at epsilon 1"):
+        qc.Experiment(mechanisms=BOTH[1:], epsilons=[1.0], **options).run()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"trials": 1},
+        {"epsilons": []},
+        {"epsilons": [-1.0]},
+        {"methods": {}},
+        {"methods": [qc.MajorityVote()]},
+        {"mechanisms": ["one-layer"]},
+        {"mechanisms": [qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=8.0)]},
+        {"dataset": "duchenne"},
+    ],
+)
 def test_bad_experiments(options):
     with pytest.raises(ParameterError):
         run(**options)

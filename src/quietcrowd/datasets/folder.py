@@ -55,11 +55,19 @@ def _find(folder: str | Path) -> Path:
     place = Path(folder)
     if place.is_dir():
         return place
+    if place.is_file():
+        raise FormatError(f"{folder}: this is a file; give the folder that it lies in")
     home = os.environ.get(VARIABLE)
-    if home and (Path(home) / folder).is_dir():
-        return Path(home) / folder
-    beyond = f" and not in {VARIABLE}" if home else f"; {VARIABLE} is not set"
-    raise FormatError(f"{folder}: there is no such dataset folder{beyond}")
+    if not home:
+        raise FormatError(f"{folder}: there is no such dataset folder; {VARIABLE} is not set")
+    if not Path(home).is_dir():
+        raise FormatError(f"{VARIABLE} names {home}, which is no folder")
+    if not (Path(home) / folder).is_dir():
+        known = sorted(child.name for child in Path(home).iterdir() if child.is_dir())
+        raise FormatError(
+            f"{folder}: there is no such dataset folder; {VARIABLE} holds {', '.join(known)}"
+        )
+    return Path(home) / folder
 
 
 def _answers_file(place: Path) -> Path:

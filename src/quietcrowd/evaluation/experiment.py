@@ -17,6 +17,7 @@ from rich.progress import Progress
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import FiniteDomain, check_finite
 from quietcrowd.evaluation.metrics import KnownTruths
+from quietcrowd.evaluation.plots import EQUAL_EXACT, plot_error_rates
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.noise_warning import noise_ignored
@@ -27,12 +28,9 @@ from quietcrowd.validation import check_whole
 
 __all__ = ["Experiment", "ExperimentResult"]
 
-EQUAL_EXACT = "one-layer*"
-"""The one-layer mechanism at the exact epsilon that another mechanism really has."""
-
 
 @frozen(kw_only=True)
-class Cell:
+class _Cell:
     """One mechanism at one claimed epsilon."""
 
     label: str
@@ -57,17 +55,26 @@ class ExperimentResult:
         Name of the data set.
     mean_answers, most_answers : int
         Answers of the mean and of the busiest worker.
+    skipped : tuple of str
+        Why a mechanism was not run at a claimed epsilon, one sentence each.
     """
 
     frame: pd.DataFrame
     dataset: str
     mean_answers: int
     most_answers: int
+    skipped: tuple[str, ...] = ()
 
     def plot(self, path: str | Path) -> None:
-        """Draw the error rates against the claimed epsilon into a PNG file."""
-        from quietcrowd.evaluation.plots import plot_error_rates
+        """Draw the error rates against the claimed epsilon into a PNG file.
 
+        Raises
+        ------
+        ParameterError
+            Where the name does not end in ``.png``.
+        MissingExtraError
+            Where Matplotlib is not installed.
+        """
         plot_error_rates(self, Path(path))
 
 
@@ -77,6 +84,29 @@ def _check_trials(_: object, __: object, trials: Any) -> None:
 
 def _as_tuple(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(values)
+
+
+def _check_dataset(_: object, __: object, dataset: Any) -> None:
+    if not isinstance(dataset, Dataset):
+        raise ParameterError(f"dataset must be a Dataset, as load_dataset gives; got {dataset!r}")
+
+
+def _check_mechanisms(_: object, __: object, kinds: Sequence[Any]) -> None:
+    for kind in kinds:
+        if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
+            raise ParameterError(
+                f"mechanisms must be classes, such as RandomizedResponse; got {kind!r}. "
+                "The epsilons say with which parameters they run."
+            )
+
+
+def _check_methods(_: object, __: object, methods: Any) -> None:
+    if not isinstance(methods, Mapping) or not all(
+        isinstance(method, CategoricalMethod) for method in methods.values()
+    ):
+        raise ParameterError(
+            f'methods must be methods by name, as {{"majority": MajorityVote()}}; got {methods!r}'
+        )
 
 
 def _not_empty(_: object, attribute: Any, values: Sequence[Any] | Mapping[str, Any]) -> None:
@@ -93,7 +123,8 @@ class Experiment:
     dataset : Dataset
         Answers in a finite domain, and truths.
     mechanisms : sequence of Mechanism classes
-        Each is built with ``from_claimed_epsilon``.
+        Each is built with ``from_claimed_epsilon``. Where that is impossible at one of the
+        epsilons, the pair is left out and the result says why.
     epsilons : sequence of float
         What the papers' theorems claim.
     methods : mapping of str to method
@@ -124,10 +155,14 @@ class Experiment:
     2  one-layer  majority       5
     """
 
-    dataset: Dataset
-    mechanisms: Sequence[type[Mechanism]] = field(converter=_as_tuple, validator=_not_empty)
+    dataset: Dataset = field(validator=_check_dataset)
+    mechanisms: Sequence[type[Mechanism]] = field(
+        converter=_as_tuple, validator=[_not_empty, _check_mechanisms]
+    )
     epsilons: Sequence[float] = field(converter=_as_tuple, validator=_not_empty)
-    methods: Mapping[str, CategoricalMethod[Any, Any]] = field(validator=_not_empty)
+    methods: Mapping[str, CategoricalMethod[Any, Any]] = field(
+        validator=[_check_methods, _not_empty]
+    )
     trials: int = field(default=100, validator=_check_trials)
     seed: int = 0
     equal_exact: bool = True
@@ -145,14 +180,17 @@ class Experiment:
         AnswerError
             Where the domain is not finite or the truths do not fit the answers.
         ParameterError
-            Where a mechanism cannot have a claimed epsilon.
+            Where no mechanism can have any of the claimed epsilons.
         """
         answers = self.dataset.answers
         domain = check_finite(answers.domain, "an experiment on error rates")
         known = KnownTruths(answers, self.dataset.truths)
         counts = answers.answers_per_worker
         mean_answers = max(1, round(float(counts[counts > 0].mean())))
-        cells = list(self._cells(domain, mean_answers))
+        skipped: list[str] = []
+        cells = list(self._cells(domain, mean_answers, skipped))
+        if not cells:
+            raise ParameterError(" ".join(skipped))
         plain = {
             name: known.error_rate(method.fit(answers, threads=1).estimates.truths)
             for name, method in self.methods.items()
@@ -171,21 +209,28 @@ class Experiment:
             dataset=self.dataset.name,
             mean_answers=mean_answers,
             most_answers=int(counts.max()),
+            skipped=tuple(skipped),
         )
 
-    def _cells(self, domain: FiniteDomain, mean_answers: int) -> Iterator[Cell]:
+    def _cells(
+        self, domain: FiniteDomain, mean_answers: int, skipped: list[str]
+    ) -> Iterator[_Cell]:
         for epsilon in self.epsilons:
             seen = set()
             for kind in self.mechanisms:
-                mechanism = kind.from_claimed_epsilon(domain=domain, epsilon=epsilon)
-                yield Cell(label=kind.name, claimed_epsilon=epsilon, mechanism=mechanism)
+                try:
+                    mechanism = kind.from_claimed_epsilon(domain=domain, epsilon=epsilon)
+                except ParameterError as error:
+                    skipped.append(f"{kind.name} was left out at epsilon {epsilon:g}: {error}")
+                    continue
+                yield _Cell(label=kind.name, claimed_epsilon=epsilon, mechanism=mechanism)
                 exact = mechanism.guarantee(answers=mean_answers).epsilon
                 if self.equal_exact and exact > epsilon + 1e-6 and exact not in seen:
                     seen.add(exact)
                     honest = RandomizedResponse(domain=domain, epsilon=min(exact, MAX_EPSILON))
-                    yield Cell(label=EQUAL_EXACT, claimed_epsilon=epsilon, mechanism=honest)
+                    yield _Cell(label=EQUAL_EXACT, claimed_epsilon=epsilon, mechanism=honest)
 
-    def _trial(self, cell: Cell, trial: int, known: KnownTruths) -> list[float]:
+    def _trial(self, cell: _Cell, trial: int, known: KnownTruths) -> list[float]:
         key = zlib.crc32(repr(cell.mechanism).encode())
         rng = np.random.default_rng(np.random.SeedSequence((self.seed, key, trial)))
         reports = cell.mechanism.randomize(self.dataset.answers, rng=rng)
@@ -232,7 +277,7 @@ def _row(
 
 
 def _cell_rows(
-    cell: Cell,
+    cell: _Cell,
     rates: npt.NDArray[np.float64],
     plain: Mapping[str, float],
     answers: tuple[int, int],

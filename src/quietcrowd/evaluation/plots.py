@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quietcrowd.exceptions import MissingExtraError
-from quietcrowd.formats.whole_file import replacing
+from quietcrowd.exceptions import MissingExtraError, ParameterError
+from quietcrowd.formats.whole_file import check_folder, replacing
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from quietcrowd.evaluation.experiment import ExperimentResult
 
-__all__ = ["plot_error_rates"]
+__all__ = ["EQUAL_EXACT", "check_picture", "plot_error_rates"]
+
+EQUAL_EXACT = "one-layer*"
+"""The one-layer mechanism at the exact epsilon that another mechanism really has."""
+
+_LOOKS = (("-", "o"), ("--", "s"), ("-.", "^"), (":", "v"))
+
+
+def check_picture(path: Path) -> None:
+    """Raise unless a picture can be drawn into `path`: before long work, not after it.
+
+    Raises
+    ------
+    ParameterError
+        Where the name does not end in ``.png``.
+    FileNotFoundError
+        Where the folder does not exist.
+    MissingExtraError
+        Where Matplotlib is not installed.
+    """
+    if path.suffix.lower() != ".png":
+        raise ParameterError(f"the name of a picture must end in .png; got {path.name!r}")
+    check_folder(path)
+    _new_figure()
 
 
 def _new_figure() -> Any:
@@ -28,46 +54,60 @@ def _new_figure() -> Any:
 def plot_error_rates(result: ExperimentResult, path: Path) -> None:
     """Draw error rates with two standard errors against the claimed epsilon.
 
-    One line per mechanism and method, one colour per method; dotted lines are the non-private
-    results, a grey one the constant guess.
+    A colour per method, a line and a marker per mechanism; dotted lines are the non-private
+    results, a grey one the constant guess. Where a mechanism runs at another epsilon than the
+    claimed one, that stands beside its points.
     """
+    check_picture(path)
     figure = _new_figure()
     axes = figure.add_subplot()
-    frame = result.frame
-    private = frame[frame["mechanism"] != "none"]
-    styles = dict(zip(private["mechanism"].unique(), ("-", "--", "-.", ":"), strict=False))
+    private = result.frame[result.frame["mechanism"] != "none"]
     colours = {name: f"C{i}" for i, name in enumerate(private["method"].unique())}
-    private = private.sort_values("claimed_epsilon", kind="stable")
-    for (mechanism, method), rows in private.groupby(["mechanism", "method"], sort=False):
-        axes.errorbar(
-            rows["claimed_epsilon"],
-            rows["error_rate"],
-            yerr=2 * rows["error_rate_se"],
-            linestyle=styles.get(mechanism, ":"),
-            color=colours[method],
-            marker="o",
-            markersize=4,
-            capsize=2,
-            label=f"{method}, {mechanism}",
-        )
-    for row in frame[frame["mechanism"] == "none"].itertuples():
-        constant = row.method == "constant"
-        axes.axhline(
-            row.error_rate,
-            color="grey" if constant else colours[row.method],
-            linestyle=(0, (1, 3)),
-            label="constant guess" if constant else f"{row.method}, not private",
-        )
+    _draw_references(axes, result.frame[result.frame["mechanism"] == "none"], colours)
+    _draw_mechanisms(axes, private.sort_values("claimed_epsilon", kind="stable"), colours)
     axes.set_xlabel("claimed epsilon (natural logarithm)")
-    axes.set_ylabel("error rate")
-    axes.set_ylim(bottom=0)
-    axes.set_title(f"{result.dataset}: error rate, mean of trials, 2 standard errors")
+    axes.set_ylabel("error rate, mean and 2 standard errors")
+    axes.set_ylim(bottom=-0.01)
+    axes.set_title(result.dataset)
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize="small", frameon=False)
-    if (private["mechanism"] == "one-layer*").any():
-        figure.supxlabel(
-            "one-layer*: the one-layer mechanism at the exact epsilon of the other mechanism",
-            fontsize="small",
-        )
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=120, format="png")
+
+
+def _draw_references(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str]) -> None:
+    for _, row in rows.iterrows():
+        constant = row["method"] == "constant"
+        axes.axhline(
+            row["error_rate"],
+            color="grey" if constant else colours[row["method"]],
+            linestyle=(0, (1, 3)),
+            label="constant guess" if constant else f"{row['method']}, not private",
+        )
+
+
+def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str]) -> None:
+    looks = dict(zip(rows["mechanism"].unique(), _LOOKS, strict=False))
+    for (mechanism, method), line in rows.groupby(["mechanism", "method"], sort=False):
+        style, marker = looks.get(mechanism, _LOOKS[-1])
+        axes.errorbar(
+            line["claimed_epsilon"],
+            line["error_rate"],
+            yerr=2 * line["error_rate_se"],
+            linestyle=style,
+            marker=marker,
+            color=colours[str(method)],
+            markersize=5,
+            markerfacecolor="none",
+            capsize=2,
+            label=f"{method}, {mechanism}" + (" at exact" if mechanism == EQUAL_EXACT else ""),
+        )
+    for _, row in rows[rows["mechanism"] == EQUAL_EXACT].iterrows():
+        axes.annotate(
+            f"exact {row['exact_epsilon_mean']:.2f}",
+            (row["claimed_epsilon"], row["error_rate"]),
+            textcoords="offset points",
+            xytext=(0, -11),
+            ha="center",
+            fontsize="x-small",
+        )

@@ -4,10 +4,8 @@ from quietcrowd.formats.answer_files import read_answers, write_answers
 from quietcrowd.formats.report_files import read_reports, write_reports
 from quietcrowd.formats.tables import check_target, write_table
 from quietcrowd.formats.truth_files import read_truths
-from quietcrowd.formats.whole_file import check_folder
 
 __all__ = [
-    "check_folder",
     "check_target",
     "read_answers",
     "read_reports",
