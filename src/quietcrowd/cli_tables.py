@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -42,10 +41,6 @@ def print_frame(frame: pd.DataFrame) -> None:
         print(f"… and {len(frame) - SHOWN:,} more; write all with --output truths.csv")
 
 
-def _loss(epsilon: float) -> str:
-    return "inf" if math.isinf(epsilon) else f"{epsilon:.2f}"
-
-
 def print_experiment(result: ExperimentResult) -> None:
     """Print an experiment, its references first."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 80)
@@ -79,7 +74,7 @@ def print_experiment(result: ExperimentResult) -> None:
             *((f"{row.claimed_epsilon:g}", row.mechanism) if group != before else ("", "")),
             row.method,
             *(
-                (_loss(row.exact_epsilon_mean), _loss(row.exact_epsilon_busiest))
+                (show_loss(row.exact_epsilon_mean), show_loss(row.exact_epsilon_busiest))
                 if group != before
                 else ("", "")
             ),

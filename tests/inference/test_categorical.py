@@ -50,10 +50,12 @@ def test_quality_is_agreement_where_a_workers_noise_is_unknown():
     pd.testing.assert_series_equal(workers["quality"], workers["agreement"], check_names=False)
 
 
-def test_quality_is_missing_where_reports_tell_nothing():
-    mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=0.0)
+@pytest.mark.parametrize("labels", [2, 3, 4, 5, 7])
+def test_quality_is_missing_where_reports_tell_nothing(labels):
+    crowd = qc.synthetic_crowd(tasks=30, workers=20, labels=range(labels))
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=0.0)
     with noise_ignored():
-        workers = MajorityVote().fit(mechanism.randomize(CROWD.answers)).workers
+        workers = MajorityVote().fit(mechanism.randomize(crowd.answers)).workers
     assert workers["quality"].isna().all()
     assert workers["agreement"].notna().all()
 

@@ -24,7 +24,7 @@ def test_exact_loss_is_at_most_what_was_asked_for_and_near_it(labels, epsilon):
 
 @pytest.mark.parametrize(
     ("epsilon", "flip"),
-    # Memo of the two-layer paper's grid: p = 1 / (1 + exp(epsilon)) at two labels.
+    # p = 1 / (1 + exp(epsilon)) at two labels
     [(1.0, 0.26894), (0.9, 0.28905), (0.5, 0.37754), (0.1, 0.47502), (0.001, 0.49975), (0.0, 0.5)],
 )
 def test_flip_probabilities_of_theorem_6_2(epsilon, flip):

@@ -1,4 +1,5 @@
 import math
+import re
 
 import attrs
 import numpy as np
@@ -170,3 +171,21 @@ def test_claims_that_need_more_than_certainty_are_refused_with_a_way_out():
             TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=epsilon)
     with pytest.raises(ParameterError, match="2 to"):
         TwoLayerRandomizedResponse.from_claimed_epsilon(domain=Categorical(["one"]), epsilon=1.0)
+
+
+@pytest.mark.parametrize("labels", range(3, 30))
+def test_the_way_out_is_a_way_out(labels):
+    domain = Ordinal(range(labels))
+    for epsilon in (0.0, 0.3, 0.69):
+        with pytest.raises(ParameterError) as refused:
+            TwoLayerRandomizedResponse.from_claimed_epsilon(domain=domain, epsilon=epsilon)
+        low, least = re.findall(r"at least ([\d.e-]+\d)", str(refused.value))
+        build = TwoLayerRandomizedResponse.from_claimed_epsilon
+        build(domain=domain, epsilon=epsilon, low=float(low))
+        build(domain=domain, epsilon=float(least))
+
+
+@pytest.mark.parametrize("epsilon", [17.0, 800.0, "1", None])
+def test_claims_beyond_32_bits_are_refused(epsilon):
+    with pytest.raises(ParameterError):
+        TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=epsilon)

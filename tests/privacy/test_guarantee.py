@@ -1,6 +1,9 @@
+import pytest
+
 from quietcrowd.domains import Categorical
 from quietcrowd.mechanisms import RandomizedResponse, TwoLayerRandomizedResponse
 from quietcrowd.privacy import PrivacyGuarantee
+from quietcrowd.privacy.guarantee import show_loss
 
 BINARY = Categorical([0, 1])
 
@@ -19,7 +22,7 @@ def test_a_claim_that_does_not_hold_is_said_not_to():
     two_layer = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0)
     text = " ".join(str(two_layer.guarantee(answers=277)).split())
     assert (
-        "epsilon = 5.624 about one of them, given the others, and 189.1 about all together" in text
+        "epsilon = 5.625 about one of them, given the others, and 189.2 about all together" in text
     )
     assert "The paper's claim of 1 does not hold." in text
 
@@ -38,3 +41,36 @@ def test_delta_and_participation_are_told():
     text = " ".join(str(guarantee).split())
     assert "but for a probability delta = 1e-06." in text
     assert "Whether a task was answered is protected alike." in text
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "shown"),
+    [
+        (0.0, "0"),
+        (1.0, "1"),
+        (0.9999999, "1"),
+        (5.6240175, "5.625"),
+        (189.1, "189.1"),
+        (189.10001, "189.2"),
+        (1e-9, "1.001e-09"),
+        (float("inf"), "inf"),
+        (12345.6, "1.235e+04"),
+    ],
+)
+def test_losses_are_shown_rounded_up(epsilon, shown):
+    assert show_loss(epsilon) == shown
+    assert float(shown) >= epsilon
+
+
+@pytest.mark.parametrize(("beyond", "holds"), [(0.0, True), (1e-7, True), (1e-5, False)])
+def test_a_claim_holds_up_to_the_rounding_of_weights(beyond, holds):
+    guarantee = PrivacyGuarantee(
+        answers=1,
+        epsilon=1.0 + beyond,
+        worker_epsilon=1.0 + beyond,
+        participation_protected=False,
+        claimed_epsilon=1.0,
+        assumptions=(),
+        source="",
+    )
+    assert guarantee.claim_holds == holds

@@ -99,21 +99,27 @@ class RandomizedResponse(Mechanism):
         return cls(domain=domain, epsilon=epsilon)
 
     @property
-    def other_weight(self) -> int:
-        """Weight out of 2^32 of each label other than the answer, rounded towards more noise."""
-        others = self.domain.size - 1
+    def other_weight(self) -> int | None:
+        """Weight out of 2^32 of each label other than the answer, rounded towards more noise.
+
+        None where that rounding reaches or passes the uniform law: all rows of the channel are
+        then the same.
+        """
+        size = self.domain.size
+        uniform = Fraction(TOTAL, size)
         if self.epsilon is not None:
-            return other_weight_for(self.domain.size, self.epsilon)
-        exact = Fraction(self.flip_probability or 0) * TOTAL / others
-        uniform = Fraction(TOTAL, others + 1)
-        return math.ceil(exact) if exact <= uniform else math.floor(exact)
+            other = other_weight_for(size, self.epsilon)
+            return other if other < uniform else None
+        exact = Fraction(self.flip_probability or 0) * TOTAL / (size - 1)
+        if exact <= uniform:
+            return math.ceil(exact) if math.ceil(exact) < uniform else None
+        return math.floor(exact) if math.floor(exact) > uniform else None
 
     @cached_property
     def channel(self) -> FiniteChannel:
         """The law of one report given one answer; the same for every worker."""
         size, other = self.domain.size, self.other_weight
-        keep = TOTAL - (size - 1) * other
-        if abs(keep - other) <= size:  # the 32-bit rounding of a uniform report
+        if other is None:
             return FiniteChannel.uninformative(size)
         return FiniteChannel.randomized_response(size, other)
 

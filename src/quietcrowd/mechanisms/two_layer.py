@@ -14,12 +14,13 @@ from attrs import field, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel, keep_or_replace
+from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, keep_or_replace
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import at_least_two_labels, check_probability, number
 from quietcrowd.mechanisms.randomness import uniform_integers, word_source
-from quietcrowd.privacy.guarantee import PrivacyGuarantee, check_counts
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, check_counts, show_loss
 from quietcrowd.privacy.shared_flip import cell_epsilon, row_epsilon
+from quietcrowd.validation import check_real
 
 __all__ = ["TwoLayerRandomizedResponse"]
 
@@ -93,16 +94,19 @@ class TwoLayerRandomizedResponse(Mechanism):
             Where `high` would exceed 1 or fall below `low`, or `epsilon` is negative.
         """
         at_least_two_labels(None, None, domain)
-        if not 0 <= epsilon < math.inf:
-            raise ParameterError(f"epsilon must be at least 0 and finite; got {epsilon!r}")
+        epsilon, low = number(epsilon), number(low)
+        check_real("epsilon", epsilon, 0)
+        if epsilon > MAX_EPSILON:
+            raise ParameterError(f"epsilon must be at most {MAX_EPSILON:g}; got {epsilon:g}")
         mean = (domain.size - 1) / (math.exp(epsilon) + domain.size - 1)
         high = 2 * mean - low
         if high > 1:
             least = math.log((domain.size - 1) * (1 - low) / (1 + low)) if low < 1 else 0.0
             raise ParameterError(
                 f"epsilon={epsilon:g} with low={low:g} and {domain.size} labels needs "
-                f"high={high:.4g}, which is above 1. Take a low of at least {2 * mean - 1:.4g}, "
-                f"or an epsilon of at least {max(least, 0.0):.4g}."
+                f"high={high:.4g}, which is above 1. Take a low of at least "
+                f"{show_loss(2 * mean - 1)}, or an epsilon of at least "
+                f"{show_loss(max(least, 0.0))}."
             )
         if high < low:
             raise ParameterError(
@@ -113,7 +117,7 @@ class TwoLayerRandomizedResponse(Mechanism):
 
     @cached_property
     def other_weights(self) -> tuple[int, int]:
-        """Bounds of the weight out of 2^32 of each other label, rounded towards more noise.
+        """Bounds of the weight out of 2^32 of each other label, rounded up.
 
         Their sum is even, so that the mean weight is an integer too.
         """
@@ -132,8 +136,7 @@ class TwoLayerRandomizedResponse(Mechanism):
         It describes one answer of each worker. Several answers of one worker share the flip
         probability and are not independent: their joint law is no product of this channel.
         """
-        low, high = self.other_weights
-        return FiniteChannel.randomized_response(self.domain.size, (low + high) // 2)
+        return FiniteChannel.randomized_response(self.domain.size, sum(self.other_weights) // 2)
 
     @property
     def worker_channel(self) -> None:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 
 from attrs import frozen
 
 from quietcrowd.validation import check_whole
 
-__all__ = ["PrivacyGuarantee", "check_counts"]
+__all__ = ["PrivacyGuarantee", "check_counts", "show_loss"]
+
+CLAIM_ROUNDING = 1e-6
+"""A claim of real-valued probabilities may be missed by this on a grid of 2^-32."""
+
+
+def show_loss(epsilon: float, digits: int = 4) -> str:
+    """Print a loss with a few significant digits, rounded up: "at most" must be true."""
+    if not math.isfinite(epsilon) or epsilon == 0:
+        return f"{epsilon:g}"
+    with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
+        return f"{float(+Decimal(epsilon)):.{digits}g}"
 
 
 @frozen(kw_only=True)
@@ -49,17 +62,17 @@ class PrivacyGuarantee:
 
     @property
     def claim_holds(self) -> bool:
-        """Whether the paper's figure covers what one answer loses."""
-        return self.epsilon <= self.claimed_epsilon + 1e-9
+        """Whether the paper's figure covers what one answer loses, up to 32-bit weights."""
+        return self.epsilon <= self.claimed_epsilon + CLAIM_ROUNDING
 
     def __str__(self) -> str:
         plural = self.answers != 1
         loss = (
             f"A worker who gives {self.answers:,} answer{'s' * plural} loses at most epsilon = "
-            f"{self.epsilon:.4g} about one of them"
+            f"{show_loss(self.epsilon)} about one of them"
         )
         if plural:
-            loss += f", given the others, and {self.worker_epsilon:.4g} about all together"
+            loss += f", given the others, and {show_loss(self.worker_epsilon)} about all together"
         if self.delta:
             loss += f", but for a probability delta = {self.delta:.3g}"
         sentences = (

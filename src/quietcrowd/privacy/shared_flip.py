@@ -10,20 +10,36 @@ answers: with c agreements it is ``L(c) = E[K^c w^(n-c)] / T^n``. Derivation, bo
 from __future__ import annotations
 
 import math
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.privacy.rounding import round_up
 
 __all__ = ["cell_epsilon", "row_epsilon"]
 
 MAX_ANSWERS = 10**7
-_FEW = 2**12
+_FEW = 2**20
+_DIGITS = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _PANELS = 24
 _NODES: npt.NDArray[np.float64]
 _NODE_WEIGHTS: npt.NDArray[np.float64]
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
+
+
+def _bernoulli(count: int) -> list[Fraction]:
+    """Return the Bernoulli numbers B_2, B_4, ... B_(2 count)."""
+    numbers = [Fraction(1)]
+    for order in range(1, 2 * count + 1):
+        known = sum(math.comb(order + 1, i) * number for i, number in enumerate(numbers))
+        numbers.append(-Fraction(known) / (order + 1))
+    return numbers[2::2]
+
+
+_BERNOULLI = _bernoulli(20)
 
 
 def cell_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> float:
@@ -46,61 +62,65 @@ def cell_epsilon(answers: int, *, labels: int, low: int, high: int, total: int =
 
         max( ln E[K^n] / E[K^(n-1) w],  ln E[w^n] / E[w^(n-1) K] )
 
-    The expectations over a grid of weights are enclosed between trapezoid and midpoint sums
-    of a convex function, so the bound holds for the grid that is drawn from and not only for
-    its continuous limit.
+    The expectations are sums over the grid of weights that is drawn from, not integrals of its
+    continuous limit: term by term where these are few, else by the Euler-Maclaurin formula with
+    its remainder, in 80 digits.
     """
     _check_answers(answers)
-    keep_low, keep_high = total - (labels - 1) * high, total - (labels - 1) * low
-    # All agree: powers of K, in units of T; none agrees: powers of w, in units of T / (k - 1).
-    all_agree = _log_odds_of_power_mean(answers, keep_low, keep_high, labels - 1, total) + math.log(
-        labels - 1
+    others = labels - 1
+    # x is the weight that keeps an answer, or the weight of all others together.
+    all_agree = _log_odds_of_powers(
+        answers, total - others * high, total - others * low, others, total
     )
-    scale = labels - 1
-    none_agrees = _log_odds_of_power_mean(
-        answers, low * scale, high * scale, scale, total
-    ) - math.log(labels - 1)
-    return max(0.0, all_agree, none_agrees)
+    none_agrees = _log_odds_of_powers(answers, others * low, others * high, others, total)
+    return max(0.0, all_agree + math.log(others), none_agrees - math.log(others)) + 1e-12
 
 
-def _log_odds_of_power_mean(power: int, low: int, high: int, step: int, total: int) -> float:
-    """Return an upper bound of ln(Q / (1 - Q)), Q = sum x^n / (total sum x^(n - 1)).
-
-    x runs from `low` to `high` in steps of `step`.
-    """
+def _log_odds_of_powers(power: int, low: int, high: int, step: int, total: int) -> float:
+    """Return an upper bound of ln(sum x^n / sum x^(n-1) (total - x)), x from `low` to `high`."""
+    if high == 0:
+        return -math.inf
+    if low == high:
+        return math.log(high / (total - high)) if high < total else math.inf
+    if (high - low) // step < _FEW or power * step > 2 * high:
+        values = np.arange(low, high + 1, step, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            terms = np.exp((power - 1) * np.log1p(-(high - values) / high)) if power > 1 else 1.0
+        return math.log(float((terms * values).sum() / (terms * (total - values)).sum()))
     _, upper = _power_sum(power, low, high, step)
     lower, _ = _power_sum(power - 1, low, high, step)
-    if not lower:
-        return -math.inf
-    share = upper / lower * (high / total)  # both sums are in units of the largest term
-    if share >= 1.0:
-        return math.inf
-    float_error = 1e-14 / (1.0 - share)
-    return math.log(share / (1.0 - share)) + float_error
+    rest = Decimal(total) / Decimal(high) * lower - upper
+    return round_up((upper / rest).ln(_DIGITS))
 
 
-def _power_sum(power: int, low: int, high: int, step: int) -> tuple[float, float]:
-    """Return bounds of the sum of (x / high)^power, x from `low` to `high` in steps of `step`."""
-    if high == 0:
-        return (1.0, 1.0) if power == 0 else (0.0, 0.0)
-    intervals = (high - low) // step
-    if power == 0:
-        return intervals + 1.0, intervals + 1.0
-    ratio, gap = low / high, step / high
-    first = ratio**power
-    lower = _power_integral(power, 1.0, intervals * gap) / gap + 0.5 * (1.0 + first)
-    upper = (
-        _power_integral(power, 1.0 + 0.5 * gap, min((intervals + 1) * gap, 1.0 + 0.5 * gap)) / gap
-    )
-    return lower, upper + (first if ratio < 0.5 * gap else 0.0)
+def _power_sum(power: int, low: int, high: int, step: int) -> tuple[Decimal, Decimal]:
+    """Return bounds of the sum of (x / high)^power, x from `low` to `high` in steps of `step`.
+
+    The derivatives of a power keep their sign, so what the Euler-Maclaurin formula leaves out
+    has the sign of the first term left out and is no larger than it.
+    """
+    with localcontext(_DIGITS):
+        end, start, gap = Decimal(1), Decimal(low) / high, Decimal(step) / high
+        whole = (end - start ** (power + 1)) / (gap * (power + 1))
+        total = whole + (end + _power(start, power)) / 2
+        factor, order, smallest = gap, 1, None
+        for bernoulli in _BERNOULLI:
+            if order > power:
+                return total, total
+            derivative = math.prod(range(power - order + 1, power + 1))
+            change = derivative * (end - _power(start, power - order))
+            number = Decimal(bernoulli.numerator) / bernoulli.denominator
+            term = number * factor / math.factorial(order + 1) * change
+            if smallest is not None and abs(term) >= smallest:
+                break
+            total, smallest = total + term, abs(term)
+            factor, order = factor * gap**2, order + 2
+        assert smallest is not None
+        return total - smallest, total + smallest
 
 
-def _power_integral(power: int, end: float, length: float) -> float:
-    """Return the integral of x^power from ``end - length`` to `end`, without cancellation."""
-    exponent = power + 1
-    whole = math.exp(exponent * math.log(end)) / exponent
-    share_left = min(length / end, 1.0)
-    return whole * -math.expm1(exponent * math.log1p(-share_left)) if share_left < 1 else whole
+def _power(base: Decimal, exponent: int) -> Decimal:
+    return base**exponent if exponent else Decimal(1)
 
 
 def row_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> float:
