@@ -55,9 +55,9 @@ def test_whole_numbers_stand_for_equal_ones():
     assert inside.tolist() == [True, True, False, False]
 
 
-def test_interval_keeps_float32_where_that_loses_nothing():
+def test_the_dtype_of_numbers_does_not_depend_on_them():
     domain = Interval(low=0, high=100)
-    assert domain.encode(column([1, 99]))[0].dtype == np.float32
+    assert domain.encode(column([1, 99]))[0].dtype == np.float64
     assert domain.encode(column([0.1]))[0].dtype == np.float64
     values, inside = domain.encode(column(["3.5", "many", None, "101", "-1", "nan"]))
     assert values[0] == 3.5

@@ -2,12 +2,14 @@
 
 import attrs
 import numpy as np
+import pandas as pd
 import pytest
 
+from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Categorical, Ordinal
 from quietcrowd.inference import METHODS, MajorityVote, WeightedVote
 from quietcrowd.inference.voting import sweep_votes
-from quietcrowd.mechanisms import Mechanism, RandomizedResponse, TwoLayerRandomizedResponse
+from quietcrowd.mechanisms import Mechanism, RandomizedResponse, Reports, TwoLayerRandomizedResponse
 from quietcrowd.testing import assert_estimates_equal, check_mechanism, check_method
 
 YES_NO = Categorical(["no", "yes"])
@@ -42,6 +44,10 @@ def test_mechanisms_with_other_parameters_pass(mechanism):
     check_mechanism(mechanism)
 
 
+class Harmless(MajorityVote):
+    """Changes nothing: the battery must not convict it."""
+
+
 class FirstLabelWins(MajorityVote):
     """Breaks ties by label order."""
 
@@ -53,7 +59,7 @@ class FirstLabelWins(MajorityVote):
 
 
 class ForgetsPartitions(MajorityVote):
-    """Weighs a worker by the code that a partition happens to see first."""
+    """Weighs a worker by the task that a partition happens to begin with."""
 
     def sweep(self, partition, summary, _, estimates):
         weights = np.ones(summary.workers, np.int64)
@@ -63,13 +69,56 @@ class ForgetsPartitions(MajorityVote):
         )
 
 
-@pytest.mark.parametrize("kind", [FirstLabelWins, ForgetsPartitions])
-def test_broken_methods_are_convicted(kind):
-    with pytest.raises(AssertionError):
+class PraisesEverybody(MajorityVote):
+    """Says the same of every worker."""
+
+    def agreement(self, summary, tally):
+        return np.where(np.isnan(super().agreement(summary, tally)), np.nan, 0.123)
+
+
+class AlwaysHalfSure(MajorityVote):
+    """Says the same of every truth."""
+
+    def sweep(self, partition, summary, state, estimates):
+        tally = super().sweep(partition, summary, state, estimates)
+        if estimates is not None:
+            estimates.confidence[:] = 0.5
+        return tally
+
+
+class PrefersLowWorkers(MajorityVote):
+    """Lets a worker's place in the list decide."""
+
+    def sweep(self, partition, summary, _, estimates):
+        weights = np.arange(summary.workers, 0, -1)
+        return sweep_votes(
+            partition, summary, weights=weights, nats=0.0, seed=self.seed, estimates=estimates
+        )
+
+
+def test_a_harmless_method_passes():
+    check_method(Harmless())
+
+
+@pytest.mark.parametrize(
+    ("kind", "charge"),
+    [
+        (FirstLabelWins, "a tie is not drawn"),
+        (ForgetsPartitions, "parts|different"),
+        (PraisesEverybody, "agreement is too"),
+        (AlwaysHalfSure, "confidence|fair share"),
+        (PrefersLowWorkers, "different"),
+    ],
+)
+def test_broken_methods_are_convicted_of_what_they_do(kind, charge):
+    with pytest.raises(AssertionError, match=charge):
         check_method(kind())
 
 
-@attrs.frozen(kw_only=True, slots=False)
+class HarmlessMechanism(RandomizedResponse):
+    """Changes nothing: the battery must not convict it."""
+
+
 class MixesUpWorkers(RandomizedResponse):
     """Sends every report under another worker's name."""
 
@@ -78,9 +127,85 @@ class MixesUpWorkers(RandomizedResponse):
         return attrs.evolve(table, worker_codes=table.worker_codes[::-1])
 
 
-def test_broken_mechanisms_are_convicted():
-    with pytest.raises(AssertionError):
-        check_mechanism(MixesUpWorkers(domain=YES_NO, epsilon=1.0))
+class TellsTheTruth(RandomizedResponse):
+    """Sends the answers."""
+
+    def _randomize(self, answers, _):
+        return answers.with_values(answers.domain, answers.values)
+
+
+class AlwaysTheSameNoise(RandomizedResponse):
+    """Draws real noise from a fixed seed."""
+
+    def _randomize(self, answers, rng):
+        return super()._randomize(answers, rng or np.random.default_rng(0))
+
+
+class StatesTooLittle(RandomizedResponse):
+    """Promises more privacy than it gives."""
+
+    def guarantee(self, answers=1, tasks=None):
+        true = super().guarantee(answers, tasks)
+        return attrs.evolve(true, epsilon=true.epsilon / 100, worker_epsilon=true.epsilon / 100)
+
+
+class TellsWhatWasDropped(RandomizedResponse):
+    """Lets a note on private answers out."""
+
+    def _randomize(self, answers, rng):
+        table = super()._randomize(answers, rng)
+        return attrs.evolve(table, dropped=DroppedRows(out_of_domain=1))
+
+
+class KeepsTheOrderOfRows(RandomizedResponse):
+    """Sends reports in the order in which the answers came."""
+
+    def randomize(self, answers, rng=None):
+        table = self._randomize(answers, rng)
+        return Reports(table=table, mechanism=self, simulated=rng is not None)
+
+
+def test_a_harmless_mechanism_passes():
+    check_mechanism(HarmlessMechanism(domain=YES_NO, epsilon=1.0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "charge"),
+    [
+        (MixesUpWorkers, "workers are mixed up"),
+        (TellsTheTruth, "real noise repeats"),
+        (AlwaysTheSameNoise, "real noise repeats"),
+        (StatesTooLittle, "less is stated than the channel loses"),
+        (TellsWhatWasDropped, "what was dropped"),
+        (KeepsTheOrderOfRows, "the order of rows shows"),
+    ],
+)
+def test_broken_mechanisms_are_convicted_of_what_they_do(kind, charge):
+    with pytest.raises(AssertionError, match=charge):
+        check_mechanism(kind(domain=YES_NO, epsilon=1.0))
+
+
+def test_noise_of_another_channel_is_convicted():
+    weak = RandomizedResponse(domain=YES_NO, epsilon=1.2)
+
+    class TooLittleNoise(RandomizedResponse):
+        def _randomize(self, answers, rng):
+            return weak._randomize(answers, rng)
+
+    with pytest.raises(AssertionError, match="reports do not follow the channel"):
+        check_mechanism(TooLittleNoise(domain=YES_NO, epsilon=1.0))
+
+
+def test_estimates_are_compared_in_any_order_and_without_tied_tasks():
+    rows = [("a", "u", 0), ("a", "v", 1), ("b", "u", 1), ("b", "v", 1)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    one = MajorityVote().fit(frame)
+    others = [MajorityVote(seed=seed).fit(frame.iloc[::-1]) for seed in range(20)]
+    for other in others:
+        assert_estimates_equal(one, other, tied_tasks=False)
+    differing = [other for other in others if other.truths["truth"].tolist() != [1, 1]]
+    assert differing
+    assert len(differing) < len(others)
 
 
 def test_equal_estimates_are_equal_and_others_not():

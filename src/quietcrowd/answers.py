@@ -1,7 +1,8 @@
 """The sparse table of who answered what: tasks, workers, answers.
 
 Rows are kept sorted by task, and within a task by worker, as three arrays and a list of task
-boundaries. That order depends on ids alone, never on an answer.
+boundaries. Ids keep the order of their first row; `Answers.canonical` sorts them too, so that the
+whole order depends on ids alone: reports are in that order.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ class DroppedRows:
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+    """Return an array that nobody can write to; a copy where the given one may be written to."""
+    own = np.array(array, order="C", copy=True if array.flags.writeable else None)
+    own.flags.writeable = False
+    return own
 
 
 def _read_only_offsets(array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -100,6 +102,9 @@ class Answers:
                 f"offsets must rise from 0 to the number of answers, {rows:,}, "
                 f"in {len(self.tasks) + 1:,} steps, and worker_codes be as many as the answers"
             )
+        for name, ids in (("tasks", self.tasks), ("workers", self.workers)):
+            if ids.null_count or len(pc.unique(ids)) < len(ids):
+                raise AnswerError(f"{name} must hold every id once, and none that is missing")
         if rows and not 0 <= self.worker_codes.min() <= self.worker_codes.max() < len(self.workers):
             raise AnswerError(
                 f"worker_codes must be positions in the {len(self.workers):,} workers"
@@ -137,7 +142,8 @@ class Answers:
         duplicates : {"error", "first", "last"}
             What to do where a worker answered a task twice.
         out_of_domain : {"error", "skip"}
-            What to do with an answer that is missing or not in the domain.
+            What to do with an answer that is missing or not in the domain. Where the answers are
+            to be randomised, a skipped one shows: no report exists.
 
         Returns
         -------
@@ -201,12 +207,11 @@ class Answers:
             repeated = int(len(keep) - keep.sum())
             order = order[keep]
             sorted_tasks, sorted_workers = sorted_tasks[keep], sorted_workers[keep]
-        counts = np.bincount(sorted_tasks, minlength=len(task_ids))
         return cls(
             domain=domain,
             tasks=task_ids,
             workers=worker_ids,
-            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            offsets=_offsets(sorted_tasks, len(task_ids)),
             worker_codes=sorted_workers,
             values=values[order],
             dropped=DroppedRows(duplicates=repeated, out_of_domain=skipped),
@@ -236,11 +241,40 @@ class Answers:
         """Position in `tasks` of every row, shape (answers,)."""
         return np.repeat(np.arange(len(self.tasks), dtype=np.int32), self.answers_per_task)
 
+    @cached_property
+    def canonical(self) -> Answers:
+        """The same answers with tasks and workers sorted by id: no order of rows shows in it."""
+        task_order, worker_order = (
+            pc.sort_indices(ids).to_numpy() for ids in (self.tasks, self.workers)
+        )
+        if _in_order(task_order) and _in_order(worker_order):
+            return self
+        new_tasks, new_workers = (
+            np.argsort(order).astype(np.int32) for order in (task_order, worker_order)
+        )
+        order, sorted_tasks, sorted_workers = _sort_rows(
+            new_tasks[self.task_codes],
+            new_workers[self.worker_codes],
+            len(self.tasks),
+            len(self.workers),
+        )
+        return evolve(
+            self,
+            tasks=self.tasks.take(pa.array(task_order)),
+            workers=self.workers.take(pa.array(worker_order)),
+            offsets=_offsets(sorted_tasks, len(self.tasks)),
+            worker_codes=sorted_workers,
+            values=self.values[order],
+        )
+
     def with_values(self, domain: Domain, values: npt.NDArray[Any]) -> Answers:
-        """Return the same (task, worker) pairs with other values, in another domain."""
+        """Return the same (task, worker) pairs with other values, in another domain.
+
+        What was dropped on the way in is not told of the new table.
+        """
         if len(values) != len(self):
             raise ParameterError(f"values must be {len(self)} long; got {len(values)}")
-        return evolve(self, domain=domain, values=values)
+        return evolve(self, domain=domain, values=values, dropped=DroppedRows())
 
     def to_frame(self, backend: Backend = "pandas") -> Any:
         """Return a dataframe with columns ``task``, ``worker``, ``label``, sorted by task.
@@ -305,6 +339,14 @@ def _listed_ids(known: Iterable[Any], kind: pa.DataType, name: str) -> pa.Array:
     if len(pc.unique(listed)) < len(listed) or listed.null_count:
         raise AnswerError(f"{name}s= must hold every id once, and none that is missing")
     return listed
+
+
+def _in_order(positions: npt.NDArray[Any]) -> bool:
+    return bool((np.diff(positions.astype(np.int64)) > 0).all())
+
+
+def _offsets(sorted_tasks: npt.NDArray[np.int32], tasks: int) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(np.bincount(sorted_tasks, minlength=tasks))])
 
 
 def _sort_rows(

@@ -104,7 +104,6 @@ def randomize(
     levels: options.Levels = None,
     columns: options.Columns = "task,worker,label",
     duplicates: options.Duplicates = "error",
-    skip_outside: options.SkipOutside = False,
     simulate: Annotated[
         int | None,
         typer.Option(
@@ -120,7 +119,7 @@ def randomize(
         raise ParameterError("say where the reports go: --output reports.parquet")
     check_target(output)
     options.refuse_overwriting(answers, output)
-    table = _read_plain(answers, labels, levels, columns, duplicates, skip_outside)
+    table = _read_plain(answers, labels, levels, columns, duplicates, False)
     kind = options.choose(mechanism, options.MECHANISMS, "--mechanism")
     randomiser = kind.from_claimed_epsilon(domain=table.domain, epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from quietcrowd.evaluation.experiment import ExperimentResult
 from quietcrowd.evaluation.plots import EQUAL_EXACT
+from quietcrowd.privacy.guarantee import show_loss
 
 __all__ = ["plain_table", "print_experiment", "print_frame"]
 

@@ -337,14 +337,15 @@ class Interval(Domain):
         return self.high - self.low
 
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Turn answers into float32 where that loses nothing, else float64; see `Domain.encode`."""
+        """Turn answers into float64; see `Domain.encode`.
+
+        The dtype does not depend on the answers: it would tell of them.
+        """
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         numbers = _as_numbers(column)
         inside = (numbers >= self.low) & (numbers <= self.high)
-        with np.errstate(over="ignore"):
-            short = numbers.astype(np.float32)
-        return (short if np.array_equal(short[inside], numbers[inside]) else numbers), inside
+        return numbers, inside
 
     def holds(self, values: Values) -> bool:
         """Return whether all these numbers lie in the interval; see `Domain.holds`."""

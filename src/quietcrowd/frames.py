@@ -87,10 +87,9 @@ def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa
     pyarrow.ArrowNotImplementedError
         Where the values are of a type that cannot be compared.
     """
-    if pa.types.is_dictionary(column.type):
-        encoded = column.unify_dictionaries()
-    else:
-        encoded = pc.dictionary_encode(column)  # its chunks share one dictionary
+    if pa.types.is_dictionary(column.type):  # it may list values that do not occur, or twice
+        column = pc.cast(column, column.type.value_type)
+    encoded = pc.dictionary_encode(column)  # its chunks share one dictionary
     if not encoded.num_chunks:
         return np.zeros(0, np.int32), pa.array([], column.type)
     indices = [

@@ -109,7 +109,8 @@ class Mechanism(ABC):
         Returns
         -------
         Reports
-            All that leaves the devices, with the mechanism.
+            All that leaves the devices, with the mechanism; tasks and workers sorted by id, so
+            that the order of the rows that came in does not leave with them.
 
         Raises
         ------
@@ -130,7 +131,7 @@ class Mechanism(ABC):
             )
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
-        table = self._randomize(answers, rng)
+        table = self._randomize(answers.canonical, rng)
         return Reports(table=table, mechanism=self, simulated=rng is not None)
 
     @abstractmethod

@@ -145,7 +145,10 @@ class RandomizedResponse(Mechanism):
             else math.nextafter(answers * one, math.inf) * (one > 0),
             participation_protected=False,
             claimed_epsilon=self.claimed_epsilon,
-            assumptions=("every answer is randomised once, with fresh random words",),
+            assumptions=(
+                "every answer is randomised once, with fresh random words",
+                "which tasks are answered does not depend on the answers",
+            ),
             source="Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md",
         )
 

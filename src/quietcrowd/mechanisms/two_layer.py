@@ -168,6 +168,7 @@ class TwoLayerRandomizedResponse(Mechanism):
             assumptions=(
                 "the flip probability is drawn once per worker, uniformly, and stays secret",
                 f"it serves {answers:,} answers and no more",
+                "which tasks are answered does not depend on the answers",
             ),
             source="Li et al., KDD 2018, Theorem 6.3, for one answer; docs/theory/two-layer.md",
         )
