@@ -116,7 +116,10 @@ def test_other_column_names():
         (FRAME.assign(worker=["v", "u", "v", "v"]), r"row 2, .* 'v' answered task 'b' in row 0"),
         (FRAME.iloc[:0], r"no row"),
         (FRAME.assign(task=[(1,), (2,), (3,), (4,)]), r"column 'task' holds list"),
-        (FRAME.assign(task=["a", 1, "b", 2]), r"column 'task' holds values of more than one type"),
+        (
+            FRAME.assign(task=["a", 1, "b", 2]),
+            r"column 'task' cannot be read, or holds values of more than one type",
+        ),
     ],
 )
 def test_bad_frames_name_the_place(frame, message):
@@ -161,6 +164,64 @@ def test_unknown_options_are_parameter_errors():
         Answers.from_frame(FRAME, DOMAIN).to_frame("excel")
 
 
+def test_canonical_order_depends_on_ids_alone():
+    one = Answers.from_frame(FRAME, DOMAIN, workers=["w", "v", "u"]).canonical
+    other = Answers.from_frame(FRAME.iloc[::-1], DOMAIN, workers=["u", "v", "w"]).canonical
+    assert one.tasks.to_pylist() == other.tasks.to_pylist() == ["a", "b"]
+    assert one.workers.to_pylist() == other.workers.to_pylist() == ["u", "v", "w"]
+    for name in ("offsets", "worker_codes", "values"):
+        assert getattr(one, name).tolist() == getattr(other, name).tolist()
+    assert one.canonical is one
+    columns = ["task", "worker", "label"]
+    back = one.to_frame()[columns].sort_values(columns[:2]).to_dict("list")
+    assert back == FRAME.sort_values(columns[:2]).to_dict("list")
+
+
+def test_categories_that_do_not_occur_are_no_ids():
+    frame = FRAME.astype({"task": "category", "worker": "category"})
+    answers = Answers.from_frame(frame[frame["task"] == "a"], DOMAIN)
+    assert answers.tasks.to_pylist() == ["a"]
+    enum = pl.from_pandas(FRAME).with_columns(pl.col("task").cast(pl.Enum(["z", "a", "b"])))
+    assert sorted(Answers.from_frame(enum, DOMAIN).tasks.to_pylist()) == ["a", "b"]
+    twice = pa.DictionaryArray.from_arrays([0, 1, 2], pa.array(["a", "a", None]))
+    table = pa.table({"task": twice.slice(0, 2), "worker": ["u", "v"], "label": ["no", "yes"]})
+    assert Answers.from_frame(table, DOMAIN).tasks.to_pylist() == ["a"]
+    table = pa.table({"task": twice, "worker": ["u", "v", "w"], "label": ["no"] * 3})
+    with pytest.raises(AnswerError, match="row 2, column 'task': the id is missing"):
+        Answers.from_frame(table, DOMAIN)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1, 2**65, 3, 4],
+        [b"a", b"b", b"c", b"d"],
+        [1j, 2j, 3j, 4j],
+        ["a", "b", "\ud800", "d"],
+        [{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}],
+    ],
+)
+@pytest.mark.parametrize("name", ["task", "worker", "label"])
+def test_strange_columns_are_answer_errors(column, name):
+    frame = FRAME.assign(**{name: pd.Series(column, dtype=object)})
+    with pytest.raises(AnswerError):
+        Answers.from_frame(frame, DOMAIN)
+
+
+def test_a_column_twice_is_an_answer_error():
+    frame = pd.concat([FRAME, FRAME["label"]], axis=1)
+    with pytest.raises(AnswerError, match="label"):
+        Answers.from_frame(frame, DOMAIN)
+
+
+def test_answers_cannot_be_changed_through_the_arrays_they_were_made_of():
+    answers = Answers.from_frame(FRAME, DOMAIN)
+    values = np.array([0, 1, 0, 1], np.uint8)
+    changed = answers.with_values(DOMAIN, values)
+    values[:] = 77
+    assert changed.values.tolist() == [0, 1, 0, 1]
+
+
 def test_answers_cannot_be_changed():
     answers = Answers.from_frame(FRAME, DOMAIN)
     with pytest.raises(ValueError, match="read-only"):
@@ -182,6 +243,8 @@ def test_answers_cannot_be_changed():
         ({"worker_codes": np.array([-1, 0, 0, 1])}, "positions in the 2 workers"),
         ({"values": np.array([0, 1, 2, 0], np.uint8)}, "values must lie in the domain"),
         ({"values": np.array([0, 1, 1, 0])}, "values must lie in the domain"),
+        ({"tasks": pa.array(["a", "a"])}, "tasks must hold every id once"),
+        ({"workers": pa.array(["u", None])}, "workers must hold every id once"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused_before_a_kernel_reads_them(change, message):

@@ -175,10 +175,47 @@ def test_options_may_be_repeated_or_hold_commas(run, folder):
         ("1,2.5", (1, 2.5)),
         ("01,02", ("01", "02")),
         ("1,one", ("1", "one")),
+        ("no , yes ", ("no", "yes")),
+        ("1e3,2", ("1e3", "2")),
     ],
 )
 def test_labels_are_what_they_print_as(labels, expected):
     assert build_domain(labels, None).labels == expected
+
+
+def test_levels_are_numbers_however_they_are_written():
+    assert build_domain(None, "1.50,2,1e3").levels == (1.5, 2, 1000)
+
+
+def test_markup_in_data_is_data(run, tmp_path, monkeypatch):
+    crowd = qc.synthetic_crowd(tasks=20, workers=8, answers_per_task=4, labels=["[/b]", "[red]"])
+    qc.write_answers(crowd.answers, tmp_path / "answers.csv")
+    qc.write_table(crowd.truths, tmp_path / "truth.csv")
+    (tmp_path / "dataset.json").write_text(
+        json.dumps({"name": "[/v2]", "kind": "categorical", "domain": ["[/b]", "[red]"]})
+    )
+    status, output, _ = run("evaluate", tmp_path, "-e", 1, "--trials", 2)
+    assert status == 0
+    assert "[/v2]" in output
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    status, output, _ = run("infer", tmp_path, "--plain")
+    assert status == 0
+    assert "[/b]" in output
+
+
+def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError("never\nforeseen")
+
+    monkeypatch.setattr(qc.Experiment, "run", fail)
+    status, _, errors = run("evaluate", folder)
+    assert status == 2
+    assert errors.count("\n") == 1
+    assert "ZeroDivisionError: never foreseen" in errors
+    monkeypatch.setenv("QUIETCROWD_DEBUG", "1")
+    monkeypatch.setattr(sys, "argv", ["quietcrowd", "evaluate", str(folder)])
+    with pytest.raises(ZeroDivisionError):
+        cli.main()
 
 
 def test_reports_of_several_files_and_simulated_ones(run, folder, tmp_path):
@@ -273,6 +310,13 @@ def test_no_words_show_the_help(run):
         (["evaluate", "{folder}", "--trials", "1"], "Invalid value for '--trials'"),
         (["evaluate", "{folder}", "--smoothing", "-1"], "smoothing must be a finite number"),
         (["demo", "-e", "-1"], "epsilon must be from 0 to 16"),
+        (["randomize", "{folder}", "-m", "two-layer", "-e", "800", "-o", "r.csv"], "at most 16"),
+        (["randomize", "{folder}", "-o", "{folder}/answers.csv"], "write to another file"),
+        (["infer", "{folder}", "--plain", "--labels", "a,b"], "go with a file"),
+        (["infer", "{folder}", "--plain", "-o", "x.csv", "--workers", "x.csv"], "two outputs"),
+        (["evaluate", "{folder}", "-e", "1,nan"], "an epsilon must be a finite number"),
+        (["evaluate", "{folder}", "-e", "1,-5"], "an epsilon must be a finite number"),
+        (["infer", "{folder}/answers.csv", "--plain", "--labels", "no\nyes,x"], "is no list"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(run, folder, words, message):

@@ -49,6 +49,11 @@ def test_texts_stand_for_the_labels_that_they_spell():
     assert Categorical(["0", "1"]).encode(column([0, 1]))[1].tolist() == [False, False]
 
 
+def test_texts_that_only_python_reads_as_numbers_stand_for_nothing():
+    inside = Categorical([1, 10]).encode(column(["1_0", " 10 ", "\u0661", "1e1", "+1", "10.0"]))[1]
+    assert inside.tolist() == [False, False, False, True, True, True]
+
+
 def test_whole_numbers_stand_for_equal_ones():
     values, inside = Ordinal([1, 2]).encode(column([1.0, 2.0, 1.5, math.nan]))
     assert values[:2].tolist() == [0, 1]
@@ -69,6 +74,9 @@ def test_the_dtype_of_numbers_does_not_depend_on_them():
     [
         lambda: Categorical([]),
         lambda: Categorical("yes"),
+        lambda: Categorical(5),
+        lambda: Categorical([2**70]),
+        lambda: Categorical([math.inf]),
         lambda: Categorical(["a", "a"]),
         lambda: Categorical([1, 1.0]),
         lambda: Categorical([1, "a"]),
@@ -91,7 +99,8 @@ def test_bad_domains_are_parameter_errors(build):
 
 
 @pytest.mark.parametrize(
-    "data", [{}, {"kind": "tree"}, {"kind": "ordinal"}, {"kind": "interval", "low": 1}]
+    "data",
+    [{}, [], None, {"kind": "tree"}, {"kind": "ordinal"}, {"kind": "ordinal", "levels": [2, 1]}],
 )
 def test_bad_descriptions_are_format_errors(data):
     with pytest.raises(FormatError):
@@ -99,5 +108,5 @@ def test_bad_descriptions_are_format_errors(data):
 
 
 def test_check_finite_names_who_asked():
-    with pytest.raises(AnswerError, match=r"voting needs .* got Interval\(low=0, high=1\)"):
+    with pytest.raises(AnswerError, match=r"voting needs .* got Interval\(low=0\.0, high=1\.0\)"):
         check_finite(Interval(low=0, high=1), "voting")

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 
 from quietcrowd.exceptions import ParameterError
@@ -9,6 +10,8 @@ from quietcrowd.validation import check_real, check_whole
 def test_good_values_pass():
     check_whole("n", 3, 1)
     check_whole("n", 3, 1, 3)
+    check_whole("n", np.int64(3), 1)
+    check_real("x", np.float32(0.5), 0)
     check_real("x", 0, 0)
     check_real("x", 2.5, 0)
 

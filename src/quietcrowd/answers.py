@@ -308,13 +308,12 @@ def _encode_ids(
         raise AnswerError(
             f"row {row}, column {name!r}: the id is missing. Drop the row or name it."
         )
-    try:
-        codes, ids = dictionary_codes(column)
-    except pa.ArrowNotImplementedError:
+    if not _is_id_type(column.type):
         raise AnswerError(
             f"column {name!r} holds {column.type} values; ids must be strings, numbers or dates. "
             "Convert them to strings first."
-        ) from None
+        )
+    codes, ids = dictionary_codes(column)
     if known is None:
         return codes, ids
     listed = _listed_ids(known, ids.type, name)
@@ -327,6 +326,12 @@ def _encode_ids(
             f"{len(listed):,} {name}s. Add it to {name}s=, or drop the row."
         )
     return positions.to_numpy().astype(np.int32, copy=False)[codes], listed
+
+
+def _is_id_type(kind: pa.DataType) -> bool:
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    text = text or pa.types.is_string_view(kind)
+    return text or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind))
 
 
 def _listed_ids(known: Iterable[Any], kind: pa.DataType, name: str) -> pa.Array:

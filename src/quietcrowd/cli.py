@@ -30,6 +30,7 @@ from quietcrowd.mechanisms import Reports
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130
+DEBUG = "QUIETCROWD_DEBUG"
 
 app = typer.Typer(
     name="quietcrowd",
@@ -69,6 +70,8 @@ def _read_plain(
     skip_outside: bool,
 ) -> Answers:
     if path.is_dir():
+        if labels is not None or levels is not None:
+            raise ParameterError("--labels and --levels go with a file: a folder has its own")
         return load_dataset(path).answers
     names = options.split(columns)
     if len(names) != 3:
@@ -209,7 +212,9 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
             "converged": estimate.converged,
         }
         | {
-            name: json.loads(frame.to_json(orient="records", double_precision=15))
+            name: json.loads(
+                frame.to_json(orient="records", double_precision=15, date_format="iso")
+            )
             for name, frame in frames.items()
         }
     )
@@ -254,11 +259,11 @@ def evaluate(
         check_target(output)
     if plot is not None:
         check_picture(plot)
-    names = options.split_all(mechanism)
+    names = list(dict.fromkeys(options.split_all(mechanism)))
     experiment = Experiment(
         dataset=load_dataset(dataset),
         mechanisms=[options.choose(n, options.MECHANISMS, "--mechanism") for n in names],
-        epsilons=options.parse_numbers(epsilon, "--epsilon"),
+        epsilons=list(dict.fromkeys(options.parse_numbers(epsilon, "--epsilon"))),
         methods=_methods(options.split_all(method), smoothing),
         trials=trials,
         seed=seed,
@@ -268,7 +273,7 @@ def evaluate(
     for sentence in result.skipped:
         _one_line(f"note: {sentence}")
     if as_json:
-        typer.echo(result.frame.to_json(orient="records", double_precision=15))
+        typer.echo(result.frame.to_json(orient="records", double_precision=15, date_format="iso"))
     else:
         print_experiment(result)
     if output is not None:
@@ -336,6 +341,12 @@ def _run(words: list[str]) -> int:
         return 2
     except (QuietcrowdError, OSError) as error:
         _one_line(f"error: {error}")
+        return 2
+    except Exception as error:
+        if DEBUG in os.environ:
+            raise
+        kind = type(error).__name__
+        _one_line(f"error: {kind}: {error}. This is our fault; {DEBUG}=1 shows where it was.")
         return 2
     if status == INTERRUPTED:
         _one_line("stopped")

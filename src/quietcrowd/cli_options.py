@@ -136,7 +136,11 @@ Smoothing = Annotated[
 
 def split(text: str) -> list[str]:
     """Return the parts of a list with commas; quotes keep a comma inside of a part."""
-    return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
+    try:
+        parts = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise ParameterError(f"{text!r} is no list with commas: {error}") from None
+    return [part.strip() for part in parts if part.strip()]
 
 
 def split_all(texts: Iterable[str]) -> list[str]:
@@ -171,22 +175,23 @@ def build_domain(labels: str | None, levels: str | None) -> FiniteDomain:
             "give the possible answers with --labels no,yes or --levels 1,2,3: they are public, "
             "and are not read off private answers"
         )
-    parts = split(labels or levels or "")
+    if levels is not None:
+        return Ordinal([_as_printed(number) for number in parse_numbers([levels], "--levels")])
+    parts = split(labels or "")
     values: list[Label] = [_label(part) for part in parts]
-    if any(isinstance(value, str) for value in values):
-        values = list(parts)
-    return Categorical(values) if labels is not None else Ordinal(values)
+    return Categorical(parts if any(isinstance(value, str) for value in values) else values)
+
+
+def _as_printed(number: float) -> int | float:
+    return int(number) if number.is_integer() else number
 
 
 def _label(text: str) -> Label:
-    for kind in (int, float):
-        try:
-            value: int | float = kind(text)
-        except ValueError:
-            continue
-        if str(value) == text:  # 007 and 1e3 are names
-            return value
-    return text
+    try:
+        value = _as_printed(float(text))
+    except (OverflowError, ValueError):
+        return text
+    return value if str(value) == text else text  # 007 and 1e3 are names
 
 
 def build_method(
@@ -201,7 +206,10 @@ def build_method(
 
 
 def refuse_overwriting(source: Path, *targets: Path | None) -> None:
-    """Raise ParameterError where a target is the file that is read from."""
-    for target in targets:
-        if target is not None and target.exists() and source.exists() and target.samefile(source):
-            raise ParameterError(f"{target} is what is read from: write to another file")
+    """Raise ParameterError where a target is what is read from, or two targets are one."""
+    places = [target.resolve() for target in targets if target is not None]
+    for place in places:
+        if source.resolve() in (place, place.parent if source.is_dir() else place):
+            raise ParameterError(f"{place} is what is read from: write to another file or folder")
+    if len(set(places)) < len(places):
+        raise ParameterError(f"{places[0]} is named for two outputs: write to another file")

@@ -11,6 +11,7 @@ import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from quietcrowd.evaluation.experiment import ExperimentResult
 from quietcrowd.evaluation.plots import EQUAL_EXACT
@@ -36,15 +37,17 @@ def print_frame(frame: pd.DataFrame) -> None:
         return
     table = plain_table(*frame.columns, numeric_from=2)
     for row in frame.head(SHOWN).itertuples(index=False):
-        table.add_row(*(f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row))
-    Console(highlight=False).print(table)
+        table.add_row(
+            *(f"{cell:.3f}" if isinstance(cell, float) else Text(str(cell)) for cell in row)
+        )
+    Console(highlight=False, markup=False).print(table)
     if len(frame) > SHOWN:
         print(f"… and {len(frame) - SHOWN:,} more; write all with --output truths.csv")
 
 
 def print_experiment(result: ExperimentResult) -> None:
     """Print an experiment, its references first."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 80)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
     private = result.frame["mechanism"] != "none"
     trials = int(result.frame["trials"].max())
     console.print(f"{result.dataset}: error rates, mean of {trials} trials\n")
@@ -73,7 +76,7 @@ def print_experiment(result: ExperimentResult) -> None:
             table.add_section()
         table.add_row(
             *((f"{row.claimed_epsilon:g}", row.mechanism) if group != before else ("", "")),
-            row.method,
+            Text(row.method),
             *(
                 (show_loss(row.exact_epsilon_mean), show_loss(row.exact_epsilon_busiest))
                 if group != before

@@ -7,6 +7,7 @@ what is read off private answers tells of them.
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -28,6 +29,7 @@ Label: TypeAlias = str | bool | int | float
 Values: TypeAlias = npt.NDArray[Any]
 
 MAX_LABELS = 2**16 - 1
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 class Domain(ABC):
@@ -81,6 +83,8 @@ class Domain(ABC):
         FormatError
             Where the kind is unknown or a key is missing.
         """
+        if not isinstance(data, Mapping):
+            raise FormatError(f"a domain must be a JSON object; got {data!r}")
         try:
             match data["kind"]:
                 case "categorical":
@@ -95,18 +99,24 @@ class Domain(ABC):
                     )
         except KeyError as error:
             raise FormatError(f"a domain lacks the key {error}: {dict(data)!r}") from None
+        except ParameterError as error:
+            raise FormatError(f"a domain cannot be read: {error}") from None
 
 
 def _plain_label(value: object) -> Label:
     plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, str | bool | int) or (isinstance(plain, float) and math.isfinite(plain)):
+    if isinstance(plain, str | bool):
         return plain
-    raise ParameterError(f"labels must be strings, booleans, or finite numbers; got {value!r}")
+    if isinstance(plain, int | float) and abs(plain) < 2**63:
+        return plain
+    raise ParameterError(
+        f"labels must be strings, booleans, or numbers that 64 bits hold; got {value!r}"
+    )
 
 
 def _labels_converter(labels: Iterable[object]) -> tuple[Label, ...]:
-    if isinstance(labels, str):
-        raise ParameterError(f"labels must be a list; got the one string {labels!r}")
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise ParameterError(f"labels must be a list; got {labels!r}")
     return tuple(_plain_label(label) for label in labels)
 
 
@@ -180,11 +190,8 @@ class FiniteDomain(Domain):
         """
         if isinstance(value, str):
             code = self._codes_of_texts.get(value)
-            if code is None and _family(self.labels[0]) is float:
-                try:
-                    return self._codes.get(float(value))
-                except ValueError:
-                    return None
+            if code is None and _family(self.labels[0]) is float and _NUMBER.fullmatch(value):
+                return self._codes.get(float(value))
             return code
         try:
             return self._codes.get(value)
@@ -341,8 +348,6 @@ class Interval(Domain):
 
         The dtype does not depend on the answers: it would tell of them.
         """
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
         numbers = _as_numbers(column)
         inside = (numbers >= self.low) & (numbers <= self.high)
         return numbers, inside
@@ -357,11 +362,11 @@ class Interval(Domain):
 
     def describe(self) -> str:
         """Say what the bounds are; see `Domain.describe`."""
-        return f"{self.low:g} to {self.high:g}"
+        return f"{self.low!r} to {self.high!r}"
 
     def example(self) -> str:
         """Say how to write this domain; see `Domain.example`."""
-        return f"Interval(low={self.low:g}, high={self.high:g})"
+        return f"Interval(low={self.low!r}, high={self.high!r})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; see `Domain.to_dict`."""

@@ -34,7 +34,10 @@ def as_frame(data: Any) -> nw.DataFrame[Any]:
     AnswerError
         Where it is no dataframe, or a lazy one.
     """
-    frame = nw.from_native(data, pass_through=True)
+    try:
+        frame = nw.from_native(data, pass_through=True)
+    except nw.exceptions.NarwhalsError as error:
+        raise AnswerError(f"the frame cannot be read: {' '.join(str(error).split())}") from None
     if isinstance(frame, nw.LazyFrame):
         raise AnswerError("the frame is lazy: call .collect() on it first")
     if not isinstance(frame, nw.DataFrame):
@@ -58,20 +61,22 @@ def column_of(frame: nw.DataFrame[Any], name: str) -> pa.ChunkedArray:
             "Name the columns of answers with task=, worker= and label= "
             "(on the command line: --columns)."
         )
-    column = frame[name]
     try:
+        column = frame[name]
         if frame.implementation.is_pandas():
             array = pa.array(column.to_native(), from_pandas=True)
         elif frame.implementation.is_pyarrow():
             array = column.to_native()
         else:
             array = column.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowException, OverflowError, UnicodeError, nw.exceptions.NarwhalsError) as error:
         raise AnswerError(
-            f"column {name!r} holds values of more than one type ({error}). "
-            "Convert it to one type first, for example to strings."
+            f"column {name!r} cannot be read, or holds values of more than one type: "
+            f"{' '.join(str(error).split())}. Convert it to strings first."
         ) from None
     chunks = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+    if pa.types.is_dictionary(chunks.type):  # it may list what does not occur, or occurs twice
+        chunks = pc.cast(chunks, chunks.type.value_type)
     if pa.types.is_floating(chunks.type):
         chunks = pc.if_else(pc.is_nan(chunks), None, chunks)
     return chunks
@@ -87,8 +92,6 @@ def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa
     pyarrow.ArrowNotImplementedError
         Where the values are of a type that cannot be compared.
     """
-    if pa.types.is_dictionary(column.type):  # it may list values that do not occur, or twice
-        column = pc.cast(column, column.type.value_type)
     encoded = pc.dictionary_encode(column)  # its chunks share one dictionary
     if not encoded.num_chunks:
         return np.zeros(0, np.int32), pa.array([], column.type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 from typing import Any
 
 from quietcrowd.exceptions import ParameterError
@@ -12,7 +13,7 @@ __all__ = ["check_real", "check_whole"]
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
     """Raise ParameterError unless `value` is an int from `low` to `high`, if any."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         end = "" if high is None else f" and at most {high:,}"
         raise ParameterError(f"{name} must be a whole number, at least {low}{end}; got {value!r}")
@@ -20,6 +21,6 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> Non
 
 def check_real(name: str, value: Any, low: float) -> None:
     """Raise ParameterError unless `value` is a finite number of at least `low`."""
-    real = isinstance(value, int | float) and not isinstance(value, bool)
+    real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not low <= value < math.inf:
         raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")

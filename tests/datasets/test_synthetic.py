@@ -36,6 +36,7 @@ def test_workers_are_as_accurate_as_drawn():
     "options",
     [
         {"tasks": 0},
+        {"seed": -1},
         {"workers": 5, "answers_per_task": 6},
         {"labels": ["one"]},
         {"accuracy": (0.9, 0.5)},

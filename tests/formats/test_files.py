@@ -231,6 +231,50 @@ def test_missing_files_are_os_errors(tmp_path):
             qc.read_answers(tmp_path / f"missing{suffix}", DOMAIN)
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_infer_writes_can_be_read_as_truths(tmp_path, suffix):
+    estimate = qc.MajorityVote().fit(CROWD.answers)
+    qc.write_table(estimate.truths, tmp_path / f"truths{suffix}")
+    truths = qc.read_truths(tmp_path / f"truths{suffix}")
+    assert truths.column_names == ["task", "label"]
+    assert qc.error_rate(estimate, truths) == 0
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_truths_without_a_column_are_refused(tmp_path, suffix):
+    qc.write_table(pd.DataFrame({"task": [1], "said": [2]}), tmp_path / f"truths{suffix}")
+    with pytest.raises(FormatError, match=r"label|truth"):
+        qc.read_truths(tmp_path / f"truths{suffix}")
+
+
+def test_suffixes_in_capitals(tmp_path):
+    for name in ("a.CSV.GZ", "a.JSONL.GZ"):
+        qc.write_answers(CROWD.answers, tmp_path / name)
+        assert gzip.decompress((tmp_path / name).read_bytes())
+        assert rows_of(qc.read_answers(tmp_path / name, DOMAIN)) == rows_of(CROWD.answers)
+
+
+def test_line_ends_within_ids_of_a_long_file(tmp_path):
+    many = 60_000
+    frame = pd.DataFrame(
+        {"task": [f"line\n{i}, of many" for i in range(many)], "worker": "u", "label": "no"}
+    )
+    answers = qc.Answers.from_frame(frame, DOMAIN)
+    qc.write_answers(answers, tmp_path / "long.csv")
+    assert (tmp_path / "long.csv").stat().st_size > 2**20
+    assert qc.read_answers(tmp_path / "long.csv", DOMAIN).tasks.equals(answers.tasks.cast("string"))
+
+
+@pytest.mark.parametrize("note", ["3", '"mechanism"', '["mechanism"]', "[" * 100_000])
+def test_strange_notes_are_format_errors(tmp_path, note):
+    table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
+    pq.write_table(table.replace_schema_metadata({"quietcrowd": note}), tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text(f"{note}\n")
+    for name in ("a.parquet", "a.jsonl"):
+        with pytest.raises(FormatError):
+            qc.read_reports(tmp_path / name)
+
+
 def test_truth_files(tmp_path):
     path = tmp_path / "truth.csv"
     path.write_text("task,label\n01,yes\n")

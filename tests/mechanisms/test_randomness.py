@@ -15,6 +15,12 @@ def test_system_words_are_32_bits_each_and_differ():
     assert len(system_words(0)) == 0
 
 
+def test_system_words_are_the_operating_systems(monkeypatch):
+    monkeypatch.setattr("os.urandom", lambda count: bytes(range(count)))
+    assert system_words(2).tolist() == [0x03020100, 0x07060504]
+    assert word_source(None)(1).tolist() == [0x03020100]
+
+
 def test_a_seed_repeats():
     one, other = (word_source(np.random.default_rng(5))(10) for _ in range(2))
     assert np.array_equal(one, other)

@@ -12,6 +12,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Categorical, Label
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_whole
 
 __all__ = ["synthetic_crowd"]
 
@@ -54,6 +55,7 @@ def synthetic_crowd(
         probabilities in order.
     """
     domain = Categorical(labels)
+    check_whole("seed", seed, 0)
     if min(tasks, workers, answers_per_task) < 1 or answers_per_task > workers:
         raise ParameterError(
             "tasks, workers and answers_per_task must be at least 1, and answers_per_task at most "

@@ -24,7 +24,7 @@ from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.mechanisms.channel import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_real, check_whole
 
 __all__ = ["Experiment", "ExperimentResult"]
 
@@ -89,6 +89,15 @@ def _as_tuple(values: Iterable[Any]) -> tuple[Any, ...]:
 def _check_dataset(_: object, __: object, dataset: Any) -> None:
     if not isinstance(dataset, Dataset):
         raise ParameterError(f"dataset must be a Dataset, as load_dataset gives; got {dataset!r}")
+
+
+def _check_epsilons(_: object, __: object, epsilons: Sequence[Any]) -> None:
+    for epsilon in epsilons:
+        check_real("an epsilon", epsilon, 0)
+
+
+def _check_seed(_: object, __: object, seed: Any) -> None:
+    check_whole("seed", seed, 0)
 
 
 def _check_mechanisms(_: object, __: object, kinds: Sequence[Any]) -> None:
@@ -159,12 +168,12 @@ class Experiment:
     mechanisms: Sequence[type[Mechanism]] = field(
         converter=_as_tuple, validator=[_not_empty, _check_mechanisms]
     )
-    epsilons: Sequence[float] = field(converter=_as_tuple, validator=_not_empty)
+    epsilons: Sequence[float] = field(converter=_as_tuple, validator=[_not_empty, _check_epsilons])
     methods: Mapping[str, CategoricalMethod[Any, Any]] = field(
         validator=[_check_methods, _not_empty]
     )
     trials: int = field(default=100, validator=_check_trials)
-    seed: int = 0
+    seed: int = field(default=0, validator=_check_seed)
     equal_exact: bool = True
 
     def run(self, *, progress: bool = False) -> ExperimentResult:

@@ -39,13 +39,18 @@ def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] |
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    parse = pa_csv.ParseOptions(delimiter=_delimiter(path, texts))
-    table = pa_csv.read_csv(path, convert_options=convert, parse_options=parse)
+    parse = pa_csv.ParseOptions(delimiter=_delimiter(path, texts), newlines_in_values=True)
+    with pa.input_stream(path, compression=_compression(path)) as file:
+        table = pa_csv.read_csv(file, convert_options=convert, parse_options=parse)
     return table, _note(path)
 
 
+def _compression(path: Path) -> str | None:
+    return "gzip" if path.suffix.lower() == ".gz" else None
+
+
 def _delimiter(path: Path, names: tuple[str, ...]) -> str:
-    opener = gzip.open if path.suffix == ".gz" else open
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rt", encoding="utf-8-sig") as file:
         header = file.readline().strip().replace('"', "")
     for delimiter in (",", ";", "\t"):
@@ -85,7 +90,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """
     sidecar(path).unlink(missing_ok=True)
     with replacing(path) as temporary:
-        if path.suffix == ".gz":
+        if path.suffix.lower() == ".gz":
             with gzip.open(temporary, "wb") as file:
                 pa_csv.write_csv(table, file, _OPTIONS)
         else:

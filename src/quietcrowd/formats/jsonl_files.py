@@ -1,4 +1,4 @@
-"""JSON Lines; the mechanism of a file of reports is the first line, a lone key ``mechanism``."""
+"""JSON Lines; the mechanism of a file of reports is the first line, with a key ``mechanism``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] |
     """Return the columns `texts`, and the first line where it is a note."""
     columns: dict[str, list[Any]] = {name: [] for name in texts}
     note = None
-    opener = gzip.open if path.suffix == ".gz" else open
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -61,7 +61,7 @@ def _column(path: Path, name: str, cells: list[Any]) -> pa.Array:
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write one object per row, after the note."""
-    opener = gzip.open if path.suffix == ".gz" else open
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
     with replacing(path) as temporary, opener(temporary, "wt", encoding="utf-8") as file:
         if note is not None:
             file.write(json.dumps(note) + "\n")

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.whole_file import replacing
 
 __all__ = ["read", "write"]
@@ -25,7 +26,10 @@ def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] |
     schema = pq.read_schema(path)
     table = pq.read_table(path, columns=list(texts) if set(texts) <= set(schema.names) else None)
     metadata = schema.metadata or {}
-    return table, json.loads(metadata[KEY]) if KEY in metadata else None
+    note = json.loads(metadata[KEY]) if KEY in metadata else None
+    if note is not None and not isinstance(note, dict):
+        raise FormatError(f"{path}: the note in the metadata must be a JSON object; got {note!r}")
+    return table, note
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

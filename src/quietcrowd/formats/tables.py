@@ -50,7 +50,14 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, dict[str
         return kind.read(path, columns)  # type: ignore[no-any-return]
     except FormatError:
         raise
-    except (pa.ArrowException, OSError, EOFError, ValueError, zlib.error) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        EOFError,
+        ValueError,
+        RecursionError,
+        zlib.error,
+    ) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FormatError(f"{path}: this cannot be read as {kind.NAME}: {reason}") from None
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Categorical, check_finite
+from quietcrowd.domains import Categorical, FiniteDomain, check_finite
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, as_frame, backend_of, column_of, positions_by_text
 from quietcrowd.inference.estimate import TruthEstimate
@@ -58,7 +58,7 @@ class CategoricalMethod(TruthInference[StateT, TallyT]):
             Where the domain is not finite, there is no answer, or the frame breaks a rule of
             `Answers.from_frame`.
         ParameterError
-            Where `start` comes from another kind of method.
+            Where `start` comes from another kind of method or another domain.
 
         Warns
         -----
@@ -84,7 +84,7 @@ class CategoricalMethod(TruthInference[StateT, TallyT]):
             [partition_of(answers)],
             summary,
             domain.dtype,
-            start=self._align(start, answers.workers),
+            start=self._align(start, answers.workers, domain),
             threads=threads,
         )
         agreement = self.agreement(summary, result.tally)
@@ -110,13 +110,20 @@ class CategoricalMethod(TruthInference[StateT, TallyT]):
             return data, None, "pandas"
         return Answers.from_frame(data, _domain_of(as_frame(data))), None, backend_of(data)
 
-    def _align(self, start: TruthEstimate | None, workers: pa.Array) -> StateT | None:
+    def _align(
+        self, start: TruthEstimate | None, workers: pa.Array, domain: FiniteDomain
+    ) -> StateT | None:
         if start is None:
             return None
-        if type(start.method) is not type(self):
+        if type(getattr(start, "method", None)) is not type(self):
+            other = type(getattr(start, "method", start)).__name__
             raise ParameterError(
-                f"start must be an estimate of {type(self).__name__}; "
-                f"got one of {type(start.method).__name__}"
+                f"start must be an estimate of {type(self).__name__}; got one of {other}"
+            )
+        if start.answers.domain != domain:
+            raise ParameterError(
+                f"start must be an estimate on {domain.example()}; "
+                f"got one on {start.answers.domain.example()}"
             )
         if start.state is None:
             return None

@@ -41,6 +41,8 @@ class Mechanism(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
+            if cls.name in _REGISTRY:
+                raise TypeError(f"the name {cls.name!r} is that of {_REGISTRY[cls.name].__name__}")
             _REGISTRY[cls.name] = cls
 
     @staticmethod
@@ -181,8 +183,11 @@ class Mechanism(ABC):
         except (TypeError, ParameterError) as error:
             raise FormatError(f"a mechanism cannot be read: {error}") from None
         if mechanism.to_dict() != dict(data):
+            here = mechanism.to_dict()
+            differing = sorted(k for k in {*here, *data} if here.get(k) != data.get(k))
             raise FormatError(
-                f"mechanism {name!r}: the description does not give the same channel here. "
-                f"It says {dict(data)!r}, here it is {mechanism.to_dict()!r}."
+                f"mechanism {name!r}: its parameters give another channel here; "
+                f"{', '.join(differing)} should be {[here.get(k) for k in differing]!r}, "
+                f"not {[data.get(k) for k in differing]!r}"
             )
         return mechanism
