@@ -126,9 +126,9 @@ def _power(base: Decimal, exponent: int) -> Decimal:
 def row_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 2**32) -> float:
     """Return an upper bound on the loss about all answers of a worker together.
 
-    It is ln of max L(c) over min L(c), tight to n (k - 1) / T relative. Parameters are those of
-    `cell_epsilon`. L is log-convex in the number of agreements c, so the largest value stands at
-    an end and the smallest at the only turning point.
+    It is ln of max L(c) over min L(c), tight to 4 (n (k - 1) / T + 1 / (high - low)). Parameters
+    are those of `cell_epsilon`. L is log-convex in the number of agreements c, so the largest
+    value stands at an end and the smallest at the only turning point.
     """
     _check_answers(answers)
 
