@@ -19,7 +19,7 @@ __all__ = ["play"]
 def play(crowd: Dataset, epsilon: float) -> None:
     """Randomise a crowd's answers with real noise, infer the truths, print what came of it."""
     console = Console(highlight=False, width=80)
-    answers = crowd.answers
+    answers = crowd.answers.canonical  # the order that reports are in
     domain = check_finite(answers.domain, "the demo")
     mechanism = RandomizedResponse(domain=domain, epsilon=epsilon)
     console.print(
@@ -36,9 +36,7 @@ def play(crowd: Dataset, epsilon: float) -> None:
     table = plain_table("", "from the reports", "from the plain answers", numeric_from=1)
     with noise_ignored():
         for name, method in (("majority vote", MajorityVote()), ("weighted vote", WeightedVote())):
-            rates = [
-                known.error_rate(method.fit(data).estimates.truths) for data in (reports, answers)
-            ]
+            rates = [known.error_rate(method.fit(data)) for data in (reports, answers)]
             table.add_row(f"{name}: wrong truths", *(f"{100 * rate:.1f} %" for rate in rates))
     guess = f"{100 * known.constant_error_rate():.1f} %"
     table.add_row("constant guess: wrong truths", guess, guess)

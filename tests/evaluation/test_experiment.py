@@ -1,3 +1,4 @@
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,6 +60,13 @@ def test_means_changes_and_standard_errors():
         reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(trial))
         rates.append(qc.error_rate(qc.MajorityVote().fit(reports.table), CROWD.truths))
     assert private.loc["majority", "error_rate"] == pytest.approx(np.mean(rates), abs=0.05)
+
+
+def test_the_order_of_ids_in_a_file_changes_nothing():
+    """Reports leave in another order than the answers came: truths must not be mixed up."""
+    shuffled = CROWD.answers.to_frame().sample(frac=1, random_state=5)
+    mixed = attrs.evolve(CROWD, answers=qc.Answers.from_frame(shuffled, CROWD.answers.domain))
+    pd.testing.assert_frame_equal(run(dataset=mixed), run())
 
 
 def test_exact_losses_stand_beside_claims():

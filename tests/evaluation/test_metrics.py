@@ -27,6 +27,14 @@ def test_change_is_private_minus_plain():
     assert qc.error_rate_change(worse, plain, TRUTHS) == pytest.approx(1 / 3)
 
 
+def test_an_estimate_of_tasks_in_another_order_is_refused():
+    known = KnownTruths(ANSWERS, TRUTHS)
+    assert known.error_rate(qc.MajorityVote().fit(ANSWERS)) == pytest.approx(1 / 3)
+    other = qc.Answers.from_frame(FRAME.iloc[::-1], ANSWERS.domain)
+    with pytest.raises(AnswerError, match="different tasks"):
+        known.error_rate(qc.MajorityVote().fit(other))
+
+
 def test_constant_guess():
     assert constant_error_rate(ANSWERS, TRUTHS) == pytest.approx(1 / 3)
 

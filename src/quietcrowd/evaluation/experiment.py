@@ -191,7 +191,7 @@ class Experiment:
         ParameterError
             Where no mechanism can have any of the claimed epsilons.
         """
-        answers = self.dataset.answers
+        answers = self.dataset.answers.canonical  # the order that reports are in
         domain = check_finite(answers.domain, "an experiment on error rates")
         known = KnownTruths(answers, self.dataset.truths)
         counts = answers.answers_per_worker
@@ -201,7 +201,7 @@ class Experiment:
         if not cells:
             raise ParameterError(" ".join(skipped))
         plain = {
-            name: known.error_rate(method.fit(answers, threads=1).estimates.truths)
+            name: known.error_rate(method.fit(answers, threads=1))
             for name, method in self.methods.items()
         }
         rows = self._reference_rows(known, plain)
@@ -245,8 +245,7 @@ class Experiment:
         reports = cell.mechanism.randomize(self.dataset.answers, rng=rng)
         with noise_ignored():
             return [
-                known.error_rate(method.fit(reports, threads=1).estimates.truths)
-                for method in self.methods.values()
+                known.error_rate(method.fit(reports, threads=1)) for method in self.methods.values()
             ]
 
     def _reference_rows(

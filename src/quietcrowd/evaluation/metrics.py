@@ -64,11 +64,21 @@ class KnownTruths:
                 f"truths, row {row}: {labels[row].as_py()!r} is outside the domain "
                 f"{domain.describe()}"
             )
+        self.of_tasks = answers.tasks
         self.answered: npt.NDArray[np.bool_] = answers.answers_per_task[self.tasks] > 0
 
-    def error_rate(self, truths: npt.NDArray[Any]) -> float:
-        """Return the share of known truths that differ from these codes, shape (tasks,)."""
-        return float(np.mean((truths[self.tasks] != self.codes) | ~self.answered))
+    def error_rate(self, estimate: TruthEstimate) -> float:
+        """Return the share of known truths that an estimate gets wrong.
+
+        Raises
+        ------
+        AnswerError
+            Where the estimate is of other tasks, or of the same in another order.
+        """
+        if not estimate.answers.tasks.equals(self.of_tasks):
+            raise AnswerError("the estimate and the known truths are of different tasks")
+        truths = estimate.estimates.truths[self.tasks]
+        return float(np.mean((truths != self.codes) | ~self.answered))
 
     def constant_error_rate(self) -> float:
         """Return the error rate of the best constant guess: always the most frequent label."""
@@ -96,7 +106,7 @@ def error_rate(estimate: TruthEstimate, truths: Any) -> float:
         raise ParameterError(
             f"estimate must be what fit returned, a TruthEstimate; got {type(estimate).__name__}"
         )
-    return KnownTruths(estimate.answers, truths).error_rate(estimate.estimates.truths)
+    return KnownTruths(estimate.answers, truths).error_rate(estimate)
 
 
 def error_rate_change(private: TruthEstimate, plain: TruthEstimate, truths: Any) -> float:
