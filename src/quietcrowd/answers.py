@@ -183,30 +183,21 @@ class Answers:
             task_codes, task_ids = tasks_read.result()
             worker_codes, worker_ids = workers_read.result()
             values, inside = values_read.result()
-        skipped = 0
-        if not inside.all():
-            if out_of_domain == "error":
-                raise _out_of_domain(columns[label], label, int(np.argmin(inside)), domain)
-            skipped = int(len(inside) - inside.sum())
-            if skipped == len(inside):
-                raise AnswerError(f"no answer lies in the domain {domain.describe()}")
-            task_codes, worker_codes, values = (
-                task_codes[inside],
-                worker_codes[inside],
-                values[inside],
-            )
+        skipped = _count_outside(inside, columns[label], label, domain, out_of_domain)
+        if skipped:
+            task_codes, worker_codes = task_codes[inside], worker_codes[inside]
+            values = values[inside]
         order, sorted_tasks, sorted_workers = _sort_rows(
             task_codes, worker_codes, len(task_ids), len(worker_ids)
         )
-        keep = _without_duplicates(sorted_tasks, sorted_workers, duplicates)
-        repeated = 0
-        if keep is not None:
+        keep = _first_or_last(sorted_tasks, sorted_workers, duplicates)
+        repeated = int(len(keep) - keep.sum())
+        if repeated:
             if duplicates == "error":
                 rows = np.flatnonzero(inside)[order]
                 raise _answered_twice(rows, keep, columns, task, worker)
-            repeated = int(len(keep) - keep.sum())
-            order = order[keep]
-            sorted_tasks, sorted_workers = sorted_tasks[keep], sorted_workers[keep]
+            order, sorted_tasks = order[keep], sorted_tasks[keep]
+            sorted_workers = sorted_workers[keep]
         return cls(
             domain=domain,
             tasks=task_ids,
@@ -381,13 +372,11 @@ def _sort_rows(
     return order, keys.astype(np.int32), sorted_workers
 
 
-def _without_duplicates(
+def _first_or_last(
     task_codes: npt.NDArray[np.int32], worker_codes: npt.NDArray[np.int32], duplicates: Duplicates
-) -> npt.NDArray[np.bool_] | None:
-    """Return which of the sorted rows to keep, or None for all."""
+) -> npt.NDArray[np.bool_]:
+    """Return which of the sorted rows to keep, so that no (task, worker) pair stands twice."""
     again = (task_codes[1:] == task_codes[:-1]) & (worker_codes[1:] == worker_codes[:-1])
-    if not again.any():
-        return None
     edge = np.array([True])
     return np.concatenate([~again, edge] if duplicates == "last" else [edge, ~again])
 
@@ -409,6 +398,22 @@ def _answered_twice(
         'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates last), '
         "or drop them."
     )
+
+
+def _count_outside(
+    inside: npt.NDArray[np.bool_],
+    column: pa.ChunkedArray,
+    name: str,
+    domain: Domain,
+    out_of_domain: OutOfDomain,
+) -> int:
+    """Return how many answers are to be skipped; raise where none may be, or all would."""
+    outside = int(len(inside) - inside.sum())
+    if outside and out_of_domain == "error":
+        raise _out_of_domain(column, name, int(np.argmin(inside)), domain)
+    if outside == len(inside):
+        raise AnswerError(f"no answer lies in the domain {domain.describe()}")
+    return outside
 
 
 def _out_of_domain(column: pa.ChunkedArray, name: str, row: int, domain: Domain) -> AnswerError:

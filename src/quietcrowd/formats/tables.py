@@ -90,10 +90,8 @@ def write_table(frame: Any, path: str | Path, note: Mapping[str, Any] | None = N
 
     Raises
     ------
-    FormatError
-        Where the suffix is unknown.
-    FileNotFoundError
-        Where the folder does not exist.
+    FormatError, FileNotFoundError
+        See `check_target`.
     """
     check_target(Path(path))
     table = nw.from_native(frame, eager_only=True).to_arrow()
