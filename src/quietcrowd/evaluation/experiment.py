@@ -234,10 +234,14 @@ class Experiment:
                     continue
                 yield _Cell(label=kind.name, claimed_epsilon=epsilon, mechanism=mechanism)
                 exact = mechanism.guarantee(answers=mean_answers).epsilon
-                if self.equal_exact and exact > epsilon + 1e-6 and exact not in seen:
-                    seen.add(exact)
-                    honest = RandomizedResponse(domain=domain, epsilon=min(exact, MAX_EPSILON))
-                    yield _Cell(label=EQUAL_EXACT, claimed_epsilon=epsilon, mechanism=honest)
+                if not self.equal_exact or exact <= epsilon + 1e-6 or exact in seen:
+                    continue
+                seen.add(exact)
+                if exact > MAX_EPSILON:
+                    skipped.append(f"{EQUAL_EXACT} was left out at an exact epsilon of {exact:.4g}")
+                    continue
+                honest = RandomizedResponse(domain=domain, epsilon=exact)
+                yield _Cell(label=EQUAL_EXACT, claimed_epsilon=epsilon, mechanism=honest)
 
     def _trial(self, cell: _Cell, trial: int, known: KnownTruths) -> list[float]:
         key = zlib.crc32(repr(cell.mechanism).encode())
