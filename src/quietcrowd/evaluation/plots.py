@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quietcrowd.exceptions import MissingExtraError, ParameterError
 from quietcrowd.formats.whole_file import check_folder, replacing
+from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,14 +101,15 @@ def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str]) 
             markersize=5,
             markerfacecolor="none",
             capsize=2,
-            label=f"{method}, {mechanism}" + (" at exact" if mechanism == EQUAL_EXACT else ""),
+            label=f"{method}, {mechanism}" + (" (exact)" if mechanism == EQUAL_EXACT else ""),
         )
-    for _, row in rows[rows["mechanism"] == EQUAL_EXACT].iterrows():
+    equal_exact = rows[rows["mechanism"] == EQUAL_EXACT].sort_values("error_rate")
+    for _, row in equal_exact.drop_duplicates("claimed_epsilon").iterrows():
         axes.annotate(
-            f"exact {row['exact_epsilon_mean']:.2f}",
+            f"exact\n{show_loss(row['exact_epsilon_mean'], 3)}",
             (row["claimed_epsilon"], row["error_rate"]),
             textcoords="offset points",
-            xytext=(0, -11),
+            xytext=(0, -26),
             ha="center",
             fontsize="x-small",
         )
