@@ -15,7 +15,8 @@ def warn_noise_ignored(method: str, mechanism: str, stacklevel: int) -> None:
     """Warn that a method without a model of the noise was given reports of a mechanism."""
     warnings.warn(
         f"{method} has no model of the noise: it reads the reports of {mechanism} as plain "
-        "answers. Only the workers' quality is corrected for the noise, where it can be.",
+        "answers, and is surer of the truths than it should be. Only the workers' quality is "
+        "corrected for the noise, where it can be.",
         NoiseIgnoredWarning,
         stacklevel=stacklevel + 1,
     )
