@@ -43,6 +43,18 @@ T = TypeVar("T")
 
 MECHANISMS = Mechanism.registry()
 
+
+def _choice(known: Mapping[str, Any], *flags: str, several: bool = False) -> Any:
+    """Return an option whose value is a name, or several, and that completes it."""
+    names = ", ".join(known)
+    return typer.Option(
+        *flags,
+        metavar="NAMES" if several else "NAME",
+        help=f"Of {names}; by commas or repeated." if several else f"One of {names}.",
+        autocompletion=lambda: list(known),
+    )
+
+
 Columns = Annotated[
     str,
     typer.Option(
@@ -75,43 +87,10 @@ Levels = Annotated[
 MaxIterations = Annotated[
     int | None, typer.Option(metavar="NUMBER", help="Most iterations before giving up.")
 ]
-MechanismName = Annotated[
-    str,
-    typer.Option(
-        "--mechanism",
-        "-m",
-        metavar="NAME",
-        help=f"One of {', '.join(MECHANISMS)}.",
-        autocompletion=lambda: list(MECHANISMS),
-    ),
-]
-MechanismNames = Annotated[
-    list[str],
-    typer.Option(
-        "--mechanism",
-        "-m",
-        metavar="NAMES",
-        help=f"Of {', '.join(MECHANISMS)}; by commas or repeated.",
-        autocompletion=lambda: list(MECHANISMS),
-    ),
-]
-MethodName = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help=f"One of {', '.join(METHODS)}.",
-        autocompletion=lambda: list(METHODS),
-    ),
-]
-MethodNames = Annotated[
-    list[str],
-    typer.Option(
-        "--method",
-        metavar="NAMES",
-        help=f"Of {', '.join(METHODS)}; by commas or repeated.",
-        autocompletion=lambda: list(METHODS),
-    ),
-]
+MechanismName = Annotated[str, _choice(MECHANISMS, "--mechanism", "-m")]
+MechanismNames = Annotated[list[str], _choice(MECHANISMS, "--mechanism", "-m", several=True)]
+MethodName = Annotated[str, _choice(METHODS, "--method")]
+MethodNames = Annotated[list[str], _choice(METHODS, "--method", several=True)]
 Output = Annotated[
     Path | None,
     typer.Option(

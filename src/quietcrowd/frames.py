@@ -113,7 +113,7 @@ def positions_by_text(values: pa.Array, among: pa.Array) -> npt.NDArray[np.intp]
 
 def backend_of(frame: Any) -> Backend:
     """Return which kind of dataframe this is; pandas for kinds that are none of the three."""
-    name = nw.from_native(frame, eager_only=True).implementation.name.lower()
+    name = as_frame(frame).implementation.name.lower()
     return name if name in get_args(Backend) else "pandas"
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["check_real", "check_whole"]
+__all__ = ["check_real", "check_whole", "find_described"]
 
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
@@ -24,3 +25,29 @@ def check_real(name: str, value: Any, low: float) -> None:
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not low <= value < math.inf:
         raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")
+
+
+def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any]) -> Any:
+    """Return the class that a description names.
+
+    Parameters
+    ----------
+    what : str
+        For messages: what is described.
+    name, version
+        As the description says.
+    known : mapping of str to class
+        Each class has a ``version``.
+
+    Raises
+    ------
+    FormatError
+        Where the name is unknown or the version is another one.
+    """
+    if name not in known:
+        raise FormatError(f"{what} {name!r} is unknown; known: {', '.join(known)}")
+    if version != known[name].version:
+        raise FormatError(
+            f"{what} {name!r} has version {version!r}; this quietcrowd reads {known[name].version}"
+        )
+    return known[name]

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import narwhals as nw
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv_files, jsonl_files, parquet_files
 from quietcrowd.formats.whole_file import check_folder
+from quietcrowd.frames import as_frame
 
 __all__ = ["check_target", "read_table", "write_table"]
 
@@ -94,5 +94,5 @@ def write_table(frame: Any, path: str | Path, note: Mapping[str, Any] | None = N
         See `check_target`.
     """
     check_target(Path(path))
-    table = nw.from_native(frame, eager_only=True).to_arrow()
+    table = as_frame(frame).to_arrow()
     _kind(Path(path)).write(table, Path(path), note)

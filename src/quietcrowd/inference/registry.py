@@ -9,6 +9,7 @@ from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.weighted_vote import WeightedVote
+from quietcrowd.validation import find_described
 
 __all__ = ["METHODS", "method_from_dict"]
 
@@ -33,15 +34,9 @@ def method_from_dict(data: Mapping[str, Any]) -> CategoricalMethod[Any, Any]:
     """
     parameters = dict(data)
     name, version = parameters.pop("method", None), parameters.pop("version", None)
-    if name not in METHODS:
-        raise FormatError(f"method {name!r} is unknown; known: {', '.join(METHODS)}")
-    kind = METHODS[name]
-    if version != kind.version:
-        raise FormatError(
-            f"method {name!r} has version {version!r}; this quietcrowd reads {kind.version}"
-        )
+    kind = find_described("method", name, version, METHODS)
     try:
-        method = kind(**parameters)
+        method: CategoricalMethod[Any, Any] = kind(**parameters)
     except (TypeError, ParameterError) as error:
         raise FormatError(f"method {name!r} cannot be read: {error}") from None
     if missing := method.to_dict().keys() - data.keys():

@@ -165,19 +165,20 @@ class FiniteChannel:
         return float(keep[0]) / TOTAL, float(others[0]) / TOTAL
 
     @cached_property
-    def _edges(self) -> npt.NDArray[np.uint32]:
-        """Edges between neighbouring reports, shape (reports - 1, answers), and saturated ones.
+    def _edges(self) -> list[tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_] | None]]:
+        """For each report but the last: the edge above it by answer, and where it is 2^32.
 
         A word at or above an edge lies beyond that report. An edge of 2^32 has no word beyond it
-        and no place in 32 bits; `_saturated` marks it.
+        and no place in 32 bits; None stands for no such edge.
         """
-        edges = np.cumsum(self.weights, axis=1)[:, :-1].T
-        return np.ascontiguousarray(np.minimum(edges, TOTAL - 1).astype(np.uint32))
-
-    @cached_property
-    def _saturated(self) -> npt.NDArray[np.bool_]:
-        edges = np.cumsum(self.weights, axis=1)[:, :-1].T
-        return np.ascontiguousarray(edges >= TOTAL)
+        columns = np.cumsum(self.weights, axis=1)[:, :-1].T
+        return [
+            (
+                np.minimum(column, TOTAL - 1).astype(np.uint32),
+                column >= TOTAL if column.max() >= TOTAL else None,
+            )
+            for column in columns
+        ]
 
     def sample(self, answers: npt.NDArray[Any], words: WordSource) -> npt.NDArray[Any]:
         """Draw one report per answer, with one word each.
@@ -199,9 +200,9 @@ class FiniteChannel:
             block = slice(start, start + BLOCK)
             codes = answers[block].astype(np.intp)
             drawn = words(len(codes))
-            for edge, saturated in zip(self._edges, self._saturated, strict=True):
+            for edge, saturated in self._edges:
                 beyond = drawn >= edge.take(codes)
-                if saturated.any():
+                if saturated is not None:
                     beyond &= ~saturated.take(codes)
                 reports[block] += beyond
         return reports

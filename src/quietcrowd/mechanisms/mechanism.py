@@ -15,6 +15,7 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.validation import find_described
 
 __all__ = ["Mechanism"]
 
@@ -169,15 +170,8 @@ class Mechanism(ABC):
         try:
             name, version = data["mechanism"], data["version"]
             domain = Domain.from_dict(data["domain"])
-            if name not in _REGISTRY:
-                raise FormatError(f"mechanism {name!r} is unknown; known: {', '.join(_REGISTRY)}")
-            kind = _REGISTRY[name]
-            if version != kind.version:
-                raise FormatError(
-                    f"mechanism {name!r} has version {version!r}; "
-                    f"this quietcrowd reads {kind.version}"
-                )
-            mechanism = kind._from_parameters(domain, data)
+            kind = find_described("mechanism", name, version, _REGISTRY)
+            mechanism: Mechanism = kind._from_parameters(domain, data)
         except KeyError as error:
             raise FormatError(f"a mechanism lacks the key {error}: {dict(data)!r}") from None
         except (TypeError, ParameterError) as error:

@@ -9,7 +9,14 @@ from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, MAX_SIZE
 
-__all__ = ["at_least_two_labels", "check_epsilon", "check_probability", "number", "optional_number"]
+__all__ = [
+    "at_least_two_labels",
+    "check_epsilon",
+    "check_probability",
+    "number",
+    "optional_number",
+    "require_epsilon",
+]
 
 
 def number(value: Any) -> float:
@@ -28,11 +35,17 @@ def optional_number(value: Any) -> float | None:
 
 
 def check_epsilon(_: Any, attribute: Any, value: Any) -> None:
-    """Validate a privacy loss of a finite channel: 0 to 16."""
-    if value is not None and not 0 <= value <= MAX_EPSILON:
+    """Validate an optional privacy loss of a finite channel."""
+    if value is not None:
+        require_epsilon(attribute.name, value)
+
+
+def require_epsilon(name: str, value: float) -> None:
+    """Raise ParameterError unless `value` is a privacy loss of a finite channel: 0 to 16."""
+    if not 0 <= value <= MAX_EPSILON:
         raise ParameterError(
-            f"{attribute.name} must be from 0 to {MAX_EPSILON:g} "
-            f"(32-bit weights cannot hold more); got {value!r}"
+            f"{name} must be from 0 to {MAX_EPSILON:g} "
+            f"(32-bit weights hold at most {MAX_EPSILON:g}); got {value!r}"
         )
 
 

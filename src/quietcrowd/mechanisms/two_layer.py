@@ -14,13 +14,17 @@ from attrs import field, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, keep_or_replace
+from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel, keep_or_replace
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.parameters import at_least_two_labels, check_probability, number
+from quietcrowd.mechanisms.parameters import (
+    at_least_two_labels,
+    check_probability,
+    number,
+    require_epsilon,
+)
 from quietcrowd.mechanisms.randomness import uniform_integers, word_source
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, check_counts, show_loss
 from quietcrowd.privacy.shared_flip import cell_epsilon, row_epsilon
-from quietcrowd.validation import check_real
 
 __all__ = ["TwoLayerRandomizedResponse"]
 
@@ -95,9 +99,7 @@ class TwoLayerRandomizedResponse(Mechanism):
         """
         at_least_two_labels(None, None, domain)
         epsilon, low = number(epsilon), number(low)
-        check_real("epsilon", epsilon, 0)
-        if epsilon > MAX_EPSILON:
-            raise ParameterError(f"epsilon must be at most {MAX_EPSILON:g}; got {epsilon:g}")
+        require_epsilon("epsilon", epsilon)
         mean = (domain.size - 1) / (math.exp(epsilon) + domain.size - 1)
         high = 2 * mean - low
         if high > 1:
@@ -153,16 +155,15 @@ class TwoLayerRandomizedResponse(Mechanism):
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         check_counts(answers, tasks)
         low, high = self.other_weights
-        labels = self.domain.size
-        one = self.channel.epsilon if answers == 1 else None
+        if answers == 1:
+            cell = row = self.channel.epsilon
+        else:
+            cell = cell_epsilon(answers, labels=self.domain.size, low=low, high=high)
+            row = row_epsilon(answers, labels=self.domain.size, low=low, high=high)
         return PrivacyGuarantee(
             answers=answers,
-            epsilon=one
-            if one is not None
-            else cell_epsilon(answers, labels=labels, low=low, high=high),
-            worker_epsilon=one
-            if one is not None
-            else row_epsilon(answers, labels=labels, low=low, high=high),
+            epsilon=cell,
+            worker_epsilon=row,
             participation_protected=False,
             claimed_epsilon=self.claimed_epsilon,
             assumptions=(

@@ -84,7 +84,7 @@ class PrivacyGuarantee:
             f"Assumed: {'; '.join(self.assumptions)}",
             f"Source: {self.source}",
         )
-        return textwrap.fill(". ".join(sentences) + ".", width=80)
+        return textwrap.fill(". ".join(sentences) + ".", width=80, break_on_hyphens=False)
 
 
 def check_counts(answers: int, tasks: int | None) -> None:
