@@ -15,14 +15,14 @@ from timing import least_seconds
 def state(million):
     """Return what weighted voting believes after a few iterations."""
     partition = partition_of(million.answers)
-    summary = summary_of(million.answers, 4)
-    return run_loop(WeightedVote(max_iterations=3), [partition], summary, np.uint8).state
+    summary = summary_of(million.answers, labels=4)
+    return run_loop(WeightedVote(max_iterations=3), [partition], summary).state
 
 
 def test_weighted_vote(benchmark, million, state, crowd_kit, compare):
     """One sweep over 10^6 answers on all cores, against NumPy and against crowd-kit."""
     answers = million.answers
-    summary = summary_of(answers, 4)
+    summary = summary_of(answers, labels=4)
     threads = available_threads()
     runs = partition_of(answers).split(threads)
     method = WeightedVote()

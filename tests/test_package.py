@@ -61,6 +61,9 @@ def test_worker_side_loads_neither_numba_nor_pandas():
         "import sys, quietcrowd as qc;"
         "m = qc.RandomizedResponse(domain=qc.Categorical([0, 1]), epsilon=1.0);"
         "qc.TwoLayerRandomizedResponse(domain=m.domain, low=0.1, high=0.4).guarantee(answers=9);"
+        "n = qc.LaplacePerturbation(domain=qc.Ordinal([0, 1]), epsilon=1.0);"
+        "qc.MatrixFactorization(domain=n.domain, epsilon=1.0);"
+        "n.channel.noise.sample(10, None);"
         "sys.exit(any(name in sys.modules for name in ('numba', 'pandas', 'matplotlib')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,23 +6,62 @@ import pandas as pd
 import pytest
 
 from quietcrowd.answers import DroppedRows
-from quietcrowd.domains import Categorical, Ordinal
-from quietcrowd.inference import METHODS, MajorityVote, WeightedVote
+from quietcrowd.domains import Categorical, Interval, Ordinal
+from quietcrowd.inference import METHODS, MajorityVote, RatioMean, WeightedMean, WeightedVote
 from quietcrowd.inference.voting import sweep_votes
-from quietcrowd.mechanisms import Mechanism, RandomizedResponse, Reports, TwoLayerRandomizedResponse
+from quietcrowd.mechanisms import (
+    LaplacePerturbation,
+    MatrixFactorization,
+    Mechanism,
+    RandomizedResponse,
+    Reports,
+    TwoLayerRandomizedResponse,
+)
 from quietcrowd.testing import assert_estimates_equal, check_mechanism, check_method
 
 YES_NO = Categorical(["no", "yes"])
+STARS = Ordinal(range(1, 6))
+DEGREES = Interval(low=-12.3, high=41.7)
+
+NUMERIC = [
+    LaplacePerturbation(domain=STARS, epsilon=1.0),
+    LaplacePerturbation(domain=DEGREES, epsilon=0.1),
+    LaplacePerturbation(domain=DEGREES, epsilon=30.0, fill=None),
+    LaplacePerturbation(domain=STARS, epsilon=1.0, fill=2.0, step=1.0),
+    LaplacePerturbation(domain=STARS, epsilon=2.0, fill="midpoint", scale="paper"),
+    LaplacePerturbation(domain=STARS, epsilon=1.0, participation="released"),
+    LaplacePerturbation(domain=DEGREES, epsilon=3.0, participation="released"),
+    MatrixFactorization(domain=STARS, epsilon=1.0),
+    MatrixFactorization(domain=DEGREES, epsilon=0.1, profile="rademacher", fill=0.0),
+    MatrixFactorization(domain=STARS, epsilon=1.0, profile="buckets", rank=20, seed=7),
+    MatrixFactorization(domain=STARS, epsilon=1.0, variant="ridge"),
+    MatrixFactorization(domain=STARS, epsilon=1.0, variant="statistics", fill=1.0),
+]
+
+
+NEEDS_REPORTS = {
+    RatioMean: (LaplacePerturbation, {"epsilon": 1.0, "participation": "released"}),
+}
 
 
 @pytest.mark.parametrize(
-    "method", [*(kind() for kind in METHODS.values()), WeightedVote(smoothing=3)]
+    "method",
+    [*(kind() for kind in METHODS.values()), WeightedVote(smoothing=3), WeightedMean(floor=0.2)],
 )
 def test_methods_pass(method):
-    check_method(method)
+    mechanism, parameters = NEEDS_REPORTS.get(type(method), (None, {}))
+    check_method(method, mechanism, **parameters)
 
 
-@pytest.mark.parametrize("kind", Mechanism.registry().values())
+def test_every_mechanism_is_tried():
+    tried = {type(mechanism) for mechanism in NUMERIC} | {
+        RandomizedResponse,
+        TwoLayerRandomizedResponse,
+    }
+    assert tried == set(Mechanism.registry().values())
+
+
+@pytest.mark.parametrize("kind", [RandomizedResponse, TwoLayerRandomizedResponse])
 @pytest.mark.parametrize(
     ("domain", "epsilon"),
     # With five labels the two-layer mechanism can claim no less than ln 4.
@@ -46,6 +85,13 @@ def test_mechanisms_pass(kind, domain, epsilon):
         RandomizedResponse(domain=YES_NO, flip_probability=0.9),
         TwoLayerRandomizedResponse(domain=Ordinal(range(5)), low=0.1, high=0.1),
         TwoLayerRandomizedResponse(domain=Ordinal(range(5)), low=0.3, high=1.0),
+        RandomizedResponse(domain=YES_NO, epsilon=1.0, null="category"),
+        RandomizedResponse(domain=Ordinal(range(255)), epsilon=0.0, null="category"),
+        RandomizedResponse(domain=YES_NO, flip_probability=0.9, null="category"),
+        TwoLayerRandomizedResponse(domain=YES_NO, epsilon=0.0, law="epsilon"),
+        TwoLayerRandomizedResponse(domain=YES_NO, epsilon=8.0, law="epsilon", null="category"),
+        TwoLayerRandomizedResponse(domain=STARS, epsilon=0.5, law="epsilon", null="category"),
+        *NUMERIC,
     ],
 )
 def test_mechanisms_with_other_parameters_pass(mechanism):
@@ -131,22 +177,26 @@ class MixesUpWorkers(RandomizedResponse):
     """Sends every report under another worker's name."""
 
     def _randomize(self, answers, rng):
-        table = super()._randomize(answers, rng)
-        return attrs.evolve(table, worker_codes=table.worker_codes[::-1])
+        reports = super()._randomize(answers, rng)
+        table = reports.table
+        return attrs.evolve(
+            reports, table=attrs.evolve(table, worker_codes=table.worker_codes[::-1])
+        )
 
 
 class TellsTheTruth(RandomizedResponse):
     """Sends the answers."""
 
-    def _randomize(self, answers, _):
-        return answers.with_values(answers.domain, answers.values)
+    def _randomize(self, answers, rng):
+        return Reports(table=answers, mechanism=self, simulated=rng is not None)
 
 
 class AlwaysTheSameNoise(RandomizedResponse):
     """Draws real noise from a fixed seed."""
 
     def _randomize(self, answers, rng):
-        return super()._randomize(answers, rng or np.random.default_rng(0))
+        reports = super()._randomize(answers, rng or np.random.default_rng(0))
+        return attrs.evolve(reports, simulated=rng is not None)
 
 
 class StatesTooLittle(RandomizedResponse):
@@ -161,16 +211,16 @@ class TellsWhatWasDropped(RandomizedResponse):
     """Lets a note on private answers out."""
 
     def _randomize(self, answers, rng):
-        table = super()._randomize(answers, rng)
-        return attrs.evolve(table, dropped=DroppedRows(out_of_domain=1))
+        reports = super()._randomize(answers, rng)
+        told = attrs.evolve(reports.table, dropped=DroppedRows(out_of_domain=1))
+        return attrs.evolve(reports, table=told)
 
 
 class KeepsTheOrderOfRows(RandomizedResponse):
     """Sends reports in the order in which the answers came."""
 
     def randomize(self, answers, rng=None):
-        table = self._randomize(answers, rng)
-        return Reports(table=table, mechanism=self, simulated=rng is not None)
+        return self._randomize(answers, rng)
 
 
 def test_a_harmless_mechanism_passes():

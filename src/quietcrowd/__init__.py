@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from quietcrowd.answers import Answers as Answers
     from quietcrowd.datasets import Dataset as Dataset
     from quietcrowd.datasets import load_dataset as load_dataset
+    from quietcrowd.datasets import sparse_crowd as sparse_crowd
     from quietcrowd.datasets import synthetic_crowd as synthetic_crowd
     from quietcrowd.domains import Categorical as Categorical
     from quietcrowd.domains import Domain as Domain
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from quietcrowd.evaluation import ExperimentResult as ExperimentResult
     from quietcrowd.evaluation import error_rate as error_rate
     from quietcrowd.evaluation import error_rate_change as error_rate_change
+    from quietcrowd.evaluation import mean_absolute_error as mean_absolute_error
+    from quietcrowd.evaluation import mean_absolute_error_change as mean_absolute_error_change
     from quietcrowd.exceptions import AnswerError as AnswerError
     from quietcrowd.exceptions import FormatError as FormatError
     from quietcrowd.exceptions import MissingMechanismError as MissingMechanismError
@@ -34,10 +37,16 @@ if TYPE_CHECKING:
     from quietcrowd.formats import write_reports as write_reports
     from quietcrowd.formats import write_table as write_table
     from quietcrowd.inference import MajorityVote as MajorityVote
+    from quietcrowd.inference import Mean as Mean
+    from quietcrowd.inference import Median as Median
+    from quietcrowd.inference import RatioMean as RatioMean
     from quietcrowd.inference import TruthEstimate as TruthEstimate
+    from quietcrowd.inference import WeightedMean as WeightedMean
     from quietcrowd.inference import WeightedVote as WeightedVote
     from quietcrowd.inference import noise_ignored as noise_ignored
     from quietcrowd.mechanisms import FiniteChannel as FiniteChannel
+    from quietcrowd.mechanisms import LaplacePerturbation as LaplacePerturbation
+    from quietcrowd.mechanisms import MatrixFactorization as MatrixFactorization
     from quietcrowd.mechanisms import Mechanism as Mechanism
     from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
     from quietcrowd.mechanisms import Reports as Reports
@@ -57,8 +66,12 @@ _HOME = {
     "FiniteChannel": "mechanisms",
     "FormatError": "exceptions",
     "Interval": "domains",
+    "LaplacePerturbation": "mechanisms",
     "MajorityVote": "inference",
+    "MatrixFactorization": "mechanisms",
+    "Mean": "inference",
     "Mechanism": "mechanisms",
+    "Median": "inference",
     "MissingMechanismError": "exceptions",
     "NoiseIgnoredWarning": "exceptions",
     "Ordinal": "domains",
@@ -66,17 +79,22 @@ _HOME = {
     "PrivacyGuarantee": "privacy",
     "QuietcrowdError": "exceptions",
     "RandomizedResponse": "mechanisms",
+    "RatioMean": "inference",
     "Reports": "mechanisms",
     "TruthEstimate": "inference",
     "TwoLayerRandomizedResponse": "mechanisms",
+    "WeightedMean": "inference",
     "WeightedVote": "inference",
     "error_rate": "evaluation",
     "error_rate_change": "evaluation",
     "load_dataset": "datasets",
+    "mean_absolute_error": "evaluation",
+    "mean_absolute_error_change": "evaluation",
     "noise_ignored": "inference",
     "read_answers": "formats",
     "read_reports": "formats",
     "read_truths": "formats",
+    "sparse_crowd": "datasets",
     "synthetic_crowd": "datasets",
     "write_answers": "formats",
     "write_reports": "formats",
@@ -94,8 +112,12 @@ __all__ = [
     "FiniteChannel",
     "FormatError",
     "Interval",
+    "LaplacePerturbation",
     "MajorityVote",
+    "MatrixFactorization",
+    "Mean",
     "Mechanism",
+    "Median",
     "MissingMechanismError",
     "NoiseIgnoredWarning",
     "Ordinal",
@@ -103,17 +125,22 @@ __all__ = [
     "PrivacyGuarantee",
     "QuietcrowdError",
     "RandomizedResponse",
+    "RatioMean",
     "Reports",
     "TruthEstimate",
     "TwoLayerRandomizedResponse",
+    "WeightedMean",
     "WeightedVote",
     "error_rate",
     "error_rate_change",
     "load_dataset",
+    "mean_absolute_error",
+    "mean_absolute_error_change",
     "noise_ignored",
     "read_answers",
     "read_reports",
     "read_truths",
+    "sparse_crowd",
     "synthetic_crowd",
     "write_answers",
     "write_reports",

@@ -30,7 +30,7 @@ OutOfDomain: TypeAlias = Literal["error", "skip"]
 
 @frozen(kw_only=True)
 class DroppedRows:
-    """How many rows were left out when answers were read, because the caller asked for it.
+    """How many rows were left out: the caller asked for it, or the method cannot use them.
 
     Attributes
     ----------
@@ -38,10 +38,13 @@ class DroppedRows:
         Rows whose (task, worker) pair stood in another row that was kept.
     out_of_domain : int
         Rows whose answer was missing or not in the domain.
+    null_reports : int
+        Reports that say "no answer", left out by a method that has no model of them.
     """
 
     duplicates: int = 0
     out_of_domain: int = 0
+    null_reports: int = 0
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -138,7 +141,8 @@ class Answers:
             Names of the three columns.
         tasks, workers : iterable, optional
             All ids, in the wanted order, including those without an answer. Default: the ids
-            that occur, in the order of their first row.
+            that occur, in the order of their first row. Where both are given, the frame may have
+            no row at all: a worker who answered nothing has a device too.
         duplicates : {"error", "first", "last"}
             What to do where a worker answered a task twice.
         out_of_domain : {"error", "skip"}
@@ -155,7 +159,8 @@ class Answers:
         AnswerError
             Where a column is missing, an id is missing or not in the given list, an answer is
             missing or outside the domain, a (task, worker) pair occurs twice, or no row is
-            there. The message names row, column and value; rows count from 0.
+            there and tasks or workers are not listed. The message names row, column and value;
+            rows count from 0.
 
         Examples
         --------
@@ -174,8 +179,12 @@ class Answers:
         _check_choice("out_of_domain", out_of_domain, ("error", "skip"))
         native = as_frame(frame)
         columns = {name: column_of(native, name) for name in (task, worker, label)}
-        if not len(native):
-            raise AnswerError("there is no answer: the frame has no row")
+        all_listed = tasks is not None and workers is not None
+        if not len(native) and not all_listed:
+            raise AnswerError(
+                "there is no answer: the frame has no row. "
+                "Where that is meant, list all ids with tasks= and workers=."
+            )
         with ThreadPoolExecutor(3) as pool:  # Arrow and NumPy let each other run
             tasks_read = pool.submit(_encode_ids, columns[task], task, tasks)
             workers_read = pool.submit(_encode_ids, columns[worker], worker, workers)
@@ -184,6 +193,8 @@ class Answers:
             worker_codes, worker_ids = workers_read.result()
             values, inside = values_read.result()
         skipped = _count_outside(inside, columns[label], label, domain, out_of_domain)
+        if skipped == len(inside) and not all_listed:
+            raise AnswerError(f"no answer lies in the domain {domain.describe()}")
         if skipped:
             task_codes, worker_codes = task_codes[inside], worker_codes[inside]
             values = values[inside]
@@ -233,6 +244,16 @@ class Answers:
         return np.repeat(np.arange(len(self.tasks), dtype=np.int32), self.answers_per_task)
 
     @cached_property
+    def rows_by_worker(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+        """Where each worker's rows are: boundaries, shape (workers + 1,), and row numbers.
+
+        The rows of worker ``u`` are those at places ``ends[u]`` to ``ends[u + 1] - 1`` of the
+        second array, in the order of their tasks.
+        """
+        ends = np.concatenate([[0], np.cumsum(self.answers_per_worker)])
+        return ends, np.argsort(self.worker_codes, kind="stable")
+
+    @cached_property
     def canonical(self) -> Answers:
         """The same answers with tasks and workers sorted by id: no order of rows shows in it."""
         task_order, worker_order = (
@@ -267,6 +288,26 @@ class Answers:
             raise ParameterError(f"values must be {len(self)} long; got {len(values)}")
         return evolve(self, domain=domain, values=values, dropped=DroppedRows())
 
+    def without_null(self, null: npt.NDArray[np.bool_], domain: Domain) -> Answers:
+        """Return the table without the rows that say "no answer"; `dropped` counts them.
+
+        Parameters
+        ----------
+        null : ndarray of bool, shape (answers,)
+            Which rows to leave out.
+        domain : Domain
+            Of the values that stay.
+        """
+        kept_before = np.concatenate([[0], np.cumsum(~null)])
+        return evolve(
+            self,
+            domain=domain,
+            offsets=kept_before[self.offsets],
+            worker_codes=self.worker_codes[~null],
+            values=self.values[~null],
+            dropped=evolve(self.dropped, null_reports=int(null.sum())),
+        )
+
     def to_frame(self, backend: Backend = "pandas") -> Any:
         """Return a dataframe with columns ``task``, ``worker``, ``label``, sorted by task.
 
@@ -294,6 +335,8 @@ def _encode_ids(
     column: pa.ChunkedArray, name: str, known: Iterable[Any] | None
 ) -> tuple[npt.NDArray[np.int32], pa.Array]:
     """Turn a column of ids into positions in a list of ids."""
+    if not len(column) and known is not None:
+        return np.zeros(0, np.int32), _listed_ids(known, None, name)
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
         raise AnswerError(
@@ -325,13 +368,12 @@ def _is_id_type(kind: pa.DataType) -> bool:
     return text or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind))
 
 
-def _listed_ids(known: Iterable[Any], kind: pa.DataType, name: str) -> pa.Array:
+def _listed_ids(known: Iterable[Any], kind: pa.DataType | None, name: str) -> pa.Array:
     try:
         listed = pa.array(list(known), kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise AnswerError(
-            f"{name}s= must hold ids like those of the column ({kind}): {error}"
-        ) from None
+        like = "of one type" if kind is None else f"like those of the column ({kind})"
+        raise AnswerError(f"{name}s= must hold ids {like}: {error}") from None
     if len(pc.unique(listed)) < len(listed) or listed.null_count:
         raise AnswerError(f"{name}s= must hold every id once, and none that is missing")
     return listed
@@ -407,12 +449,10 @@ def _count_outside(
     domain: Domain,
     out_of_domain: OutOfDomain,
 ) -> int:
-    """Return how many answers are to be skipped; raise where none may be, or all would."""
+    """Return how many answers are to be skipped; raise where none may be."""
     outside = int(len(inside) - inside.sum())
     if outside and out_of_domain == "error":
         raise _out_of_domain(column, name, int(np.argmin(inside)), domain)
-    if outside == len(inside):
-        raise AnswerError(f"no answer lies in the domain {domain.describe()}")
     return outside
 
 

@@ -24,7 +24,8 @@ from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_answers, read_reports, write_reports, write_table
 from quietcrowd.inference import TruthEstimate, WeightedVote
-from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.mechanisms import Reports
 
 __all__ = ["app", "main"]
@@ -225,9 +226,16 @@ def _closing_words(estimate: TruthEstimate) -> str:
     end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
     return (
         f"{len(answers.tasks):,} tasks, {len(answers.workers):,} workers, {len(answers):,} "
-        f"answers; {int(estimate.estimates.tied.sum()):,} tied; "
-        f"{estimate.iterations} iterations, {end}."
+        f"answers; {_about_labels(estimate)}{estimate.iterations} iterations, {end}."
     )
+
+
+def _about_labels(estimate: TruthEstimate) -> str:
+    null = estimate.answers.dropped.null_reports
+    text = f"{null:,} NULL reports left out; " if null else ""
+    if isinstance(estimate.estimates, LabelEstimates):
+        text += f"{int(estimate.estimates.tied.sum()):,} tied; "
+    return text
 
 
 @app.command()
@@ -282,9 +290,9 @@ def evaluate(
         result.plot(plot)
 
 
-def _methods(names: list[str], smoothing: float | None) -> dict[str, CategoricalMethod[Any, Any]]:
+def _methods(names: list[str], smoothing: float | None) -> dict[str, FittingMethod[Any, Any]]:
     """Return methods by name; one with a smoothing of its own stands beside the default."""
-    methods: dict[str, CategoricalMethod[Any, Any]] = {}
+    methods: dict[str, FittingMethod[Any, Any]] = {}
     for name in names:
         usual, smoothed = options.build_method(name), options.build_method(name, smoothing)
         if smoothed != usual:

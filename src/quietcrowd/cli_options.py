@@ -12,7 +12,7 @@ import typer
 from quietcrowd.domains import Categorical, FiniteDomain, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS, WeightedVote
-from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = [
@@ -175,7 +175,7 @@ def _label(text: str) -> Label:
 
 def build_method(
     name: str, smoothing: float | None = None, **parameters: Any
-) -> CategoricalMethod[Any, Any]:
+) -> FittingMethod[Any, Any]:
     """Return a method by its name, with those of the parameters that are not None."""
     kind = choose(name, METHODS, "--method")
     given = {key: value for key, value in parameters.items() if value is not None}

@@ -23,7 +23,18 @@ from attrs import field, frozen
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import dictionary_codes
 
-__all__ = ["Categorical", "Domain", "FiniteDomain", "Interval", "Label", "Ordinal", "check_finite"]
+__all__ = [
+    "Categorical",
+    "Domain",
+    "FiniteDomain",
+    "Interval",
+    "Label",
+    "NumericDomain",
+    "Ordinal",
+    "as_numbers",
+    "check_finite",
+    "check_numeric",
+]
 
 Label: TypeAlias = str | bool | int | float
 Values: TypeAlias = npt.NDArray[Any]
@@ -32,10 +43,18 @@ MAX_LABELS = 2**16 - 1
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 
+_KINDS: dict[str, type[Domain]] = {}
+
+
 class Domain(ABC):
     """The public set of possible answers."""
 
     kind: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "kind" in cls.__dict__:
+            _KINDS[cls.kind] = cls
 
     @abstractmethod
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
@@ -74,6 +93,11 @@ class Domain(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; `from_dict` is its inverse."""
 
+    @classmethod
+    @abstractmethod
+    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Domain:
+        """Build the domain from what `to_dict` gave."""
+
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Domain:
         """Return the domain that `to_dict` described.
@@ -86,21 +110,23 @@ class Domain(ABC):
         if not isinstance(data, Mapping):
             raise FormatError(f"a domain must be a JSON object; got {data!r}")
         try:
-            match data["kind"]:
-                case "categorical":
-                    return Categorical(data["labels"])
-                case "ordinal":
-                    return Ordinal(data["levels"])
-                case "interval":
-                    return Interval(low=data["low"], high=data["high"])
-                case kind:
-                    raise FormatError(
-                        f"domain kind {kind!r} must be categorical, ordinal or interval"
-                    )
+            if data["kind"] not in _KINDS:
+                raise FormatError(
+                    f"domain kind {data['kind']!r} must be one of {', '.join(_KINDS)}"
+                )
+            return _KINDS[data["kind"]]._from_parameters(data)
         except KeyError as error:
             raise FormatError(f"a domain lacks the key {error}: {dict(data)!r}") from None
-        except ParameterError as error:
+        except (TypeError, ParameterError) as error:
             raise FormatError(f"a domain cannot be read: {error}") from None
+
+
+class NumericDomain(Domain):
+    """A domain whose answers are numbers."""
+
+    @abstractmethod
+    def numbers(self, values: Values) -> npt.NDArray[np.float64]:
+        """Turn stored values, shape (n,), into the numbers that they stand for."""
 
 
 def _plain_label(value: object) -> Label:
@@ -261,9 +287,13 @@ class Categorical(FiniteDomain):
         """Return a JSON-ready description; see `Domain.to_dict`."""
         return {"kind": self.kind, "labels": list(self.labels)}
 
+    @classmethod
+    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Categorical:
+        return cls(parameters["labels"])
+
 
 @frozen(slots=False)
-class Ordinal(FiniteDomain):
+class Ordinal(FiniteDomain, NumericDomain):
     """Numeric levels in increasing order.
 
     Parameters
@@ -292,9 +322,32 @@ class Ordinal(FiniteDomain):
         """The levels, under the name that they share with `Categorical`."""
         return self.levels
 
+    @property
+    def low(self) -> float:
+        """The lowest level."""
+        return float(self.levels[0])
+
+    @property
+    def high(self) -> float:
+        """The highest level."""
+        return float(self.levels[-1])
+
+    @property
+    def width(self) -> float:
+        """``high - low``."""
+        return self.high - self.low
+
+    def numbers(self, values: Values) -> npt.NDArray[np.float64]:
+        """Turn codes into levels; see `NumericDomain.numbers`."""
+        return np.array(self.levels, np.float64)[values]
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; see `Domain.to_dict`."""
         return {"kind": self.kind, "levels": list(self.levels)}
+
+    @classmethod
+    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Ordinal:
+        return cls(parameters["levels"])
 
 
 def _finite(_: object, attribute: Any, value: float) -> None:
@@ -310,7 +363,7 @@ def _number(value: Any) -> float:
 
 
 @frozen(kw_only=True, slots=False)
-class Interval(Domain):
+class Interval(NumericDomain):
     """Numbers from `low` to `high`, both included.
 
     Parameters
@@ -348,7 +401,7 @@ class Interval(Domain):
 
         The dtype does not depend on the answers: it would tell of them.
         """
-        numbers = _as_numbers(column)
+        numbers = as_numbers(column)
         inside = (numbers >= self.low) & (numbers <= self.high)
         return numbers, inside
 
@@ -359,6 +412,10 @@ class Interval(Domain):
     def decode(self, values: Values) -> pa.Array:
         """Return the numbers as a column; see `Domain.decode`."""
         return pa.array(values)
+
+    def numbers(self, values: Values) -> npt.NDArray[np.float64]:
+        """Return the numbers themselves; see `NumericDomain.numbers`."""
+        return values.astype(np.float64, copy=False)
 
     def describe(self) -> str:
         """Say what the bounds are; see `Domain.describe`."""
@@ -372,8 +429,12 @@ class Interval(Domain):
         """Return a JSON-ready description; see `Domain.to_dict`."""
         return {"kind": self.kind, "low": self.low, "high": self.high}
 
+    @classmethod
+    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Interval:
+        return cls(low=parameters["low"], high=parameters["high"])
 
-def _as_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+
+def as_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
     """Return a column as float64, with NaN for what is missing or is no number."""
     try:
         numbers = pc.cast(column, pa.float64(), safe=False)
@@ -400,4 +461,18 @@ def check_finite(domain: object, user: str) -> FiniteDomain:
     if not isinstance(domain, FiniteDomain):
         text = domain.example() if isinstance(domain, Domain) else repr(domain)
         raise AnswerError(f"{user} needs a Categorical or Ordinal domain; got {text}")
+    return domain
+
+
+def check_numeric(domain: object, user: str) -> NumericDomain:
+    """Return `domain` if its answers are numbers.
+
+    Raises
+    ------
+    AnswerError
+        Where they are not; `user` names who asked.
+    """
+    if not isinstance(domain, NumericDomain):
+        text = domain.example() if isinstance(domain, Domain) else repr(domain)
+        raise AnswerError(f"{user} needs numbers, an Ordinal or Interval domain; got {text}")
     return domain

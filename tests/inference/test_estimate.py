@@ -24,5 +24,5 @@ def test_frames_of_another_library():
 
 def test_it_shows_what_it_is():
     text = repr(WeightedVote().fit(CROWD.answers))
-    assert text.startswith("TruthEstimate(20 tasks, 10 workers, WeightedVote(")
+    assert text.startswith("LabelEstimate(20 tasks, 10 workers, WeightedVote(")
     assert text.endswith("converged)")

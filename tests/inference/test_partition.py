@@ -64,6 +64,6 @@ def test_ids_of_a_slice_and_beyond_ascii():
 
 
 def test_summary():
-    summary = summary_of(answers_with([3, 0, 2]), 2)
+    summary = summary_of(answers_with([3, 0, 2]), labels=2)
     assert summary.answers_per_worker.tolist() == [2, 2, 1]
     assert (summary.longest_task, summary.workers, summary.answers) == (3, 3, 5)

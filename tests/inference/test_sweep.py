@@ -8,13 +8,11 @@ from quietcrowd.inference.partition import partition_of, summary_of
 from quietcrowd.inference.sweep import available_threads, run_loop
 
 CROWD = synthetic_crowd(tasks=300, workers=30, answers_per_task=5, seed=4)
-SUMMARY = summary_of(CROWD.answers, 2)
+SUMMARY = summary_of(CROWD.answers, labels=2)
 
 
 def loop(method, threads=1, start=None):
-    return run_loop(
-        method, [partition_of(CROWD.answers)], SUMMARY, np.uint8, start=start, threads=threads
-    )
+    return run_loop(method, [partition_of(CROWD.answers)], SUMMARY, start=start, threads=threads)
 
 
 def test_a_method_without_state_passes_once():

@@ -1,7 +1,6 @@
 import math
 import re
 
-import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -116,13 +115,18 @@ def test_the_flip_probability_never_leaves():
     reports = TwoLayerRandomizedResponse(domain=crowd.answers.domain, low=0.1, high=0.5).randomize(
         crowd.answers
     )
-    assert set(attrs.fields_dict(type(reports))) == {"table", "mechanism", "simulated"}
+    assert set(reports.to_frame().columns) == {"task", "worker", "label"}
+    assert reports.participation is None
+    assert reports.sketches is None
     assert reports.mechanism.to_dict().keys() == {
         "mechanism",
         "version",
         "domain",
         "low",
         "high",
+        "epsilon",
+        "law",
+        "null",
         "other_weights",
     }
 
@@ -133,7 +137,7 @@ def test_weights_have_an_even_sum_and_lie_on_the_noisy_side():
             mechanism = TwoLayerRandomizedResponse(
                 domain=Ordinal(range(labels)), low=low, high=high
             )
-            first, last = mechanism.other_weights
+            first, last = mechanism.worker_law.bounds
             assert (first + last) % 2 == 0
             assert first <= last <= 2**32 // (labels - 1)
             assert Mechanism.from_dict(mechanism.to_dict()) == mechanism

@@ -2,6 +2,7 @@
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import load_dataset
+from quietcrowd.datasets.sparse import sparse_crowd
 from quietcrowd.datasets.synthetic import synthetic_crowd
 
-__all__ = ["Dataset", "load_dataset", "synthetic_crowd"]
+__all__ = ["Dataset", "load_dataset", "sparse_crowd", "synthetic_crowd"]

@@ -1,6 +1,22 @@
 """How good an estimate is, and what privacy costs."""
 
 from quietcrowd.evaluation.experiment import Experiment, ExperimentResult
-from quietcrowd.evaluation.metrics import error_rate, error_rate_change
+from quietcrowd.evaluation.metrics import (
+    centred_error,
+    correlation,
+    error_rate,
+    error_rate_change,
+    mean_absolute_error,
+    mean_absolute_error_change,
+)
 
-__all__ = ["Experiment", "ExperimentResult", "error_rate", "error_rate_change"]
+__all__ = [
+    "Experiment",
+    "ExperimentResult",
+    "centred_error",
+    "correlation",
+    "error_rate",
+    "error_rate_change",
+    "mean_absolute_error",
+    "mean_absolute_error_change",
+]

@@ -8,7 +8,7 @@ from typing import Any
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
-from quietcrowd.formats.tables import read_table, write_table
+from quietcrowd.formats.tables import read_note, read_table, write_table
 
 __all__ = ["read_answers", "write_answers"]
 
@@ -45,12 +45,13 @@ def read_answers(
         Where the file cannot be opened.
     """
     path = Path(path)
-    table, note = read_table(path, (task, worker, label))
+    note = read_note(path)
     if note is not None and "mechanism" in note:
         raise FormatError(
             f"{path}: these are randomised reports. "
             "Read them with read_reports (on the command line: quietcrowd infer)."
         )
+    table = read_table(path, (task, worker, label))
     try:
         return Answers.from_frame(table, domain, task, worker, label, **options)
     except AnswerError as error:

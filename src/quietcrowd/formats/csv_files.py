@@ -15,7 +15,7 @@ import pyarrow.csv as pa_csv
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.whole_file import replacing
 
-__all__ = ["read", "sidecar", "write"]
+__all__ = ["read", "read_note", "sidecar", "write"]
 
 NAME = "CSV in UTF-8"
 """What this module reads, for messages."""
@@ -28,8 +28,8 @@ def sidecar(path: Path) -> Path:
     return path.with_name(f"{path.name}.mechanism.json")
 
 
-def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
-    """Return the table, with the columns `texts` as text, and what the sidecar says, if any.
+def read(path: Path, texts: tuple[str, ...]) -> pa.Table:
+    """Return the table, with the columns `texts` as text.
 
     Semicolons or tabs may separate the columns, if the header shows that they do.
     """
@@ -41,8 +41,7 @@ def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] |
     )
     parse = pa_csv.ParseOptions(delimiter=_delimiter(path, texts), newlines_in_values=True)
     with pa.input_stream(path, compression=_compression(path)) as file:
-        table = pa_csv.read_csv(file, convert_options=convert, parse_options=parse)
-    return table, _note(path)
+        return pa_csv.read_csv(file, convert_options=convert, parse_options=parse)
 
 
 def _compression(path: Path) -> str | None:
@@ -59,7 +58,8 @@ def _delimiter(path: Path, names: tuple[str, ...]) -> str:
     return ","
 
 
-def _note(path: Path) -> dict[str, Any] | None:
+def read_note(path: Path) -> dict[str, Any] | None:
+    """Return what the sidecar says, if there is one."""
     beside = sidecar(path)
     if not beside.exists():
         return None

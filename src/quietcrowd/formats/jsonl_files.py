@@ -7,37 +7,47 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.whole_file import replacing
 
-__all__ = ["read", "write"]
+__all__ = ["read", "read_note", "write"]
 
 NAME = "JSON Lines in UTF-8"
 """What this module reads, for messages."""
 
 
-def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
-    """Return the columns `texts`, and the first line where it is a note."""
-    columns: dict[str, list[Any]] = {name: [] for name in texts}
-    note = None
+def _open(path: Path) -> IO[str]:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
+    return opener(path, "rt", encoding="utf-8")
+
+
+def read_note(path: Path) -> dict[str, Any] | None:
+    """Return the first line where it is a note."""
+    with _open(path) as file:
+        line = file.readline()
+    record = _object(path, 1, line) if line.strip() else {}
+    return record if "mechanism" in record else None
+
+
+def read(path: Path, texts: tuple[str, ...]) -> pa.Table:
+    """Return the columns `texts`."""
+    columns: dict[str, list[Any]] = {name: [] for name in texts}
+    with _open(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             record = _object(path, number, line)
             if number == 1 and "mechanism" in record:
-                note = record
                 continue
             for name, cells in columns.items():
                 if name not in record:
                     raise FormatError(f"{path}: line {number} lacks the key {name!r}")
                 cells.append(record[name])
-    return pa.table({name: _column(path, name, cells) for name, cells in columns.items()}), note
+    return pa.table({name: _column(path, name, cells) for name, cells in columns.items()})
 
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:

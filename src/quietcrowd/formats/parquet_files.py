@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.whole_file import replacing
 
-__all__ = ["read", "write"]
+__all__ = ["read", "read_note", "write"]
 
 NAME = "Parquet"
 """What this module reads, for messages."""
@@ -21,15 +21,19 @@ NAME = "Parquet"
 KEY = b"quietcrowd"
 
 
-def read(path: Path, texts: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
-    """Return the columns `texts`, or all where one is missing, and the note in the metadata."""
-    schema = pq.read_schema(path)
-    table = pq.read_table(path, columns=list(texts) if set(texts) <= set(schema.names) else None)
-    metadata = schema.metadata or {}
+def read(path: Path, texts: tuple[str, ...]) -> pa.Table:
+    """Return the columns `texts`, or all where one is missing."""
+    names = pq.read_schema(path).names
+    return pq.read_table(path, columns=list(texts) if set(texts) <= set(names) else None)
+
+
+def read_note(path: Path) -> dict[str, Any] | None:
+    """Return the note in the metadata, if there is one."""
+    metadata = pq.read_schema(path).metadata or {}
     note = json.loads(metadata[KEY]) if KEY in metadata else None
     if note is not None and not isinstance(note, dict):
         raise FormatError(f"{path}: the note in the metadata must be a JSON object; got {note!r}")
-    return table, note
+    return note
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:

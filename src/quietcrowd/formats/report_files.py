@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import frozen
 
-from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
-from quietcrowd.formats.tables import read_table, write_table
+from quietcrowd.formats.tables import read_note, read_table, write_table
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
 
 __all__ = ["read_reports", "write_reports"]
 
-COLUMNS = ("task", "worker", "label")
+
+@frozen(kw_only=True, eq=False)
+class _Part:
+    """What one file holds."""
+
+    path: Path
+    table: pa.Table
+    mechanism: Mechanism
+    simulated: bool
+    tasks: tuple[Any, ...]
+    workers: tuple[Any, ...]
 
 
 def read_reports(path: str | Path, *more: str | Path) -> Reports:
@@ -43,23 +55,33 @@ def read_reports(path: str | Path, *more: str | Path) -> Reports:
     OSError
         Where a file cannot be opened.
     """
-    paths = [Path(path), *map(Path, more)]
-    tables, mechanisms, simulated = zip(*map(_read_one, paths), strict=True)
-    for other, mechanism in zip(paths, mechanisms, strict=True):
-        if mechanism != mechanisms[0]:
+    parts = [_read_one(Path(place)) for place in (path, *more)]
+    first = parts[0]
+    for part in parts:
+        if part.mechanism != first.mechanism:
             raise FormatError(
-                f"{other}: these reports were made by {mechanism!r}, those of {paths[0]} by "
-                f"{mechanisms[0]!r}. Infer from them one by one."
+                f"{part.path}: these reports were made by {part.mechanism!r}, those of "
+                f"{first.path} by {first.mechanism!r}. Infer from them one by one."
             )
+        if "task" not in first.mechanism.columns and set(part.tasks) != set(first.tasks):
+            raise FormatError(
+                f"{part.path}: these reports are about other tasks than those of {first.path}"
+            )
+    table = _joined([part.table for part in parts])
     try:
-        table = Answers.from_frame(_joined(tables), mechanisms[0].report_domain)
+        return first.mechanism.read_reports(
+            table,
+            _all_ids(table, "task", (task for part in parts for task in part.tasks)),
+            _all_ids(table, "worker", (worker for part in parts for worker in part.workers)),
+            simulated=any(part.simulated for part in parts),
+        )
     except AnswerError as error:
-        raise AnswerError(f"{', '.join(map(str, paths))}: {error}") from None
-    return Reports(table=table, mechanism=mechanisms[0], simulated=any(simulated))
+        names = ", ".join(str(part.path) for part in parts)
+        raise AnswerError(f"{names}: {error}") from None
 
 
-def _read_one(path: Path) -> tuple[pa.Table, Mechanism, bool]:
-    table, note = read_table(path, COLUMNS)
+def _read_one(path: Path) -> _Part:
+    note = read_note(path)
     if note is None or "mechanism" not in note:
         raise MissingMechanismError(
             f"{path}: the mechanism of these reports is missing. Write reports with write_reports, "
@@ -73,16 +95,31 @@ def _read_one(path: Path) -> tuple[pa.Table, Mechanism, bool]:
         mechanism = Mechanism.from_dict(note["mechanism"])
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
-    missing = [name for name in COLUMNS if name not in table.column_names]
+    table = read_table(path, mechanism.columns)
+    missing = [name for name in mechanism.columns if name not in table.column_names]
     if missing:
         raise AnswerError(f"{path}: column {missing[0]!r} is missing")
-    return table.select(COLUMNS), mechanism, simulated
+    return _Part(
+        path=path,
+        table=table.select(mechanism.columns),
+        mechanism=mechanism,
+        simulated=simulated,
+        tasks=_noted_ids(path, note, "tasks"),
+        workers=_noted_ids(path, note, "workers"),
+    )
 
 
-def _joined(tables: tuple[pa.Table, ...]) -> pa.Table:
-    """Put tables below each other; ids of more than one type become texts."""
+def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
+    ids = note.get(name, [])
+    if not isinstance(ids, list) or not all(isinstance(one, str | int | float) for one in ids):
+        raise FormatError(f"{path}: {name!r} must be a list of ids; got {ids!r}")
+    return tuple(ids)
+
+
+def _joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Put tables below each other; columns of more than one type become texts."""
     columns = {}
-    for name in COLUMNS:
+    for name in tables[0].column_names:
         chunks = [table[name] for table in tables]
         if len({chunk.type for chunk in chunks}) > 1:
             chunks = [pc.cast(chunk, pa.large_string()) for chunk in chunks]
@@ -90,11 +127,36 @@ def _joined(tables: tuple[pa.Table, ...]) -> pa.Table:
     return pa.table(columns)
 
 
+def _all_ids(table: pa.Table, name: str, noted: Iterable[Any]) -> pa.Array:
+    """Return the ids of a column and those that no row names, sorted."""
+    if name in table.column_names:
+        named = pc.unique(table[name]).drop_null()
+        silent = [str(one) for one in noted]
+        ids = pa.concat_arrays([named, pc.cast(pa.array(silent, pa.string()), named.type)])
+    else:
+        ids = pa.array(list(dict.fromkeys(noted)))
+    return pc.unique(ids.take(pc.sort_indices(ids)))
+
+
 def write_reports(reports: Reports, path: str | Path) -> None:
-    """Write reports and their mechanism to a file.
+    """Write all that left the devices, and the mechanism, to a file.
 
     The mechanism goes into the metadata of a Parquet file, the first line of a JSON Lines file,
-    or ``NAME.mechanism.json`` beside a CSV file.
+    or ``NAME.mechanism.json`` beside a CSV file; with it go the ids of tasks and workers that no
+    row names.
     """
+    frame = reports.to_frame("pyarrow")
     note = {"mechanism": reports.mechanism.to_dict(), "simulated": reports.simulated}
-    write_table(reports.table.to_frame("pyarrow"), path, note)
+    for name, ids in (("task", reports.table.tasks), ("worker", reports.table.workers)):
+        if silent := _unnamed(ids, frame, name):
+            note[f"{name}s"] = silent
+    write_table(frame, path, note)
+
+
+def _unnamed(ids: pa.Array, frame: pa.Table, name: str) -> list[Any]:
+    """Return the ids that a column does not name, JSON-ready."""
+    if name in frame.column_names:
+        ids = ids.filter(pc.invert(pc.is_in(ids, pc.unique(frame[name]))))
+    if not (pa.types.is_integer(ids.type) or pa.types.is_string(ids.type)):
+        ids = pc.cast(ids, pa.string())
+    return ids.to_pylist()  # type: ignore[no-any-return]

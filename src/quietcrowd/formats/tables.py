@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +15,7 @@ from quietcrowd.formats import csv_files, jsonl_files, parquet_files
 from quietcrowd.formats.whole_file import check_folder
 from quietcrowd.frames import as_frame
 
-__all__ = ["check_target", "read_table", "write_table"]
+__all__ = ["check_target", "read_note", "read_table", "write_table"]
 
 _KINDS: dict[str, ModuleType] = {
     ".csv": csv_files,
@@ -33,8 +33,8 @@ def _kind(path: Path) -> ModuleType:
     raise FormatError(f"{path}: the name must end in one of {', '.join(_KINDS)}")
 
 
-def read_table(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, dict[str, Any] | None]:
-    """Return the named columns of a file, and the note that came with it, if any.
+def read_table(path: Path, columns: tuple[str, ...]) -> pa.Table:
+    """Return the named columns of a file.
 
     Raises
     ------
@@ -43,11 +43,21 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, dict[str
     OSError
         Where the file cannot be opened.
     """
-    kind = _kind(path)
+    table: pa.Table = _read(path, _kind(path).read, columns)
+    return table
+
+
+def read_note(path: Path) -> dict[str, Any] | None:
+    """Return the note that was written with a table, if any; errors as of `read_table`."""
+    note: dict[str, Any] | None = _read(path, _kind(path).read_note)
+    return note
+
+
+def _read(path: Path, reader: Callable[..., Any], *parameters: Any) -> Any:
     with path.open("rb"):
         pass  # what goes wrong from here on is the content's fault
     try:
-        return kind.read(path, columns)  # type: ignore[no-any-return]
+        return reader(path, *parameters)
     except FormatError:
         raise
     except (
@@ -59,7 +69,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, dict[str
         zlib.error,
     ) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise FormatError(f"{path}: this cannot be read as {kind.NAME}: {reason}") from None
+        raise FormatError(f"{path}: this cannot be read as {_kind(path).NAME}: {reason}") from None
 
 
 def check_target(path: Path) -> None:

@@ -36,11 +36,11 @@ def read_truths(path: str | Path) -> pa.Table:
     path = Path(path)
     names = ("task", "label")
     try:
-        table, _ = read_table(path, names)
+        table = read_table(path, names)
     except FormatError as error:
         if "'label'" not in str(error):
             raise
-        table, _ = read_table(path, ("task", "truth"))  # JSON Lines name the key they lack
+        table = read_table(path, ("task", "truth"))  # JSON Lines name the key they lack
     if "label" not in table.column_names and "truth" in table.column_names:
         table = table.rename_columns(
             ["label" if name == "truth" else name for name in table.column_names]

@@ -1,15 +1,25 @@
 """The requester side: truth-inference methods, one file each, on one shared loop."""
 
-from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.majority_vote import MajorityVote
+from quietcrowd.inference.mean import Mean
+from quietcrowd.inference.median import Median
 from quietcrowd.inference.noise_warning import noise_ignored
+from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.registry import METHODS, method_from_dict
+from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.inference.weighted_vote import WeightedVote
 
 __all__ = [
     "METHODS",
+    "LabelEstimate",
     "MajorityVote",
+    "Mean",
+    "Median",
+    "NumericEstimate",
+    "RatioMean",
     "TruthEstimate",
+    "WeightedMean",
     "WeightedVote",
     "method_from_dict",
     "noise_ignored",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,16 +12,16 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.frames import Backend, to_native
-from quietcrowd.inference.method import Estimates, State
+from quietcrowd.inference.method import Estimates, LabelEstimates, NumericEstimates, State
 
 if TYPE_CHECKING:
     from quietcrowd.inference.method import TruthInference
 
-__all__ = ["TruthEstimate"]
+__all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate"]
 
 
 @frozen(kw_only=True, eq=False)
-class TruthEstimate:
+class TruthEstimate(ABC):
     """Truths of the tasks and quality of the workers.
 
     Attributes
@@ -30,11 +31,9 @@ class TruthEstimate:
     answers : Answers
         What they were found from.
     estimates : Estimates
-        Codes, confidences and ties, one entry per task.
-    agreement : ndarray of float64, shape (workers,)
-        Share of each worker's answers that agree with the estimates.
+        Arrays with one entry per task.
     quality : ndarray of float64, shape (workers,)
-        Agreement, corrected for the noise where the noise of each worker is known.
+        How good each worker is; NaN where nothing tells. See the kind of estimate.
     state : State or None
         What the method believes of the workers.
     iterations : int
@@ -50,7 +49,6 @@ class TruthEstimate:
     method: TruthInference[Any, Any]
     answers: Answers
     estimates: Estimates
-    agreement: npt.NDArray[np.float64]
     quality: npt.NDArray[np.float64]
     state: State | None
     iterations: int
@@ -60,53 +58,109 @@ class TruthEstimate:
 
     @property
     def truths(self) -> Any:
-        """Dataframe with columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``.
-
-        A task without answers has no truth and no confidence.
-        """
+        """Dataframe of the tasks; see the kind of estimate for its columns."""
         return self.truths_as(self.backend)
 
     @property
     def workers(self) -> Any:
-        """Dataframe with columns ``worker``, ``agreement``, ``quality``, ``answers``.
-
-        Agreement and quality are missing for a worker without answers. Quality equals
-        agreement for plain answers, and where a worker's noise is known to nobody else.
-        """
+        """Dataframe of the workers; see the kind of estimate for its columns."""
         return self.workers_as(self.backend)
 
     def truths_as(self, backend: Backend) -> Any:
         """Return `truths` as a dataframe of another library."""
-        counts = self.answers.answers_per_task
-        nobody = counts == 0
-        codes = pa.array(self.estimates.truths, mask=nobody)
-        return to_native(
-            {
-                "task": self.answers.tasks,
-                "truth": self.answers.domain.decode(codes),
-                "confidence": pa.array(self.estimates.confidence, mask=nobody),
-                "answers": pa.array(counts),
-                "tied": pa.array(self.estimates.tied & ~nobody),
-            },
-            backend,
-        )
+        return to_native({"task": self.answers.tasks, **self._task_columns()}, backend)
 
     def workers_as(self, backend: Backend) -> Any:
         """Return `workers` as a dataframe of another library."""
-        return to_native(
-            {
-                "worker": self.answers.workers,
-                "agreement": pa.array(self.agreement, from_pandas=True),
-                "quality": pa.array(self.quality, from_pandas=True),
-                "answers": pa.array(self.answers.answers_per_worker),
-            },
-            backend,
-        )
+        columns = {
+            name: pa.array(values, from_pandas=True)
+            for name, values in self._worker_columns().items()
+        }
+        answers = pa.array(self.answers.answers_per_worker)
+        return to_native({"worker": self.answers.workers, **columns, "answers": answers}, backend)
+
+    @abstractmethod
+    def _task_columns(self) -> dict[str, pa.Array]:
+        """Return the columns of `truths` after the ids."""
+
+    @abstractmethod
+    def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the columns of `workers` between the ids and the counts."""
 
     def __repr__(self) -> str:
         end = "converged" if self.converged else "not converged"
         return (
-            f"TruthEstimate({len(self.answers.tasks):,} tasks, "
+            f"{type(self).__name__}({len(self.answers.tasks):,} tasks, "
             f"{len(self.answers.workers):,} workers, {self.method!r}, "
             f"{self.iterations} iterations, {end})"
         )
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class LabelEstimate(TruthEstimate):
+    """Estimated labels.
+
+    ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``; ``workers``
+    has ``worker``, ``agreement``, ``quality``, ``answers``. A task without answers has no truth and
+    no confidence, a worker without answers no agreement and no quality.
+
+    Attributes
+    ----------
+    estimates : LabelEstimates
+        Codes, confidences and ties, one entry per task.
+    agreement : ndarray of float64, shape (workers,)
+        Share of each worker's answers that agree with the estimates.
+    quality : ndarray of float64, shape (workers,)
+        Agreement, corrected for the noise where the noise of each worker is known; else the same.
+    """
+
+    estimates: LabelEstimates
+    agreement: npt.NDArray[np.float64]
+
+    def _task_columns(self) -> dict[str, pa.Array]:
+        counts = self.answers.answers_per_task
+        nobody = counts == 0
+        codes = pa.array(self.estimates.truths, mask=nobody)
+        return {
+            "truth": self.answers.domain.decode(codes),
+            "confidence": pa.array(self.estimates.confidence, mask=nobody),
+            "answers": pa.array(counts),
+            "tied": pa.array(self.estimates.tied & ~nobody),
+        }
+
+    def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
+        return {"agreement": self.agreement, "quality": self.quality}
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class NumericEstimate(TruthEstimate):
+    """Estimated numbers.
+
+    ``truths`` has columns ``task``, ``truth``, ``spread``, ``answers``; ``workers`` has
+    ``worker``, ``error``, ``quality``, ``answers``. A task without answers has no truth and no
+    spread, a worker without answers no error and no quality.
+
+    Attributes
+    ----------
+    estimates : NumericEstimates
+        Numbers and spreads, one entry per task.
+    error : ndarray of float64, shape (workers,)
+        Root mean square of the distances of each worker's answers from the truths; of reports, the
+        noise included.
+    quality : ndarray of float64, shape (workers,)
+        The worker's share of all weight: what its answers counted. They sum to 1.
+    """
+
+    estimates: NumericEstimates
+    error: npt.NDArray[np.float64]
+
+    def _task_columns(self) -> dict[str, pa.Array]:
+        counts = self.answers.answers_per_task
+        return {
+            "truth": pa.array(self.estimates.truths, mask=counts == 0),
+            "spread": pa.array(self.estimates.spread, mask=counts == 0),
+            "answers": pa.array(counts),
+        }
+
+    def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
+        return {"error": self.error, "quality": self.quality}

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.method import Estimates, State
+from quietcrowd.inference.method import LabelEstimates, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
 
@@ -44,7 +44,7 @@ class MajorityVote(CategoricalMethod[State, AgreementTally]):
         partition: Partition,
         summary: Summary,
         state: State | None,  # noqa: ARG002
-        estimates: Estimates | None,
+        estimates: LabelEstimates | None,
     ) -> AgreementTally:
         """Count the votes; see `TruthInference.sweep`."""
         return sweep_votes(
@@ -57,5 +57,5 @@ class MajorityVote(CategoricalMethod[State, AgreementTally]):
         )
 
     def agreement(self, summary: Summary, tally: AgreementTally) -> npt.NDArray[np.float64]:
-        """Return the share of agreeing answers; see `TruthInference.agreement`."""
+        """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
         return share_of_agreements(summary, tally)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import asdict, field, frozen
+from attrs import asdict, field, fields_dict, frozen
 
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = ["Estimates", "IterativeInference", "State", "Tally", "TruthInference"]
+__all__ = [
+    "Estimates",
+    "IterativeInference",
+    "LabelEstimates",
+    "NumericEstimates",
+    "State",
+    "Tally",
+    "TruthInference",
+]
 
 
 class State(ABC):
@@ -32,24 +41,46 @@ class Tally(ABC):
 
 @frozen(kw_only=True, eq=False)
 class Estimates:
-    """What a pass says of its tasks; one entry per task in each array.
+    """What a pass says of its tasks: a frozen record of arrays, one entry per task.
 
     Attributes
     ----------
     truths : ndarray
-        Codes of labels.
+        What is estimated: codes of labels, or numbers.
+    """
+
+    truths: npt.NDArray[Any]
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """Join the estimates of consecutive tasks."""
+        return cls(
+            **{
+                name: np.concatenate([getattr(part, name) for part in parts])
+                for name in fields_dict(cls)
+            }
+        )
+
+
+@frozen(kw_only=True, eq=False)
+class LabelEstimates(Estimates):
+    """Estimated labels.
+
+    Attributes
+    ----------
+    truths : ndarray
+        See `Estimates`.
     confidence : ndarray of float64
         From 0 to 1; see the method.
     tied : ndarray of bool
         Whether other labels were as good.
     """
 
-    truths: npt.NDArray[Any]
     confidence: npt.NDArray[np.float64]
     tied: npt.NDArray[np.bool_]
 
     @classmethod
-    def empty(cls, tasks: int, dtype: npt.DTypeLike) -> Estimates:
+    def empty(cls, tasks: int, dtype: npt.DTypeLike) -> LabelEstimates:
         """Return room for the estimates of a number of tasks."""
         return cls(
             truths=np.zeros(tasks, dtype),
@@ -57,14 +88,25 @@ class Estimates:
             tied=np.zeros(tasks, np.bool_),
         )
 
+
+@frozen(kw_only=True, eq=False)
+class NumericEstimates(Estimates):
+    """Estimated numbers.
+
+    Attributes
+    ----------
+    truths : ndarray of float64
+        See `Estimates`.
+    spread : ndarray of float64
+        Root mean square of the distances of the task's answers from the truth.
+    """
+
+    spread: npt.NDArray[np.float64]
+
     @classmethod
-    def concatenate(cls, parts: list[Estimates]) -> Estimates:
-        """Join the estimates of consecutive tasks."""
-        return cls(
-            truths=np.concatenate([part.truths for part in parts]),
-            confidence=np.concatenate([part.confidence for part in parts]),
-            tied=np.concatenate([part.tied for part in parts]),
-        )
+    def empty(cls, tasks: int) -> NumericEstimates:
+        """Return room for the estimates of a number of tasks."""
+        return cls(truths=np.zeros(tasks), spread=np.zeros(tasks))
 
 
 StateT = TypeVar("StateT", bound=State)
@@ -111,12 +153,16 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         return {"method": self.name, "version": self.version, **asdict(self)}
 
     @abstractmethod
+    def room(self, tasks: int, summary: Summary) -> Estimates:
+        """Return room for the estimates of a number of tasks."""
+
+    @abstractmethod
     def sweep(
         self,
         partition: Partition,
         summary: Summary,
         state: StateT | None,
-        estimates: Estimates | None,
+        estimates: Any,
     ) -> TallyT:
         """Pass over the tasks of a partition once and tally.
 
@@ -130,13 +176,6 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
             What is believed of the workers; None before the first update.
         estimates : Estimates or None
             Room for the estimates of the partition's tasks, to be filled where it is given.
-        """
-
-    @abstractmethod
-    def agreement(self, summary: Summary, tally: TallyT) -> npt.NDArray[np.float64]:
-        """Return the share of each worker's answers that agree with the estimates.
-
-        NaN for a worker without answers.
         """
 
 

@@ -11,12 +11,20 @@ from quietcrowd.exceptions import NoiseIgnoredWarning
 __all__ = ["noise_ignored", "warn_noise_ignored"]
 
 
-def warn_noise_ignored(method: str, mechanism: str, stacklevel: int) -> None:
-    """Warn that a method without a model of the noise was given reports of a mechanism."""
+def warn_noise_ignored(method: str, mechanism: str, stacklevel: int, *, every_task: bool) -> None:
+    """Warn that a method without a model of the noise was given reports of a mechanism.
+
+    `every_task` says whether workers report the tasks as well that they did not answer.
+    """
+    more = (
+        " Every worker reports every task: what stands for a missing answer counts as an answer."
+        if every_task
+        else ""
+    )
     warnings.warn(
         f"{method} has no model of the noise: it reads the reports of {mechanism} as plain "
         "answers, and is surer of the truths than it should be. Only the workers' quality is "
-        "corrected for the noise, where it can be.",
+        f"corrected for the noise, where it can be.{more}",
         NoiseIgnoredWarning,
         stacklevel=stacklevel + 1,
     )

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.inference import kernels
+from quietcrowd.mechanisms.channel import Channel
 
 __all__ = ["Partition", "Summary", "partition_of", "summary_of"]
 
@@ -28,15 +29,18 @@ class Partition:
     worker_codes : ndarray of int32
         Who answered; positions among all workers, not among those of this partition.
     values : ndarray
-        What was answered.
+        What was answered: codes of labels, or numbers.
     draws : ndarray of uint64, shape (tasks,)
         A hash of each task's id; ties are broken by it and the seed.
+    participation : ndarray of float64 or None
+        A noisy 1 or 0 beside each value; see `quietcrowd.Reports`.
     """
 
     offsets: npt.NDArray[np.int64]
     worker_codes: npt.NDArray[np.int32]
     values: npt.NDArray[Any]
     draws: npt.NDArray[np.uint64]
+    participation: npt.NDArray[np.float64] | None = None
 
     @property
     def tasks(self) -> int:
@@ -49,12 +53,7 @@ class Partition:
         targets = first + (last - first) * np.arange(1, parts) // parts
         cuts = np.unique([0, *np.searchsorted(self.offsets, targets), self.tasks])
         return [
-            Partition(
-                offsets=self.offsets[start : end + 1],
-                worker_codes=self.worker_codes,
-                values=self.values,
-                draws=self.draws[start:end],
-            )
+            evolve(self, offsets=self.offsets[start : end + 1], draws=self.draws[start:end])
             for start, end in pairwise(cuts)
         ]
 
@@ -67,20 +66,40 @@ class Summary:
     ----------
     answers_per_worker : ndarray of int64, shape (workers,)
         How many answers each worker gave.
+    tasks : int
+        How many tasks there are.
     longest_task : int
         Most answers that a task has.
     labels : int
-        Number of labels of the domain.
+        Number of labels of a finite domain; 0 where answers are numbers.
+    low, high : float
+        The smallest and the largest number, where answers are numbers.
+    channel : Channel or None
+        What was done to every report, as far as that is known.
     """
 
     answers_per_worker: npt.NDArray[np.int64]
+    tasks: int
     longest_task: int
-    labels: int
+    labels: int = 0
+    low: float = 0.0
+    high: float = 0.0
+    channel: Channel | None = None
 
     @property
     def workers(self) -> int:
         """How many workers there are."""
         return len(self.answers_per_worker)
+
+    @property
+    def middle(self) -> float:
+        """The middle between the smallest and the largest number."""
+        return (self.low + self.high) / 2.0
+
+    @property
+    def extent(self) -> float:
+        """The distance from the smallest to the largest number; 1 where they are the same."""
+        return self.high - self.low or 1.0
 
     @property
     def answers(self) -> int:
@@ -98,12 +117,13 @@ def partition_of(answers: Answers) -> Partition:
     )
 
 
-def summary_of(answers: Answers, labels: int) -> Summary:
-    """Return the summary of answers in a finite domain."""
+def summary_of(answers: Answers, **known: Any) -> Summary:
+    """Return the summary of answers; what is `known` of their values goes in as it is."""
     return Summary(
         answers_per_worker=answers.answers_per_worker,
+        tasks=len(answers.tasks),
         longest_task=int(answers.answers_per_task.max(initial=0)),
-        labels=labels,
+        **known,
     )
 
 

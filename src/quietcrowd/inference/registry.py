@@ -6,20 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.majority_vote import MajorityVote
+from quietcrowd.inference.mean import Mean
+from quietcrowd.inference.median import Median
+from quietcrowd.inference.ratio_mean import RatioMean
+from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.inference.weighted_vote import WeightedVote
 from quietcrowd.validation import find_described
 
 __all__ = ["METHODS", "method_from_dict"]
 
-METHODS: Mapping[str, type[CategoricalMethod[Any, Any]]] = {
-    method.name: method for method in (MajorityVote, WeightedVote)
+METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
+    method.name: method
+    for method in (MajorityVote, WeightedVote, Mean, Median, WeightedMean, RatioMean)
 }
 """Every method by its name on the command line."""
 
 
-def method_from_dict(data: Mapping[str, Any]) -> CategoricalMethod[Any, Any]:
+def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
     """Return the method that its `to_dict` described.
 
     Raises
@@ -36,7 +41,7 @@ def method_from_dict(data: Mapping[str, Any]) -> CategoricalMethod[Any, Any]:
     name, version = parameters.pop("method", None), parameters.pop("version", None)
     kind = find_described("method", name, version, METHODS)
     try:
-        method: CategoricalMethod[Any, Any] = kind(**parameters)
+        method: FittingMethod[Any, Any] = kind(**parameters)
     except (TypeError, ParameterError) as error:
         raise FormatError(f"method {name!r} cannot be read: {error}") from None
     if missing := method.to_dict().keys() - data.keys():

@@ -20,7 +20,6 @@ from functools import reduce
 from operator import add
 from typing import Any, Generic, TypeVar
 
-import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.inference.method import (
@@ -61,7 +60,7 @@ class LoopResult(Generic[StateT, TallyT]):
         The objective per answer after each update.
     """
 
-    estimates: Estimates
+    estimates: Any
     tally: TallyT
     state: StateT | None
     iterations: int
@@ -78,7 +77,6 @@ def run_loop(
     method: TruthInference[StateT, TallyT],
     partitions: Sequence[Partition],
     summary: Summary,
-    dtype: npt.DTypeLike,
     start: StateT | None = None,
     threads: int | None = None,
 ) -> LoopResult[StateT, TallyT]:
@@ -92,8 +90,6 @@ def run_loop(
         All answers; each task in one partition.
     summary : Summary
         Of all answers.
-    dtype : dtype
-        Of the estimated truths.
     start : State, optional
         What is believed of the workers at first.
     threads : int, optional
@@ -109,12 +105,10 @@ def run_loop(
     check_whole("threads", threads, 1)
     runs = [run for partition in partitions for run in partition.split(threads)]
     if threads == 1:
-        return _iterate(
-            method, runs, summary, dtype, start, lambda task, items: [task(i) for i in items]
-        )
+        return _iterate(method, runs, summary, start, lambda task, items: [task(i) for i in items])
     with ThreadPoolExecutor(threads) as pool:
         return _iterate(
-            method, runs, summary, dtype, start, lambda task, items: list(pool.map(task, items))
+            method, runs, summary, start, lambda task, items: list(pool.map(task, items))
         )
 
 
@@ -122,7 +116,6 @@ def _iterate(
     method: TruthInference[StateT, TallyT],
     runs: Sequence[Partition],
     summary: Summary,
-    dtype: npt.DTypeLike,
     state: StateT | None,
     run_all: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]],
 ) -> LoopResult[StateT, TallyT]:
@@ -139,12 +132,12 @@ def _iterate(
         converged = len(history) > 1 and abs(history[-1] - history[-2]) <= method.tolerance
 
     def final(run: Partition) -> tuple[Estimates, TallyT]:
-        room = Estimates.empty(run.tasks, dtype)
+        room = method.room(run.tasks, summary)
         return room, method.sweep(run, summary, state, room)
 
     last = run_all(final, runs)
     return LoopResult(
-        estimates=Estimates.concatenate([room for room, _ in last]),
+        estimates=type(last[0][0]).concatenate([room for room, _ in last]),
         tally=reduce(add, [tally for _, tally in last]),
         state=state,
         iterations=len(history),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.inference import fixed_point, kernels
-from quietcrowd.inference.method import Estimates, Tally
+from quietcrowd.inference.method import LabelEstimates, Tally
 from quietcrowd.inference.partition import Partition, Summary
 
 __all__ = ["AgreementTally", "share_of_agreements", "sweep_votes"]
@@ -38,7 +38,7 @@ def sweep_votes(
     weights: npt.NDArray[np.int64],
     nats: float,
     seed: int,
-    estimates: Estimates | None,
+    estimates: LabelEstimates | None,
 ) -> AgreementTally:
     """Let every answer vote with its worker's weight, and credit the workers who agree.
 
@@ -53,7 +53,7 @@ def sweep_votes(
     seed : int
         For ties.
     """
-    room = estimates or Estimates.empty(0, partition.values.dtype)
+    room = estimates or LabelEstimates.empty(0, partition.values.dtype)
     agreed = np.zeros(summary.workers, np.int64)
     kernels.vote_kernel(summary.labels, estimating=estimates is not None)(
         partition.offsets,

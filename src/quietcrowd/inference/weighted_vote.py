@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from quietcrowd.inference import fixed_point
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.method import Estimates, IterativeInference, State
+from quietcrowd.inference.method import IterativeInference, LabelEstimates, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
 from quietcrowd.validation import check_real
@@ -111,7 +111,7 @@ class WeightedVote(
         partition: Partition,
         summary: Summary,
         state: AccuracyState | None,
-        estimates: Estimates | None,
+        estimates: LabelEstimates | None,
     ) -> AgreementTally:
         """Vote with the weights, or by majority at first; see `TruthInference.sweep`."""
         most = math.log(max(summary.labels - 1, 1) / FLOOR)
@@ -143,5 +143,5 @@ class WeightedVote(
         return AccuracyState.from_accuracy(accuracy, summary.labels), objective
 
     def agreement(self, summary: Summary, tally: AgreementTally) -> npt.NDArray[np.float64]:
-        """Return the share of agreeing answers; see `TruthInference.agreement`."""
+        """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
         return share_of_agreements(summary, tally)

@@ -3,16 +3,24 @@
 Nothing here needs Numba or pandas: this is what runs on a worker's device.
 """
 
-from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.channel import Channel, FiniteChannel
+from quietcrowd.mechanisms.laplace import LaplacePerturbation
+from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization, SketchChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
 __all__ = [
+    "Channel",
     "FiniteChannel",
+    "LaplaceChannel",
+    "LaplacePerturbation",
+    "MatrixFactorization",
     "Mechanism",
     "RandomizedResponse",
     "Reports",
+    "SketchChannel",
     "TwoLayerRandomizedResponse",
 ]

@@ -8,6 +8,7 @@ and checks: ``docs/theory/finite-channels.md``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +22,14 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.randomness import WordSource
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 
-__all__ = ["MAX_EPSILON", "TOTAL", "FiniteChannel", "keep_or_replace", "other_weight_for"]
+__all__ = [
+    "MAX_EPSILON",
+    "TOTAL",
+    "Channel",
+    "FiniteChannel",
+    "keep_or_replace",
+    "other_weight_for",
+]
 
 TOTAL = 2**32
 """What the weights of a row sum to."""
@@ -31,6 +39,15 @@ MAX_EPSILON = 16.0
 
 MAX_SIZE = 4096
 BLOCK = 2**16
+
+
+class Channel(ABC):
+    """The law of what a device sends given what its worker thinks; public."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Privacy loss of one report, rounded up."""
 
 
 def _weights(weights: Any) -> npt.NDArray[np.uint64]:
@@ -60,7 +77,7 @@ def _check_weights(_: object, __: object, weights: npt.NDArray[np.uint64]) -> No
 
 
 @frozen(kw_only=True, eq=False, slots=False)
-class FiniteChannel:
+class FiniteChannel(Channel):
     """The law of a report given the answer, on finite domains.
 
     Parameters

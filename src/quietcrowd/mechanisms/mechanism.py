@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import frozen
+import pyarrow as pa
+from attrs import fields_dict, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.validation import find_described
@@ -57,25 +58,54 @@ class Mechanism(ABC):
         return self.domain
 
     @property
+    def every_task(self) -> bool:
+        """Whether every worker reports every task, answered or not."""
+        return False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of a file of reports."""
+        return ("task", "worker", "label")
+
+    @property
     @abstractmethod
-    def channel(self) -> FiniteChannel:
+    def channel(self) -> Channel:
         """The law of one report given one answer."""
 
     @property
-    def worker_channel(self) -> FiniteChannel | None:
+    def worker_channel(self) -> Channel | None:
         """The law of each report of one worker, or None where only the worker knows it."""
         return self.channel
 
     @classmethod
-    @abstractmethod
-    def from_claimed_epsilon(cls, *, domain: Any, epsilon: float) -> Mechanism:
+    def from_claimed_epsilon(cls, *, domain: Any, epsilon: float, **parameters: Any) -> Mechanism:
         """Return the mechanism for which the paper claims `epsilon` per answer.
+
+        Parameters
+        ----------
+        domain : Domain
+            What an answer can be.
+        epsilon : float
+            What the paper's theorem says.
+        **parameters
+            The mechanism's other parameters.
 
         Raises
         ------
         ParameterError
-            Where there is none.
+            Where there is none, or a parameter is unknown.
         """
+        cls._check_names(parameters)
+        return cls(domain=domain, epsilon=epsilon, **parameters)  # type: ignore[call-arg]
+
+    @classmethod
+    def _check_names(cls, parameters: Mapping[str, Any]) -> None:
+        known = [name for name in fields_dict(cls) if name not in ("domain", "epsilon")]
+        for name in parameters:
+            if name not in known:
+                raise ParameterError(
+                    f"{cls.name} has no parameter {name!r}; it has {', '.join(known)}"
+                )
 
     @abstractmethod
     def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
@@ -86,17 +116,45 @@ class Mechanism(ABC):
         answers : int
             How many answers the worker gives.
         tasks : int, optional
-            How many tasks there are; it matters where every worker reports every task.
+            How many tasks there are; needed where every worker reports every task.
 
         Raises
         ------
         ParameterError
-            Unless ``1 <= answers <= tasks``.
+            Unless ``1 <= answers <= tasks``, or where `tasks` is needed and missing.
         """
 
     @abstractmethod
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Answers:
-        """Return the table of reports; the answers were checked."""
+    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+        """Return the reports; the answers were checked, and are in canonical order."""
+
+    def read_reports(
+        self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
+    ) -> Reports:
+        """Return the reports that `Reports.to_frame` gave as a table.
+
+        Parameters
+        ----------
+        columns : pyarrow.Table
+            The mechanism's `columns`.
+        tasks, workers : pyarrow.Array
+            All of them, also those that no row names.
+        simulated : bool
+            Whether the noise is simulated.
+
+        Raises
+        ------
+        AnswerError
+            Where a report is none that the mechanism can give, one stands there twice, or, where
+            every worker reports every task, one is missing.
+        """
+        table = Answers.from_frame(columns, self.report_domain, tasks=tasks, workers=workers)
+        if self.every_task and len(table) < len(table.tasks) * len(table.workers):
+            raise AnswerError(
+                f"every worker reports every task, but there are {len(table):,} reports of "
+                f"{len(table.workers):,} workers on {len(table.tasks):,} tasks"
+            )
+        return Reports(table=table, mechanism=self, simulated=simulated)
 
     def randomize(self, answers: Answers, rng: np.random.Generator | None = None) -> Reports:
         """Randomise answers, as the workers' devices do.
@@ -118,7 +176,7 @@ class Mechanism(ABC):
         Raises
         ------
         AnswerError
-            Where the answers are in another domain.
+            Where the answers are in another domain, or there is no task or no worker.
         ParameterError
             Where `rng` is no NumPy generator.
         """
@@ -134,8 +192,9 @@ class Mechanism(ABC):
             )
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
-        table = self._randomize(answers.canonical, rng)
-        return Reports(table=table, mechanism=self, simulated=rng is not None)
+        if not len(answers.tasks) or not len(answers.workers):
+            raise AnswerError("there is no task or no worker to randomise for")
+        return self._randomize(answers.canonical, rng)
 
     @abstractmethod
     def _parameters(self) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, MAX_SIZE
 
 __all__ = [
+    "POSSIBLE_NULL",
+    "Null",
     "at_least_two_labels",
     "check_epsilon",
     "check_probability",
@@ -17,6 +19,11 @@ __all__ = [
     "optional_number",
     "require_epsilon",
 ]
+
+Null: TypeAlias = Literal["category"] | None
+
+POSSIBLE_NULL = (None, "category")
+"""What can become of a task that was not answered, in a finite channel."""
 
 
 def number(value: Any) -> float:

@@ -10,20 +10,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
+from attrs.validators import in_
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, other_weight_for
+from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import (
+    POSSIBLE_NULL,
+    Null,
     at_least_two_labels,
     check_epsilon,
     check_probability,
     optional_number,
 )
-from quietcrowd.mechanisms.randomness import word_source
-from quietcrowd.privacy.guarantee import PrivacyGuarantee, check_counts
+from quietcrowd.mechanisms.randomness import WordSource, word_source
+from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.privacy.guarantee import (
+    ABOUT_TASKS,
+    PUBLIC_TASKS,
+    PrivacyGuarantee,
+    add_losses,
+    check_counts,
+)
+from quietcrowd.report_domains import OrNull
 
 __all__ = ["RandomizedResponse"]
 
@@ -36,6 +48,11 @@ class RandomizedResponse(Mechanism):
     with probability ``p / (k - 1)``. For a privacy loss epsilon,
     ``p = (k - 1) / (exp(epsilon) + k - 1)``.
 
+    With ``null="category"`` NULL, "no answer", is one more label: every worker reports every task,
+    and NULL is kept or replaced as any label is. With K labels besides NULL a report is then what
+    it should be with probability ``exp(epsilon) / (K + exp(epsilon))``, and each other one with
+    ``1 / (K + exp(epsilon))``.
+
     Parameters
     ----------
     domain : Categorical or Ordinal
@@ -44,6 +61,8 @@ class RandomizedResponse(Mechanism):
         Privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report tells nothing.
     flip_probability : float, optional
         The probability p, 0 to 1, instead of `epsilon`.
+    null : {None, "category"}
+        What becomes of a task without an answer: no report, or NULL as one more label.
 
     Raises
     ------
@@ -55,12 +74,14 @@ class RandomizedResponse(Mechanism):
     ---------
     Pure and exact: ln of the largest ratio in ``channel.weights``, rounded up; never above the
     epsilon that was asked for. n answers lose n times as much. Participation is not protected:
-    reports exist where answers exist.
+    reports exist where answers exist. With ``null="category"`` it is: NULL against an answer loses
+    no more than one answer against another, and n counts all tasks.
 
     References
     ----------
     Y. Li et al., "An Efficient Two-Layer Mechanism for Privacy-Preserving Truth Discovery",
-    KDD 2018, Definition 5.1, Algorithm 1, Theorem 6.2.
+    KDD 2018, Definition 5.1, Algorithm 1, Theorem 6.2. With NULL: H. Sun et al., "Truth Inference
+    on Sparse Crowdsourcing Data with Local Differential Privacy", IEEE Big Data 2018, equation 8.
 
     Examples
     --------
@@ -79,6 +100,7 @@ class RandomizedResponse(Mechanism):
     flip_probability: float | None = field(
         default=None, converter=optional_number, validator=check_probability
     )
+    null: Null = field(default=None, validator=in_(POSSIBLE_NULL))
 
     def __attrs_post_init__(self) -> None:
         if (self.epsilon is None) == (self.flip_probability is None):
@@ -93,10 +115,20 @@ class RandomizedResponse(Mechanism):
             )
         _ = self.channel  # refuses a privacy loss above 16
 
-    @classmethod
-    def from_claimed_epsilon(cls, *, domain: FiniteDomain, epsilon: float) -> RandomizedResponse:
-        """Return the mechanism with this epsilon; here the claim holds."""
-        return cls(domain=domain, epsilon=epsilon)
+    @property
+    def every_task(self) -> bool:
+        """Whether every worker reports every task; see `Mechanism.every_task`."""
+        return self.null is not None
+
+    @property
+    def report_domain(self) -> Domain:
+        """What a report can be: a label, or NULL where that is one."""
+        return self.domain if self.null is None else OrNull(domain=self.domain)
+
+    @property
+    def _size(self) -> int:
+        """How many values a report can have."""
+        return self.domain.size + (self.null is not None)
 
     @property
     def other_weight(self) -> int | None:
@@ -105,7 +137,7 @@ class RandomizedResponse(Mechanism):
         None where that rounding reaches or passes the uniform law: all rows of the channel are
         then the same.
         """
-        size = self.domain.size
+        size = self._size
         uniform = Fraction(TOTAL, size)
         if self.epsilon is not None:
             other = other_weight_for(size, self.epsilon)
@@ -118,7 +150,7 @@ class RandomizedResponse(Mechanism):
     @cached_property
     def channel(self) -> FiniteChannel:
         """The law of one report given one answer; the same for every worker."""
-        size, other = self.domain.size, self.other_weight
+        size, other = self._size, self.other_weight
         if other is None:
             return FiniteChannel.uninformative(size)
         return FiniteChannel.randomized_response(size, other)
@@ -131,36 +163,48 @@ class RandomizedResponse(Mechanism):
         flip = self.flip_probability or 0.0
         if flip in (0.0, 1.0):
             return math.inf
-        return math.log((1 - flip) * (self.domain.size - 1) / flip)
+        return math.log((1 - flip) * (self._size - 1) / flip)
 
     def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
-        check_counts(answers, tasks)
-        one = self.channel.epsilon
+        count = check_counts(answers, tasks, every_task=self.every_task)
         return PrivacyGuarantee(
             answers=answers,
-            epsilon=one,
-            worker_epsilon=one
-            if answers == 1
-            else math.nextafter(answers * one, math.inf) * (one > 0),
-            participation_protected=False,
+            epsilon=self.channel.epsilon,
+            worker_epsilon=add_losses(self.channel.epsilon, count),
+            participation_protected=self.every_task,
+            tasks=count if self.every_task else None,
             claimed_epsilon=self.claimed_epsilon,
-            assumptions=(
-                "every answer is randomised once, with fresh random words",
-                "which tasks are answered does not depend on the answers",
-            ),
-            source="Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md",
+            assumptions=("every answer is randomised once, with fresh random words", *ABOUT_TASKS)
+            if not self.every_task
+            else ("every task is randomised once, with fresh random words", *PUBLIC_TASKS),
+            source="Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md"
+            if not self.every_task
+            else "Sun et al., IEEE Big Data 2018, equation 8; docs/theory/sparse-answers.md",
         )
 
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Answers:
-        return answers.with_values(
-            self.report_domain, self.channel.sample(answers.values, word_source(rng))
-        )
+    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+        words = word_source(rng)
+        if self.every_task:
+            table = self._randomize_every_task(answers, words)
+        else:
+            reports = self.channel.sample(answers.values, words)
+            table = answers.with_values(self.report_domain, reports)
+        return Reports(table=table, mechanism=self, simulated=rng is not None)
+
+    def _randomize_every_task(self, answers: Answers, words: WordSource) -> Answers:
+        check_cells(answers)
+        reports = np.empty((len(answers.tasks), len(answers.workers)), self.domain.dtype)
+        for workers, cells in dense_blocks(answers, answers.values, null=self.domain.size):
+            drawn = self.channel.sample(cells.reshape(-1), words)
+            reports[:, workers] = drawn.reshape(cells.shape).T
+        return dense_table(answers, self.report_domain, reports)
 
     def _parameters(self) -> dict[str, Any]:
         return {
             "epsilon": self.epsilon,
             "flip_probability": self.flip_probability,
+            "null": self.null,
             "other_weight": self.other_weight,
         }
 
@@ -170,4 +214,5 @@ class RandomizedResponse(Mechanism):
             domain=domain,  # type: ignore[arg-type]
             epsilon=parameters["epsilon"],
             flip_probability=parameters["flip_probability"],
+            null=parameters["null"],
         )

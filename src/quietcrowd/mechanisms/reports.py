@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 from attrs import field, frozen
 from attrs.validators import instance_of
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import Backend, to_native
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
@@ -18,26 +22,33 @@ __all__ = ["Reports"]
 
 @frozen(kw_only=True, eq=False)
 class Reports:
-    """Randomised answers and the mechanism that made them, kept together.
+    """What workers' devices sent, and the mechanism that made it, kept together.
 
     Attributes
     ----------
     table : Answers
-        One row per report, in the mechanism's report domain.
+        What the methods read: one row per report, in the mechanism's report domain. Where
+        the devices send sketches, it is what the requester computes from them.
     mechanism : Mechanism
         What was done to the answers; public.
     simulated : bool
         Whether the noise came from a simulation: such reports protect nobody.
+    participation : ndarray of float64, shape (reports,), or None
+        A noisy 1 or 0 beside each report: whether the worker answered the task.
+    sketches : ndarray, shape (workers, numbers), or None
+        What each worker sent, where that is not the table itself.
 
     Raises
     ------
     AnswerError
-        Where the table is not in the report domain.
+        Where the table is not in the report domain, or a column has another length.
     """
 
     table: Answers
     mechanism: Mechanism
     simulated: bool = field(default=False, validator=instance_of(bool))
+    participation: npt.NDArray[np.float64] | None = None
+    sketches: npt.NDArray[Any] | None = None
 
     def __attrs_post_init__(self) -> None:
         expected = self.mechanism.report_domain
@@ -45,6 +56,14 @@ class Reports:
             raise AnswerError(
                 f"the reports are in {self.table.domain.example()}, "
                 f"the mechanism gives {expected.example()}"
+            )
+        if self.participation is not None and self.participation.shape != (len(self.table),):
+            raise AnswerError(
+                f"participation must be {len(self.table):,} numbers; got {self.participation.shape}"
+            )
+        if self.sketches is not None and len(self.sketches) != len(self.table.workers):
+            raise AnswerError(
+                f"sketches must be {len(self.table.workers):,} rows; got {len(self.sketches):,}"
             )
 
     def __len__(self) -> int:
@@ -56,3 +75,25 @@ class Reports:
             f"{len(self.table.workers):,} workers, mechanism={self.mechanism!r}"
             f"{', simulated' * self.simulated})"
         )
+
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Return all that left the devices as a dataframe, in an order that depends on ids alone.
+
+        Its columns are ``task``, ``worker``, ``label``, and ``participation`` where that is
+        released; or ``worker``, ``coordinate``, ``number`` where sketches are sent.
+        """
+        if self.sketches is not None:
+            workers, length = self.sketches.shape
+            who = np.repeat(np.arange(workers), length)
+            return to_native(
+                {
+                    "worker": self.table.workers.take(pa.array(who)),
+                    "coordinate": pa.array(np.tile(np.arange(length, dtype=np.int32), workers)),
+                    "number": pa.array(self.sketches.reshape(-1)),
+                },
+                backend,
+            )
+        table = self.table.to_frame("pyarrow")
+        if self.participation is not None:
+            table = table.append_column("participation", pa.array(self.participation))
+        return to_native({name: table[name] for name in table.column_names}, backend)

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from attrs import field, frozen
+from attrs.validators import in_
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel, keep_or_replace
+from quietcrowd.mechanisms.channel import MAX_EPSILON, FiniteChannel, keep_or_replace
+from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import (
+    POSSIBLE_NULL,
+    Null,
     at_least_two_labels,
     check_probability,
     number,
+    optional_number,
     require_epsilon,
 )
-from quietcrowd.mechanisms.randomness import uniform_integers, word_source
-from quietcrowd.privacy.guarantee import PrivacyGuarantee, check_counts, show_loss
-from quietcrowd.privacy.shared_flip import cell_epsilon, row_epsilon
+from quietcrowd.mechanisms.randomness import WordSource, word_source
+from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.worker_laws import UniformEpsilons, UniformFlips, WorkerLaw
+from quietcrowd.privacy.guarantee import (
+    ABOUT_TASKS,
+    PUBLIC_TASKS,
+    PrivacyGuarantee,
+    check_counts,
+    show_loss,
+)
+from quietcrowd.report_domains import OrNull
 
 __all__ = ["TwoLayerRandomizedResponse"]
 
 BLOCK = 2**16
+
+Law: TypeAlias = Literal["flip", "epsilon"]
 
 
 @frozen(kw_only=True, slots=False)
@@ -39,29 +53,44 @@ class TwoLayerRandomizedResponse(Mechanism):
     the answer with probability ``1 - p_u`` and each of the other ``k - 1`` labels with
     probability ``p_u / (k - 1)``.
 
+    With ``law="epsilon"`` the worker draws an epsilon instead, uniform on 1,024 numbers from 0 to
+    twice `epsilon`, and keeps an answer with probability ``exp(e) / (k - 1 + exp(e))``. With
+    ``null="category"`` NULL, "no answer", is one more label, every worker reports every task, and
+    a second, independent draw serves the tasks without an answer.
+
     Parameters
     ----------
     domain : Categorical or Ordinal
         ``k >= 2`` labels.
     low, high : float
-        Bounds of the flip probability, ``0 <= low <= high <= 1``.
+        Of the law "flip": bounds of the flip probability, ``0 <= low <= high <= 1``.
+    epsilon : float
+        Of the law "epsilon": the mean, 0 to 8.
+    law : {"flip", "epsilon"}
+        What a worker draws.
+    null : {None, "category"}
+        What becomes of a task without an answer; NULL goes with the law "epsilon".
 
     Raises
     ------
     ParameterError
-        Where the bounds are out of order or out of range, or a single answer loses more than 16.
+        Where the bounds are out of order or out of range, a single answer loses more than 16, or
+        a parameter does not go with the law.
 
     Guarantee
     ---------
     Theorem 6.3 claims ``ln((2 - low - high)(k - 1) / (low + high))`` for every answer. That is
     exact for a worker with one answer. With more answers the reports together tell of ``p_u``,
     and through it of each answer; `guarantee` gives the exact loss at n answers, which for
-    ``low = 0`` grows like ``ln((k - 1) n)`` without bound. Participation is not protected.
+    ``low = 0`` grows like ``ln((k - 1) n)`` without bound. With the law "epsilon" it grows to twice
+    the epsilon. Participation is protected with NULL as a label, at the same loss, n being the
+    number of tasks, and not protected without.
 
     References
     ----------
     Y. Li et al., "An Efficient Two-Layer Mechanism for Privacy-Preserving Truth Discovery",
-    KDD 2018, Algorithm 2, Theorem 6.3. Exact loss: ``docs/theory/two-layer.md``.
+    KDD 2018, Algorithm 2, Theorem 6.3. Exact loss: ``docs/theory/two-layer.md``. With NULL: the
+    baseline of H. Sun et al., IEEE Big Data 2018, section VI-D; ``docs/theory/sparse-answers.md``.
 
     Examples
     --------
@@ -75,30 +104,85 @@ class TwoLayerRandomizedResponse(Mechanism):
 
     name: ClassVar[str] = "two-layer"
     domain: FiniteDomain = field(validator=at_least_two_labels)
-    low: float = field(converter=number, validator=check_probability)
-    high: float = field(converter=number, validator=check_probability)
+    low: float | None = field(default=None, converter=optional_number, validator=check_probability)
+    high: float | None = field(default=None, converter=optional_number, validator=check_probability)
+    epsilon: float | None = field(default=None, converter=optional_number)
+    law: Law = field(default="flip", validator=in_(get_args(Law)))
+    null: Null = field(default=None, validator=in_(POSSIBLE_NULL))
 
     def __attrs_post_init__(self) -> None:
-        if self.low > self.high:
-            raise ParameterError(f"low must not exceed high; got low={self.low}, high={self.high}")
+        _ = self.worker_law
         _ = self.channel  # refuses a privacy loss above 16
+
+    @cached_property
+    def worker_law(self) -> WorkerLaw:
+        """What a worker draws its weight from."""
+        if self.law == "flip":
+            if self.low is None or self.high is None or self.epsilon is not None or self.null:
+                raise ParameterError(
+                    'the law "flip" takes low and high, and neither epsilon nor null; '
+                    f"got low={self.low}, high={self.high}, epsilon={self.epsilon}, "
+                    f'null={self.null!r}. NULL goes with law="epsilon".'
+                )
+            if self.low > self.high:
+                raise ParameterError(
+                    f"low must not exceed high; got low={self.low}, high={self.high}"
+                )
+            return UniformFlips(size=self._size, low=self.low, high=self.high)
+        if self.low is not None or self.high is not None or self.epsilon is None:
+            raise ParameterError(
+                'the law "epsilon" takes epsilon, and neither low nor high; '
+                f"got low={self.low}, high={self.high}, epsilon={self.epsilon}"
+            )
+        if not 0 <= self.epsilon <= MAX_EPSILON / 2:
+            raise ParameterError(
+                f"epsilon must be from 0 to {MAX_EPSILON / 2:g}: a worker may draw twice as much; "
+                f"got {self.epsilon!r}"
+            )
+        return UniformEpsilons(size=self._size, epsilon=self.epsilon, null=self.every_task)
+
+    @property
+    def every_task(self) -> bool:
+        """Whether every worker reports every task; see `Mechanism.every_task`."""
+        return self.null is not None
+
+    @property
+    def report_domain(self) -> Domain:
+        """What a report can be: a label, or NULL where that is one."""
+        return self.domain if self.null is None else OrNull(domain=self.domain)
+
+    @property
+    def _size(self) -> int:
+        """How many values a report can have."""
+        return self.domain.size + (self.null is not None)
 
     @classmethod
     def from_claimed_epsilon(
-        cls, *, domain: FiniteDomain, epsilon: float, low: float = 0.0
+        cls, *, domain: FiniteDomain, epsilon: float, **parameters: Any
     ) -> TwoLayerRandomizedResponse:
-        """Return the mechanism for which Theorem 6.3 claims `epsilon`.
+        """Return the mechanism for which the papers claim `epsilon`.
 
-        ``high = 2 (k - 1) / (exp(epsilon) + k - 1) - low``. What it really loses is more, unless
-        every worker gives one answer: see `guarantee`.
+        With the law "flip", ``high = 2 (k - 1) / (exp(epsilon) + k - 1) - low``, where low is 0
+        unless it is given. What it really loses is more, unless every worker gives one answer: see
+        `guarantee`.
 
         Raises
         ------
         ParameterError
-            Where `high` would exceed 1 or fall below `low`, or `epsilon` is negative.
+            Where `high` would exceed 1 or fall below `low`, `epsilon` is negative, or a parameter
+            is unknown.
         """
+        cls._check_names(parameters)
+        if parameters.get("law", "flip") != "flip" or parameters.keys() - {"law", "low"}:
+            return cls(domain=domain, epsilon=epsilon, **parameters)
+        return cls._with_mean_flip(domain, number(epsilon), number(parameters.get("low", 0.0)))
+
+    @classmethod
+    def _with_mean_flip(
+        cls, domain: FiniteDomain, epsilon: float, low: float
+    ) -> TwoLayerRandomizedResponse:
+        """Return the law "flip" whose mean gives the wanted loss of one answer; Theorem 6.3."""
         at_least_two_labels(None, None, domain)
-        epsilon, low = number(epsilon), number(low)
         require_epsilon("epsilon", epsilon)
         mean = (domain.size - 1) / (math.exp(epsilon) + domain.size - 1)
         high = 2 * mean - low
@@ -118,27 +202,13 @@ class TwoLayerRandomizedResponse(Mechanism):
         return cls(domain=domain, low=low, high=high)
 
     @cached_property
-    def other_weights(self) -> tuple[int, int]:
-        """Bounds of the weight out of 2^32 of each other label, rounded up.
-
-        Their sum is even, so that the mean weight is an integer too.
-        """
-        others = self.domain.size - 1
-        largest = TOTAL // others
-        low = min(math.ceil(Fraction(self.low) * TOTAL / others), largest)
-        high = min(math.ceil(Fraction(self.high) * TOTAL / others), largest)
-        if (low + high) % 2:
-            low, high = (low, high + 1) if high < largest else (low + 1, high)
-        return low, high
-
-    @cached_property
     def channel(self) -> FiniteChannel:
         """The law of one report of a worker of whom nothing else is known.
 
         It describes one answer of each worker. Several answers of one worker share the flip
         probability and are not independent: their joint law is no product of this channel.
         """
-        return FiniteChannel.randomized_response(self.domain.size, sum(self.other_weights) // 2)
+        return FiniteChannel.randomized_response(self._size, self.worker_law.mean)
 
     @property
     def worker_channel(self) -> None:
@@ -147,38 +217,51 @@ class TwoLayerRandomizedResponse(Mechanism):
 
     @property
     def claimed_epsilon(self) -> float:
-        """Theorem 6.3: ln((2 - low - high)(k - 1) / (low + high))."""
+        """Theorem 6.3: ln((2 - low - high)(k - 1) / (low + high)); or the mean epsilon."""
+        if self.low is None or self.high is None:
+            return self.epsilon or 0.0
         odds = (2 - self.low - self.high) * (self.domain.size - 1) / (self.low + self.high)
         return math.log(odds) if odds > 0 else -math.inf
 
     def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
-        check_counts(answers, tasks)
-        low, high = self.other_weights
-        if answers == 1:
+        count = check_counts(answers, tasks, every_task=self.every_task)
+        if count == 1:
             cell = row = self.channel.epsilon
         else:
-            cell = cell_epsilon(answers, labels=self.domain.size, low=low, high=high)
-            row = row_epsilon(answers, labels=self.domain.size, low=low, high=high)
+            cell = self.worker_law.cell_epsilon(count)
+            row = self.worker_law.row_epsilon(count)
+        what = "epsilon" if self.law == "epsilon" else "flip probability"
+        kind = "task" if self.every_task else "answer"
+        draws = " for answers and once for NULL" if self.every_task else ""
         return PrivacyGuarantee(
             answers=answers,
             epsilon=cell,
             worker_epsilon=row,
-            participation_protected=False,
+            participation_protected=self.every_task,
+            tasks=count if self.every_task else None,
             claimed_epsilon=self.claimed_epsilon,
             assumptions=(
-                "the flip probability is drawn once per worker, uniformly, and stays secret",
-                f"it serves {answers:,} answers and no more",
-                "which tasks are answered does not depend on the answers",
+                f"the {what} is drawn once per worker{draws}, uniformly, and stays secret",
+                f"it serves {count:,} {kind}{'s' * (count != 1)} and no more",
+                *(PUBLIC_TASKS if self.every_task else ABOUT_TASKS),
             ),
-            source="Li et al., KDD 2018, Theorem 6.3, for one answer; docs/theory/two-layer.md",
+            source="Li et al., KDD 2018, Theorem 6.3, for one answer; docs/theory/two-layer.md"
+            if self.law == "flip"
+            else "Sun et al., IEEE Big Data 2018, section VI-D; docs/theory/sparse-answers.md",
         )
 
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Answers:
+    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         words = word_source(rng)
-        low, high = self.other_weights
-        weights = uniform_integers(words, low, high, len(answers.workers))
-        reports = np.empty(len(answers), self.report_domain.dtype)
+        if self.every_task:
+            table = self._randomize_every_task(answers, words)
+        else:
+            table = self._randomize_answers(answers, words)
+        return Reports(table=table, mechanism=self, simulated=rng is not None)
+
+    def _randomize_answers(self, answers: Answers, words: WordSource) -> Answers:
+        weights = self.worker_law.draw(words, len(answers.workers))
+        reports = np.empty(len(answers), self.domain.dtype)
         for start in range(0, len(answers), BLOCK):
             block = slice(start, start + BLOCK)
             codes = answers.values[block]
@@ -187,17 +270,34 @@ class TwoLayerRandomizedResponse(Mechanism):
             )
         return answers.with_values(self.report_domain, reports)
 
-    @property
-    def report_domain(self) -> FiniteDomain:
-        """What a report can be: the same labels."""
-        return self.domain
+    def _randomize_every_task(self, answers: Answers, words: WordSource) -> Answers:
+        check_cells(answers)
+        null = self.domain.size
+        of_answers, of_null = (self.worker_law.draw(words, len(answers.workers)) for _ in range(2))
+        reports = np.empty((len(answers.tasks), len(answers.workers)), self.domain.dtype)
+        for workers, cells in dense_blocks(answers, answers.values, null):
+            weights = np.where(
+                cells == null, of_null[workers, np.newaxis], of_answers[workers, np.newaxis]
+            )
+            drawn = keep_or_replace(
+                cells.reshape(-1), self._size, weights.reshape(-1), words(cells.size)
+            )
+            reports[:, workers] = drawn.reshape(cells.shape).T
+        return dense_table(answers, self.report_domain, reports)
 
     def _parameters(self) -> dict[str, Any]:
-        low, high = self.other_weights
-        return {"low": self.low, "high": self.high, "other_weights": [low, high]}
+        return {
+            "low": self.low,
+            "high": self.high,
+            "epsilon": self.epsilon,
+            "law": self.law,
+            "null": self.null,
+            **self.worker_law.public,
+        }
 
     @classmethod
     def _from_parameters(
         cls, domain: Domain, parameters: Mapping[str, Any]
     ) -> TwoLayerRandomizedResponse:
-        return cls(domain=domain, low=parameters["low"], high=parameters["high"])  # type: ignore[arg-type]
+        names = ("low", "high", "epsilon", "law", "null")
+        return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]

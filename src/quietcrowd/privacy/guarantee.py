@@ -5,12 +5,28 @@ from __future__ import annotations
 import math
 import textwrap
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from fractions import Fraction
 
 from attrs import frozen
 
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.validation import check_whole
 
-__all__ = ["PrivacyGuarantee", "check_counts", "show_loss"]
+__all__ = [
+    "ABOUT_TASKS",
+    "PUBLIC_TASKS",
+    "PrivacyGuarantee",
+    "add_losses",
+    "check_counts",
+    "show_loss",
+]
+
+ABOUT_TASKS = ("which tasks are answered does not depend on the answers",)
+"""What is assumed where reports exist for the answered tasks alone."""
+
+PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforehand",)
+"""What is assumed where every worker reports every task."""
 
 CLAIM_ROUNDING = 1e-6
 """A claim of real-valued probabilities may be missed by this on a grid of 2^-32."""
@@ -43,8 +59,13 @@ class PrivacyGuarantee:
         Probability outside of the bound; 0 for pure privacy.
     participation_protected : bool
         Whether the fact of having answered a task is protected as an answer is.
+    tasks : int or None
+        How many tasks there are, where every worker reports every task: all of them count then,
+        answered or not.
     claimed_epsilon : float
         What the paper states. It may be less than `epsilon`: then the claim does not hold.
+    participation_claimed : bool
+        Whether the paper states it for participation as well.
     assumptions : tuple of str
         What has to be true for the guarantee to hold.
     source : str
@@ -56,20 +77,30 @@ class PrivacyGuarantee:
     worker_epsilon: float
     delta: float = 0.0
     participation_protected: bool
+    tasks: int | None = None
     claimed_epsilon: float
+    participation_claimed: bool = False
     assumptions: tuple[str, ...]
     source: str
 
     @property
     def claim_holds(self) -> bool:
-        """Whether the paper's figure covers what one answer loses, up to 32-bit weights."""
-        return self.epsilon <= self.claimed_epsilon + CLAIM_ROUNDING
+        """Whether the paper's claim holds: its figure covers the loss, up to 32-bit weights.
+
+        And participation is protected, where the paper says so.
+        """
+        covered = self.epsilon <= self.claimed_epsilon + CLAIM_ROUNDING
+        return covered and self.participation_protected >= self.participation_claimed
 
     def __str__(self) -> str:
-        plural = self.answers != 1
+        plural = (self.tasks or self.answers) != 1
+        if self.tasks is None:
+            who = f"gives {self.answers:,} answer{'s' * plural}"
+        else:
+            who = f"reports {self.tasks:,} task{'s' * plural}, answered or not,"
         loss = (
-            f"A worker who gives {self.answers:,} answer{'s' * plural} loses at most epsilon = "
-            f"{show_loss(self.epsilon)} about one of them"
+            f"A worker who {who} loses at most epsilon = {show_loss(self.epsilon)} "
+            "about one of them"
         )
         if plural:
             loss += f", given the others, and {show_loss(self.worker_epsilon)} about all together"
@@ -87,8 +118,27 @@ class PrivacyGuarantee:
         return textwrap.fill(". ".join(sentences) + ".", width=80, break_on_hyphens=False)
 
 
-def check_counts(answers: int, tasks: int | None) -> None:
-    """Raise ParameterError unless ``1 <= answers <= tasks``."""
+def check_counts(answers: int, tasks: int | None, *, every_task: bool = False) -> int:
+    """Return how many reports a worker makes: one per answer, or one per task.
+
+    Raises
+    ------
+    ParameterError
+        Unless ``1 <= answers <= tasks``, or where every task is reported and `tasks` is None.
+    """
     check_whole("answers", answers, 1)
     if tasks is not None:
         check_whole("tasks", tasks, answers)
+    if not every_task:
+        return answers
+    if tasks is None:
+        raise ParameterError(
+            "every worker reports every task: say how many there are, as in "
+            f"guarantee(answers={answers}, tasks=1000)"
+        )
+    return tasks
+
+
+def add_losses(epsilon: float, count: int) -> float:
+    """Return ``count * epsilon``, rounded up."""
+    return ratio_up(count * Fraction(epsilon)) if math.isfinite(epsilon) else math.inf

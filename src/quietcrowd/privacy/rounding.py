@@ -6,7 +6,7 @@ import math
 from decimal import Context, Decimal
 from fractions import Fraction
 
-__all__ = ["exp_of", "log_ratio_up", "round_up"]
+__all__ = ["exp_of", "log_ratio_up", "ratio_up", "round_up"]
 
 _CONTEXT = Context(prec=60)
 _SLACK = Decimal(10) ** -50
@@ -16,6 +16,12 @@ def round_up(value: Decimal) -> float:
     """Return the smallest float that is not below `value`."""
     nearest = float(value)
     return nearest if Decimal(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def ratio_up(ratio: Fraction) -> float:
+    """Return the smallest float that is not below a ratio of integers."""
+    nearest = float(ratio)
+    return nearest if Fraction(nearest) >= ratio else math.nextafter(nearest, math.inf)
 
 
 def log_ratio_up(ratio: Fraction) -> float:

@@ -1,0 +1,166 @@
+"""From whatever holds answers to a fit: what all methods share, whatever an answer is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+from attrs import evolve, frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.frames import Backend, as_frame, backend_of, positions_by_text
+from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.method import StateT, TallyT, TruthInference
+from quietcrowd.inference.noise_warning import warn_noise_ignored
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.report_domains import OrNull
+
+__all__ = ["FittingMethod", "Given"]
+
+
+@frozen(kw_only=True, eq=False)
+class Given:
+    """What a method was given to infer from.
+
+    Attributes
+    ----------
+    answers : Answers
+        Answers, or reports that are read as answers; NULL reports are left out and counted.
+    channel : Channel or None
+        What was done to each report, as far as that is known.
+    participation : ndarray or None
+        See `Reports`.
+    backend : {"pandas", "polars", "pyarrow"}
+        Library of the frames that come back.
+    """
+
+    answers: Answers
+    channel: Channel | None = None
+    participation: npt.NDArray[np.float64] | None = None
+    backend: Backend = "pandas"
+
+
+@frozen(kw_only=True, slots=False)
+class FittingMethod(TruthInference[StateT, TallyT]):
+    """A truth-inference method that takes reports, answers and frames."""
+
+    def fit(
+        self, data: Any, start: TruthEstimate | None = None, *, threads: int | None = None
+    ) -> TruthEstimate:
+        """Find the truths and the workers' quality.
+
+        Parameters
+        ----------
+        data : Reports, Answers or dataframe
+            A frame has columns ``task``, ``worker``, ``label``; its domain is what occurs: the
+            labels, or all numbers. Reports that say NULL are left out;
+            ``estimate.answers.dropped.null_reports`` counts them.
+        start : TruthEstimate, optional
+            An earlier estimate of the same method: its workers' state is the first one here.
+            Workers are matched by what their ids print as; a new one starts as the median.
+        threads : int, optional
+            Default: as many as the process may use and the answers are worth.
+
+        Returns
+        -------
+        TruthEstimate
+            Its frames are of the library that came in; pandas for reports and answers.
+
+        Raises
+        ------
+        AnswerError
+            Where the method cannot use the domain, there is no answer, or the frame breaks a rule
+            of `Answers.from_frame`.
+        ParameterError
+            Where `start` comes from another kind of method or another domain.
+
+        Warns
+        -----
+        NoiseIgnoredWarning
+            Where the method has no model of the noise in the reports that it was given.
+        """
+        return self._fit(data, start, threads)
+
+    def fit_predict(self, data: Any) -> pd.Series[Any]:
+        """Return the truths as crowd-kit does: a pandas Series ``agg_label``, indexed by task."""
+        truths = self._fit(data, None, None).truths_as("pandas")
+        series: pd.Series[Any] = truths.set_index("task")["truth"].rename("agg_label")
+        return series
+
+    def _fit(self, data: Any, start: TruthEstimate | None, threads: int | None) -> TruthEstimate:
+        given = self.read(data)
+        if not len(given.answers):
+            raise AnswerError("there is no answer")
+        return self._infer(given, start, threads)
+
+    @abstractmethod
+    def _infer(
+        self, given: Given, start: TruthEstimate | None, threads: int | None
+    ) -> TruthEstimate:
+        """Run the loop on answers, of which there is at least one."""
+
+    @abstractmethod
+    def _domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
+        """Return the domain of the answers in a frame."""
+
+    @abstractmethod
+    def prepare(self, given: Given) -> tuple[Partition, Summary]:
+        """Return all answers as one partition, ready for a sweep, and their summary.
+
+        Raises
+        ------
+        AnswerError
+            Where the method cannot use the domain, or needs more than it was given.
+        """
+
+    def read(self, data: Any) -> Given:
+        """Return what there is to infer from; see `fit`."""
+        if isinstance(data, Reports):
+            mechanism = data.mechanism
+            if not self.models_noise:
+                kind = type(mechanism).__name__
+                warn_noise_ignored(type(self).__name__, kind, 4, every_task=mechanism.every_task)
+            given = Given(
+                answers=data.table,
+                channel=mechanism.worker_channel,
+                participation=data.participation,
+            )
+            domain = data.table.domain
+            if isinstance(domain, OrNull):
+                null = data.table.values == domain.null_code
+                return evolve(given, answers=data.table.without_null(null, domain.domain))
+            return given
+        if isinstance(data, Answers):
+            return Given(answers=data)
+        answers = Answers.from_frame(data, self._domain_of(as_frame(data)))
+        return Given(answers=answers, backend=backend_of(data))
+
+    def _align(
+        self, start: TruthEstimate | None, workers: pa.Array, domain: Domain
+    ) -> StateT | None:
+        if start is None:
+            return None
+        if type(getattr(start, "method", None)) is not type(self):
+            other = type(getattr(start, "method", start)).__name__
+            raise ParameterError(
+                f"start must be an estimate of {type(self).__name__}; got one of {other}"
+            )
+        if start.answers.domain != domain:
+            raise ParameterError(
+                f"start must be an estimate on {domain.example()}; "
+                f"got one on {start.answers.domain.example()}"
+            )
+        if start.state is None:
+            return None
+        places = positions_by_text(workers, start.answers.workers)
+        state: StateT = start.state.take(places)  # type: ignore[assignment]
+        return state

@@ -1,0 +1,130 @@
+"""From answers that are numbers to an estimate: what all numeric methods share.
+
+Sums run over numbers that are scaled to -1/2..1/2 by the smallest and the largest answer, in whole
+units, so that neither the order of the answers nor a split of the tasks changes a bit.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
+
+from quietcrowd.domains import check_numeric
+from quietcrowd.inference import fixed_point
+from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
+from quietcrowd.inference.fitting import FittingMethod, Given
+from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
+from quietcrowd.inference.partition import Partition, Summary, partition_of, summary_of
+from quietcrowd.inference.sweep import run_loop
+from quietcrowd.report_domains import Reals
+
+__all__ = ["NumericMethod", "SquaredErrors", "error_unit", "root_mean_square", "unit_for"]
+
+
+@frozen(kw_only=True, eq=False)
+class SquaredErrors(Tally):
+    """How far each worker's answers were from the estimates.
+
+    Attributes
+    ----------
+    squared : ndarray of int64, shape (workers,)
+        Sums of squared distances, scaled, in units of `error_unit`.
+    """
+
+    squared: npt.NDArray[np.int64]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(squared=self.squared + other.squared)
+
+
+def unit_for(terms: int) -> float:
+    """Return what 1.0 is stored as where up to `terms` numbers of at most 1 are added."""
+    return 2.0 ** (61 - max(terms, 1).bit_length())
+
+
+def error_unit(summary: Summary) -> float:
+    """Return what 1.0 is stored as in a worker's sum of squared errors."""
+    return unit_for(int(summary.answers_per_worker.max(initial=0)))
+
+
+def root_mean_square(summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:
+    """Return each worker's root mean square error, scaled; NaN where there is no answer."""
+    with np.errstate(invalid="ignore"):
+        mean: npt.NDArray[np.float64] = (
+            tally.squared / error_unit(summary) / summary.answers_per_worker
+        )
+    return np.sqrt(mean)
+
+
+@frozen(kw_only=True, slots=False)
+class NumericMethod(FittingMethod[StateT, TallyT]):
+    """A truth-inference method for numbers: `Ordinal` and `Interval` domains, and noisy reports."""
+
+    def room(self, tasks: int, summary: Summary) -> NumericEstimates:  # noqa: ARG002
+        """Return room for numbers; see `TruthInference.room`."""
+        return NumericEstimates.empty(tasks)
+
+    @abstractmethod
+    def error(self, summary: Summary, tally: TallyT) -> npt.NDArray[np.float64]:
+        """Return each worker's root mean square error, scaled; NaN without answers."""
+
+    def weights(
+        self,
+        summary: Summary,
+        state: StateT | None,  # noqa: ARG002
+    ) -> npt.NDArray[np.float64]:
+        """Return what each worker's answers count, shape (workers,); here all the same."""
+        return np.ones(summary.workers)
+
+    def _domain_of(self, frame: nw.DataFrame[Any]) -> Reals:  # noqa: ARG002
+        return Reals()
+
+    def prepare(self, given: Given) -> tuple[Partition, Summary]:
+        """Return partition and summary; see `FittingMethod.prepare`."""
+        domain = check_numeric(given.answers.domain, type(self).__name__)
+        numbers = domain.numbers(given.answers.values)
+        low, high = float(numbers.min()), float(numbers.max())
+        summary = summary_of(given.answers, low=low, high=high, channel=given.channel)
+        partition = evolve(
+            partition_of(given.answers),
+            values=(numbers - summary.middle) / summary.extent,
+            participation=given.participation,
+        )
+        return partition, summary
+
+    def _infer(
+        self, given: Given, start: TruthEstimate | None, threads: int | None
+    ) -> TruthEstimate:
+        answers = given.answers
+        partition, summary = self.prepare(given)
+        result = run_loop(
+            self,
+            [partition],
+            summary,
+            start=self._align(start, answers.workers, answers.domain),
+            threads=threads,
+        )
+        found = result.estimates
+        weights = self.weights(summary, result.state) * (answers.answers_per_worker > 0)
+        return NumericEstimate(
+            method=self,
+            answers=answers,
+            estimates=NumericEstimates(
+                truths=found.truths * summary.extent + summary.middle,
+                spread=found.spread * summary.extent,
+            ),
+            error=self.error(summary, result.tally) * summary.extent,
+            quality=np.where(
+                weights > 0, weights / fixed_point.exact_sum(weights, summary.workers), np.nan
+            ),
+            state=result.state,
+            iterations=result.iterations,
+            converged=result.converged,
+            history=result.history,
+            backend=given.backend,
+        )

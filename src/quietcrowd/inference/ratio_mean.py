@@ -1,0 +1,229 @@
+"""The ratio mean: sums of noisy answers over sums of noisy participation bits."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.inference import kernels
+from quietcrowd.inference.fitting import Given
+from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
+from quietcrowd.inference.numeric import NumericMethod, unit_for
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.mechanisms.laplace_channel import BIT, LaplaceChannel
+
+__all__ = ["Prior", "RatioMean", "TaskMoments"]
+
+LARGEST_BIT = 64.0
+"""Noisy bits are cut at this before they are added, so that no unit of a sum overflows."""
+
+LEAST_SHARE = 0.1
+"""A task's share of participants is not taken to be below this part of the mean share."""
+
+FARTHEST = 16.0
+"""Ratios are cut at so many widths of the domain before their moments are added."""
+
+
+@frozen(kw_only=True, eq=False)
+class TaskMoments(Tally):
+    """Sums over tasks, in units of 2^-24.
+
+    Attributes
+    ----------
+    sums : ndarray of int64, shape (8,)
+        Of each task's mean bit, its square, the variance of its noise; mean value, shrunk share,
+        ratio of these two, its square, the variance of its noise.
+    """
+
+    sums: npt.NDArray[np.int64]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(sums=self.sums + other.sums)
+
+    @classmethod
+    def of(cls, *columns: npt.NDArray[np.float64]) -> Self:
+        """Add up columns, one entry per task each."""
+        scaled = np.rint(np.stack(columns) * 2.0**24).astype(np.int64)
+        return cls(sums=scaled.sum(axis=1))
+
+    def means(self, tasks: int) -> list[float]:
+        """Return the means over tasks."""
+        return [float(total) / 2.0**24 / tasks for total in self.sums]
+
+
+@frozen(kw_only=True, eq=False)
+class Prior(State):
+    """How shares of participants and truths vary from task to task.
+
+    Attributes
+    ----------
+    share, share_variance : float
+        Mean and variance of the share of workers who answered a task.
+    truth, truth_variance : float
+        Mean and variance of the truths' distance from the middle of the domain, in widths.
+    """
+
+    share: float
+    share_variance: float
+    truth: float
+    truth_variance: float
+
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:  # noqa: ARG002
+        """Return the state of other workers: it is not about workers."""
+        return self
+
+
+@frozen(kw_only=True, eq=False)
+class _Ratios:
+    """What a pass knows of each task; distances in widths of the domain."""
+
+    mean_bit: npt.NDArray[np.float64]
+    bit_variance: npt.NDArray[np.float64]
+    mean_value: npt.NDArray[np.float64]
+    value_variance: npt.NDArray[np.float64]
+
+    def shares(self, prior: Prior | None) -> npt.NDArray[np.float64]:
+        """Return shares of participants, shrunk towards their mean."""
+        if prior is None:
+            return np.maximum(self.mean_bit, np.sqrt(self.bit_variance))
+        shrunk = prior.share + _kept(prior.share_variance, self.bit_variance) * (
+            self.mean_bit - prior.share
+        )
+        return np.maximum(shrunk, LEAST_SHARE * prior.share)
+
+    def truths(
+        self, shares: npt.NDArray[np.float64], prior: Prior | None
+    ) -> npt.NDArray[np.float64]:
+        """Return truths' distances from the middle, shrunk towards their mean."""
+        ratios = self.mean_value / shares
+        if prior is not None:
+            kept = _kept(prior.truth_variance, self.value_variance / shares**2)
+            ratios = prior.truth + kept * (ratios - prior.truth)
+        return np.clip(ratios, -0.5, 0.5)
+
+    def moments(self, shares: npt.NDArray[np.float64]) -> TaskMoments:
+        """Return what the prior is estimated from."""
+        ratios = np.clip(self.mean_value / shares, -FARTHEST, FARTHEST)
+        noise = np.minimum(self.value_variance / shares**2, FARTHEST**2)
+        return TaskMoments.of(
+            self.mean_bit, self.mean_bit**2, self.bit_variance,
+            self.mean_value, shares, ratios, ratios**2, noise,
+        )  # fmt: skip
+
+
+def _kept(signal: float, noise: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the part of a deviation that is no noise."""
+    return signal / (signal + noise)
+
+
+@frozen(kw_only=True, slots=False)
+class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, TaskMoments]):
+    """Truths from noisy answers and noisy participation bits, without the bias of filled values.
+
+    With g the noisy distances of answers from the middle c of the domain, 0 where there is no
+    answer, and h the noisy bits, ``truth_j = c + sum_i g_ij / sum_i h_ij``: the noise cancels as
+    workers become more, whatever the sparsity. Where few answered, the sum of bits is mostly noise;
+    so the share of participants of each task, and then its truth, are shrunk towards their mean
+    over tasks, by as much as the variance of the noise, which is known, and the variance between
+    tasks, which is estimated, say. The shrinkage vanishes as workers become more.
+
+    References
+    ----------
+    ``docs/theory/sparse-answers.md``.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> crowd = qc.sparse_crowd(tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1)
+    >>> domain = crowd.answers.domain
+    >>> released = qc.LaplacePerturbation(domain=domain, epsilon=1.0, participation="released")
+    >>> estimate = RatioMean().fit(released.randomize(crowd.answers))
+    >>> qc.mean_absolute_error(estimate, crowd.truths) < 1.0
+    True
+    """
+
+    name: ClassVar[str] = "ratio-mean"
+    models_noise: ClassVar[bool] = True
+
+    def prepare(self, given: Given) -> tuple[Partition, Summary]:
+        """Return partition and summary; see `FittingMethod.prepare`."""
+        if given.participation is None or not isinstance(given.channel, LaplaceChannel):
+            raise AnswerError(
+                "RatioMean needs reports with participation bits, as those of "
+                'LaplacePerturbation(..., participation="released"). For others take Mean.'
+            )
+        return super().prepare(given)
+
+    def sweep(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: Prior | None,
+        estimates: NumericEstimates | None,
+    ) -> TaskMoments:
+        """Form the ratios; see `TruthInference.sweep`."""
+        ratios = _ratios(partition, summary)
+        shares = ratios.shares(state)
+        if estimates is not None:
+            grid = _channel(summary).grid
+            truths = ratios.truths(shares, state) * grid.width + grid.number(grid.middle)
+            estimates.truths[:] = (truths - summary.middle) / summary.extent
+            estimates.spread[:] = np.nan
+        return ratios.moments(shares)
+
+    def update(self, summary: Summary, tally: TaskMoments) -> tuple[Prior, float]:
+        """Estimate how shares and truths vary; see `IterativeInference.update`.
+
+        The objective is the mean truth; it rests once the shares are known.
+        """
+        bit, bit_square, bit_noise, value, share, ratio, ratio_square, noise = tally.means(
+            summary.tasks
+        )
+        truth = value / share
+        between = ratio_square - 2 * truth * ratio + truth**2
+        prior = Prior(
+            share=max(bit, math.sqrt(bit_noise / summary.tasks)),
+            share_variance=max(bit_square - bit**2 - bit_noise, 0.0),
+            truth=min(max(truth, -0.5), 0.5),
+            truth_variance=max(between - noise, 0.0),
+        )
+        return prior, prior.truth
+
+    def error(
+        self,
+        summary: Summary,
+        tally: TaskMoments,  # noqa: ARG002
+    ) -> npt.NDArray[np.float64]:
+        """Return NaN for each worker: a single worker's reports are nearly all noise."""
+        return np.full(summary.workers, np.nan)
+
+
+def _channel(summary: Summary) -> LaplaceChannel:
+    assert isinstance(summary.channel, LaplaceChannel)
+    return summary.channel
+
+
+def _ratios(partition: Partition, summary: Summary) -> _Ratios:
+    """Return the means of values and bits over each task's workers, and the noise in them."""
+    channel = _channel(summary)
+    grid, bit_noise = channel.grid, channel.participation_noise
+    assert partition.participation is not None
+    assert bit_noise is not None
+    counts = np.maximum(np.diff(partition.offsets), 1)
+    unit = unit_for(summary.longest_task)
+    sums = [
+        kernels.sum_kernel(partition.offsets, column, unit) / unit
+        for column in (partition.values, np.clip(partition.participation / LARGEST_BIT, -1.0, 1.0))
+    ]
+    centre = grid.number(grid.middle) - summary.middle
+    return _Ratios(
+        mean_bit=sums[1] * LARGEST_BIT / counts,
+        bit_variance=bit_noise.variance / BIT**2 / counts,
+        mean_value=(sums[0] / counts * summary.extent - centre) / grid.width,
+        value_variance=channel.variance / grid.width**2 / counts,
+    )

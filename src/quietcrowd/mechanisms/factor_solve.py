@@ -1,0 +1,146 @@
+"""From noisy profile sums to predicted answers: the linear algebra of matrix factorisation.
+
+It comes after the noise, so that nothing in it, and no rounding of it, concerns the guarantee.
+All numbers are floats in the answers' own unit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quietcrowd.exceptions import AnswerError, ParameterError
+
+__all__ = ["descend", "least_squares_matrices", "ridge_solve", "semidefinite", "worker_blocks"]
+
+Floats = npt.NDArray[np.float64]
+
+BLOCK = 2**23
+
+
+def worker_blocks(workers: int, rank: int) -> list[slice]:
+    """Cut the workers into blocks whose matrices fit into memory together."""
+    size = max(1, BLOCK // rank**2)
+    return [slice(start, min(start + size, workers)) for start in range(0, workers, size)]
+
+
+def least_squares_matrices(profile: Floats, answered: list[npt.NDArray[Any]]) -> Floats:
+    """Return ``sum v_j v_j'`` over the tasks that each worker answered.
+
+    Parameters
+    ----------
+    profile : ndarray, shape (tasks, rank)
+        The task profile.
+    answered : list of ndarray of int
+        The tasks of each worker.
+
+    Returns
+    -------
+    ndarray, shape (workers, rank, rank)
+    """
+    rank = profile.shape[1]
+    matrices = np.empty((len(answered), rank, rank))
+    for matrix, tasks in zip(matrices, answered, strict=True):
+        rows = profile[tasks]
+        np.matmul(rows.T, rows, out=matrix)
+    return matrices
+
+
+def ridge_solve(matrices: Floats, sums: Floats, ridge: float) -> Floats:
+    """Return ``(H + ridge I)^-1 b`` for every worker.
+
+    Parameters
+    ----------
+    matrices : ndarray, shape (workers, rank, rank) or (1, rank, rank)
+        H of each worker, or one for all.
+    sums : ndarray, shape (workers, rank)
+        b of each worker.
+    ridge : float
+        At least 0.
+
+    Returns
+    -------
+    ndarray, shape (workers, rank)
+
+    Raises
+    ------
+    ParameterError
+        Where a matrix is singular.
+    """
+    rank = sums.shape[1]
+    shifted = matrices + ridge * np.eye(rank)
+    try:
+        if len(shifted) == 1:
+            return np.asarray(np.linalg.solve(shifted[0], sums.T).T, np.float64)
+        return np.asarray(np.linalg.solve(shifted, sums[:, :, np.newaxis])[:, :, 0], np.float64)
+    except np.linalg.LinAlgError:
+        raise ParameterError(
+            f"with ridge={ridge:g} there is no solution at rank {rank}: take a ridge above 0, or "
+            "a lower rank"
+        ) from None
+
+
+def semidefinite(matrices: Floats) -> Floats:
+    """Return the nearest positive semidefinite matrices: negative eigenvalues become 0."""
+    values, vectors = np.linalg.eigh(matrices)
+    scaled = vectors * np.maximum(values, 0.0)[:, np.newaxis, :]
+    return np.matmul(scaled, vectors.transpose(0, 2, 1))  # type: ignore[no-any-return]
+
+
+def descend(
+    matrices: Floats, sums: Floats, start: Floats, learning_rate: float | None, max_steps: int
+) -> Floats:
+    """Minimise ``u'Hu - 2 b'u`` for every worker by gradient descent.
+
+    Parameters
+    ----------
+    matrices : ndarray, shape (workers, rank, rank)
+        H of each worker; regular.
+    sums, start : ndarray, shape (workers, rank)
+        b and the first u of each worker.
+    learning_rate : float or None
+        Step along the gradient ``2 (H u - b)``; None: ``1 / (2 lambda)`` with the largest
+        eigenvalue lambda of the worker's H.
+    max_steps : int
+        When to give up.
+
+    Returns
+    -------
+    ndarray, shape (workers, rank)
+
+    Raises
+    ------
+    AnswerError
+        Where a gradient does not fall to 10^-9 of its first norm, or grows without end.
+    """
+    if learning_rate is None:
+        rates = 0.5 / np.linalg.eigvalsh(matrices)[:, -1]
+    else:
+        rates = np.full(len(sums), learning_rate)
+    points = start.copy()
+    moving = np.arange(len(points))
+    goal = 1e-9 * np.linalg.norm(_gradients(matrices, sums, start), axis=1)
+    for _ in range(max_steps):
+        gradients = _gradients(matrices[moving], sums[moving], points[moving])
+        norms = np.linalg.norm(gradients, axis=1)
+        still = norms > goal[moving]
+        if not still.any():
+            return points
+        if not np.isfinite(norms).all():
+            raise AnswerError(
+                "gradient descent grew without end: take a smaller learning_rate, or None"
+            )
+        moving = moving[still]
+        points[moving] -= rates[moving, np.newaxis] * gradients[still]
+    raise AnswerError(
+        f"gradient descent of {len(moving):,} of {len(points):,} workers did not come to rest in "
+        f"{max_steps:,} steps: their answered tasks hardly fix a profile of this rank. Take a "
+        'lower rank, a larger max_steps, or variant="ridge".'
+    )
+
+
+def _gradients(matrices: Floats, sums: Floats, points: Floats) -> Floats:
+    gradients: Floats = 2.0 * (np.einsum("wij,wj->wi", matrices, points) - sums)
+    return gradients

@@ -1,0 +1,115 @@
+"""The public grid that numeric answers are rounded to before noise is added."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.domains import Domain, Interval, Ordinal
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.report_domains import Lattice
+
+__all__ = ["Grid", "bounded_domain"]
+
+FINENESS = 10
+"""The default step is the largest power of two that is at most ``width / 2**FINENESS``."""
+
+MAX_STEPS = 2**24
+
+
+def bounded_domain(_: Any, __: Any, domain: Any) -> None:
+    """Validate a domain of numbers between two different public bounds."""
+    if not isinstance(domain, Ordinal | Interval):
+        text = domain.example() if isinstance(domain, Domain) else repr(domain)
+        raise ParameterError(f"domain must be Ordinal or Interval: noise needs numbers; got {text}")
+    if not 0 < domain.width < math.inf:
+        raise ParameterError(
+            "domain must hold at least two numbers, and its width be finite; "
+            f"got {domain.example()}"
+        )
+
+
+@frozen(kw_only=True)
+class Grid:
+    """Equidistant numbers over a domain; a step is a power of two.
+
+    Answers are clipped to the domain and rounded to the grid *before* they meet noise, so that
+    two answers are a whole number of steps apart, at most `steps`: the sensitivity is an integer.
+
+    Attributes
+    ----------
+    low : float
+        The lowest number.
+    step : float
+        Distance of neighbours.
+    steps : int
+        Number of steps from the lowest number to the highest; even, so that the middle is on the
+        grid.
+    """
+
+    low: float
+    step: float
+    steps: int
+
+    @classmethod
+    def over(cls, domain: Ordinal | Interval, step: float | None = None) -> Grid:
+        """Return the grid of a domain.
+
+        Parameters
+        ----------
+        domain : Ordinal or Interval
+            The lowest number of the grid is its lower bound.
+        step : float, optional
+            A power of two. Default: 1/2048 to 1/1024 of the width.
+
+        Raises
+        ------
+        ParameterError
+            Where `step` is no power of two, or gives less than one or more than 2^24 steps.
+        """
+        if step is None:
+            step = 2.0 ** (math.frexp(domain.width)[1] - 1 - FINENESS)
+        if not (math.isfinite(step) and step > 0 and math.frexp(step)[0] == 0.5):
+            raise ParameterError(f"step must be a power of two, such as 0.125; got {step!r}")
+        if not 1 <= domain.width / step <= MAX_STEPS:
+            raise ParameterError(
+                f"step must be from 1/{MAX_STEPS:,} of the width {domain.width:g} to all of it; "
+                f"got {step!r}"
+            )
+        return cls(low=domain.low, step=step, steps=2 * math.ceil(domain.width / step / 2))
+
+    @property
+    def width(self) -> float:
+        """Distance from the lowest number to the highest."""
+        return self.step * self.steps
+
+    @property
+    def middle(self) -> int:
+        """Place of the number in the middle."""
+        return self.steps // 2
+
+    def places(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+        """Clip and round numbers, shape (n,), to places on the grid: 0 to `steps`."""
+        nearest = np.rint((numbers - self.low) / self.step)
+        return np.clip(nearest, 0, self.steps).astype(np.int32)
+
+    def place(self, number: float) -> int:
+        """Clip and round one number to a place on the grid."""
+        return int(self.places(np.array([number]))[0])
+
+    def number(self, place: int) -> float:
+        """Return the number at a place."""
+        return self.low + self.step * place
+
+    def lattice(self, noise_scale: float) -> Lattice:
+        """Return what a place with noise can be; 32 bits where the noise cannot exceed them.
+
+        Noise beyond 64 scales has a probability below 10^-27; it is cut off, which is a function
+        of the report alone.
+        """
+        bits = 32 if self.steps + 64 * noise_scale < 2**31 else 64
+        return Lattice(origin=self.low, step=self.step, bits=bits)

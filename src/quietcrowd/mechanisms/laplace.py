@@ -1,0 +1,305 @@
+"""Laplace perturbation: numeric answers with noise, whether or not there is an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import Factory, evolve, field, frozen
+from attrs.validators import in_
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
+from quietcrowd.mechanisms.grid import Grid, bounded_domain
+from quietcrowd.mechanisms.laplace_channel import BIT, Fill, LaplaceChannel
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.parameters import number, optional_number
+from quietcrowd.mechanisms.randomness import WordSource, uniform_integers, word_source
+from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.privacy.guarantee import (
+    ABOUT_TASKS,
+    PUBLIC_TASKS,
+    PrivacyGuarantee,
+    add_losses,
+    check_counts,
+)
+from quietcrowd.report_domains import Lattice
+
+__all__ = ["LaplacePerturbation", "NoiseScale"]
+
+NoiseScale: TypeAlias = Literal["width", "paper"]
+
+NULL = -1
+"""What stands in a cell without an answer before it is filled."""
+
+
+def _check_epsilon(_: object, __: object, epsilon: float) -> None:
+    require_positive_epsilon(epsilon)
+
+
+def _fill(value: Any) -> Any:
+    return value if isinstance(value, str) else optional_number(value)
+
+
+def _default_fill(mechanism: LaplacePerturbation) -> Fill:
+    return "uniform" if mechanism.participation is None else "midpoint"
+
+
+@frozen(kw_only=True, slots=False)
+class LaplacePerturbation(Mechanism):
+    """Clip the answer, round it to a public grid, add Laplace noise.
+
+    A report is ``g(a) + Lap(width / epsilon)``, where g clips an answer to the domain and puts a
+    number in place of a missing one, if every worker is to report every task. The sensitivity is
+    the width of the domain: the largest distance of two answers.
+
+    With ``participation="released"`` every cell gives two numbers, about the middle c of the
+    domain: ``a - c`` and 1 where there is an answer, 0 and 0 where there is none, with noise of
+    scales ``width / epsilon`` and ``2 / epsilon``. Exchanging an answer for NULL costs half of the
+    width in the first number and 1 in the second, ``epsilon / 2`` each: the noisy bit costs no
+    further privacy, and the truths can be estimated without the bias of filled values.
+
+    Parameters
+    ----------
+    domain : Ordinal or Interval
+        At least two numbers.
+    epsilon : float
+        Privacy loss of one cell, natural logarithm, above 0.
+    fill : {"uniform", "midpoint"}, float or None
+        What a missing answer counts as: a number drawn from the domain, its middle, a number of
+        it. None: missing answers are not reported, and participation is not protected. Default:
+        "uniform", or "midpoint" where participation is released.
+    scale : {"width", "paper"}
+        Noise of scale width / epsilon, or, as printed, number of levels / epsilon.
+    participation : {None, "released"}
+        Whether a noisy participation bit is released.
+    step : float, optional
+        Of the grid, a power of two; see `Grid.over`.
+
+    Raises
+    ------
+    ParameterError
+        Where the domain holds less than two numbers, epsilon is not above 0, the number to fill in
+        is outside the domain, the step is no power of two, or parameters do not go together.
+
+    Guarantee
+    ---------
+    Pure and exact: the number of steps over the scale of the noise, rounded up. It holds for an
+    answer against another one and, unless ``fill`` is None, for an answer against none. With
+    ``scale="paper"`` the loss is ``epsilon width / levels``: less than claimed for the levels 0
+    to 9, more for 0 and 100. All cells of a worker together lose their number times as much.
+
+    References
+    ----------
+    H. Sun et al., IEEE Big Data 2018, equations 6 and 7, Theorem 1. The sensitivity, the
+    participation bit and the grid: ``docs/theory/sparse-answers.md``.
+
+    Examples
+    --------
+    >>> mechanism = LaplacePerturbation(domain=Ordinal(range(10)), epsilon=1.0)
+    >>> mechanism.guarantee(tasks=200).epsilon, mechanism.guarantee(tasks=200).worker_epsilon
+    (1.0, 200.0)
+    >>> paper = LaplacePerturbation(domain=Ordinal([0, 100]), epsilon=1.0, scale="paper")
+    >>> paper.guarantee(tasks=200).epsilon
+    50.0
+    """
+
+    name: ClassVar[str] = "laplace"
+    domain: Ordinal | Interval = field(validator=bounded_domain)
+    epsilon: float = field(converter=number, validator=_check_epsilon)
+    participation: Literal["released"] | None = field(
+        default=None, validator=in_((None, "released"))
+    )
+    fill: Fill = field(default=Factory(_default_fill, takes_self=True), converter=_fill)
+    scale: NoiseScale = field(default="width", validator=in_(get_args(NoiseScale)))
+    step: float | None = field(default=None, converter=optional_number)
+
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.fill, str) and self.fill not in ("uniform", "midpoint"):
+            raise ParameterError(
+                f"fill must be 'uniform', 'midpoint', a number or None; got {self.fill!r}"
+            )
+        if isinstance(self.fill, float) and not self.domain.low <= self.fill <= self.domain.high:
+            raise ParameterError(
+                f"fill must lie in the domain {self.domain.describe()}; got {self.fill!r}"
+            )
+        if self.participation is not None and (self.fill, self.scale) != ("midpoint", "width"):
+            raise ParameterError(
+                'participation="released" goes with fill="midpoint" and scale="width" alone; '
+                f"got fill={self.fill!r}, scale={self.scale!r}"
+            )
+        _ = self.channel  # refuses an epsilon that the grid cannot hold
+
+    @property
+    def every_task(self) -> bool:
+        """Whether every worker reports every task; see `Mechanism.every_task`."""
+        return self.fill is not None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of a file of reports; see `Mechanism.columns`."""
+        return super().columns + ("participation",) * (self.participation is not None)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The public grid that answers are rounded to."""
+        return Grid.over(self.domain, self.step)
+
+    @cached_property
+    def channel(self) -> LaplaceChannel:
+        """The law of one report given one answer; the same for every worker."""
+        distance: Fraction | int = self.grid.steps
+        if self.scale == "paper":
+            if not isinstance(self.domain, FiniteDomain):
+                raise ParameterError(
+                    'scale="paper" is the number of levels over epsilon: it needs an Ordinal '
+                    f"domain; got {self.domain.example()}"
+                )
+            distance = self.domain.size / Fraction(self.grid.step)
+        return LaplaceChannel(
+            grid=self.grid,
+            noise=DiscreteLaplace.for_loss(distance, self.epsilon),
+            fill=self.fill,
+            participation_noise=DiscreteLaplace.for_loss(2 * BIT, self.epsilon)
+            if self.participation is not None
+            else None,
+        )
+
+    @property
+    def report_domain(self) -> Lattice:
+        """What a report can be: numbers in steps of the grid, also outside of the domain."""
+        return self.grid.lattice(self.channel.noise.scale)
+
+    @property
+    def participation_domain(self) -> Lattice:
+        """What a noisy participation bit can be."""
+        return Lattice(origin=0.0, step=1 / BIT)
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """What Theorem 1 says."""
+        return self.epsilon
+
+    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+        """Return what a worker loses at most; see `Mechanism.guarantee`."""
+        count = check_counts(answers, tasks, every_task=self.every_task)
+        return PrivacyGuarantee(
+            answers=answers,
+            epsilon=self.channel.epsilon,
+            worker_epsilon=add_losses(self.channel.epsilon, count),
+            participation_protected=self.every_task,
+            tasks=count if self.every_task else None,
+            claimed_epsilon=self.claimed_epsilon,
+            assumptions=(
+                f"every {'task' if self.every_task else 'answer'} is reported once, with fresh "
+                "noise",
+                *(PUBLIC_TASKS if self.every_task else ABOUT_TASKS),
+            ),
+            source="Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md",
+        )
+
+    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+        places = self.grid.places(self.domain.numbers(answers.values))
+        if self.every_task:
+            return self._randomize_every_task(answers, places, rng)
+        reports = self._with_noise(places, rng)
+        table = answers.with_values(self.report_domain, reports)
+        return Reports(table=table, mechanism=self, simulated=rng is not None)
+
+    def _randomize_every_task(
+        self, answers: Answers, places: npt.NDArray[np.int32], rng: np.random.Generator | None
+    ) -> Reports:
+        check_cells(answers)
+        shape = (len(answers.tasks), len(answers.workers))
+        reports = np.empty(shape, self.report_domain.dtype)
+        bits = None if self.participation is None else np.empty(shape, np.float64)
+        for workers, cells in dense_blocks(answers, places, NULL):
+            filled = np.where(cells == NULL, self._fillings(cells.shape, word_source(rng)), cells)
+            reports[:, workers] = self._with_noise(filled, rng).T
+            if bits is not None:
+                bits[:, workers] = self._noisy_bits(cells != NULL, rng).T
+        return Reports(
+            table=dense_table(answers, self.report_domain, reports),
+            mechanism=self,
+            simulated=rng is not None,
+            participation=None if bits is None else bits.reshape(-1),
+        )
+
+    def _fillings(self, shape: tuple[int, ...], words: WordSource) -> npt.NDArray[np.int32]:
+        """Return a place for every cell, answered or not: how many are used does not show."""
+        if self.fill == "midpoint":
+            return np.full(shape, self.grid.middle, np.int32)
+        if isinstance(self.fill, float):
+            return np.full(shape, self.grid.place(self.fill), np.int32)
+        if isinstance(self.domain, FiniteDomain):
+            codes = uniform_integers(words, 0, self.domain.size - 1, int(np.prod(shape)))
+            levels = self.grid.places(np.array(self.domain.levels, np.float64))
+            return levels[codes.astype(np.intp)].reshape(shape)
+        drawn = uniform_integers(words, 0, self.grid.steps, int(np.prod(shape)))
+        return drawn.astype(np.int32).reshape(shape)
+
+    def _with_noise(
+        self, places: npt.NDArray[np.int32], rng: np.random.Generator | None
+    ) -> npt.NDArray[Any]:
+        return _add_noise(places, self.channel.noise, self.report_domain, rng)
+
+    def _noisy_bits(
+        self, answered: npt.NDArray[np.bool_], rng: np.random.Generator | None
+    ) -> npt.NDArray[np.float64]:
+        noise, domain = self.channel.participation_noise, self.participation_domain
+        assert noise is not None
+        bits = np.where(answered, np.int32(BIT), np.int32(0))
+        return domain.numbers(_add_noise(bits, noise, domain, rng))
+
+    def read_reports(
+        self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
+    ) -> Reports:
+        """Return the reports of a table; see `Mechanism.read_reports`."""
+        reports = super().read_reports(columns, tasks, workers, simulated=simulated)
+        if self.participation is None:
+            return reports
+        bits = columns.drop_columns("label").rename_columns({"participation": "label"})
+        table = Answers.from_frame(
+            bits, self.participation_domain, label="label", tasks=tasks, workers=workers
+        )
+        return evolve(reports, participation=table.domain.decode(table.values).to_numpy())
+
+    def _parameters(self) -> dict[str, Any]:
+        bit = self.channel.participation_noise
+        return {
+            "epsilon": self.epsilon,
+            "fill": self.fill,
+            "scale": self.scale,
+            "participation": self.participation,
+            "step": self.step,
+            "grid_step": self.grid.step,
+            "steps": self.grid.steps,
+            "noise_scale": self.channel.noise.scale,
+            "participation_noise_scale": None if bit is None else bit.scale,
+        }
+
+    @classmethod
+    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> LaplacePerturbation:
+        names = ("epsilon", "fill", "scale", "participation", "step")
+        return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
+
+
+def _add_noise(
+    places: npt.NDArray[np.int32],
+    noise: DiscreteLaplace,
+    domain: Lattice,
+    rng: np.random.Generator | None,
+) -> npt.NDArray[Any]:
+    """Return places with noise, cut off at what the domain's dtype holds."""
+    noisy = noise.sample(places.size, rng).reshape(places.shape)
+    noisy += places
+    most = np.iinfo(domain.dtype).max
+    return np.clip(noisy, -most, most, out=noisy).astype(domain.dtype)

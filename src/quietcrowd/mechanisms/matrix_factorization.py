@@ -1,0 +1,472 @@
+"""Matrix factorisation: a few noisy numbers per worker stand for all of its answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, fields_dict, frozen
+from attrs.validators import in_
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.mechanisms import factor_solve, worker_sketch
+from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
+from quietcrowd.mechanisms.grid import Grid, bounded_domain
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.parameters import number, optional_number
+from quietcrowd.mechanisms.randomness import word_source
+from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.task_profile import UNIT, Profile, TaskProfile
+from quietcrowd.privacy.guarantee import (
+    ABOUT_TASKS,
+    PUBLIC_TASKS,
+    PrivacyGuarantee,
+    add_losses,
+    check_counts,
+)
+from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.report_domains import Reals
+from quietcrowd.validation import check_real, check_whole
+
+__all__ = ["MatrixFactorization", "SketchChannel", "Variant"]
+
+Variant: TypeAlias = Literal["fill", "ridge", "statistics", "paper"]
+
+_HIDING: tuple[Variant, ...] = ("fill", "statistics")
+
+
+def _check_epsilon(_: object, __: object, epsilon: float) -> None:
+    require_positive_epsilon(epsilon)
+
+
+def _check_ridge(_: object, __: object, ridge: Any) -> None:
+    check_real("ridge", ridge, 0)
+
+
+def _check_max_steps(_: object, __: object, steps: Any) -> None:
+    check_whole("max_steps", steps, 1)
+
+
+def _fill(value: Any) -> Literal["midpoint"] | float:
+    return "midpoint" if isinstance(value, str) and value == "midpoint" else number(value)
+
+
+@frozen(kw_only=True, slots=False)
+class SketchChannel(Channel):
+    """The law of what a worker's device computes: exact sums over all tasks, plus noise.
+
+    Attributes
+    ----------
+    profile : TaskProfile
+        The public numbers of each task.
+    grid : Grid
+        Answers are rounded to it.
+    centre : int
+        Place on the grid that answers are counted from; a missing answer counts as it.
+    noise : DiscreteLaplace
+        Of each profile sum, in units of 2^-24 steps.
+    moments_epsilon : float
+        Loss about one cell by the noisy second moments; 0 where none are sent.
+    """
+
+    profile: TaskProfile
+    grid: Grid
+    centre: int
+    noise: DiscreteLaplace
+    moments_epsilon: float = 0.0
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Loss about one cell, rounded up.
+
+        One answer against another; or, where second moments are sent, an answer against none, which
+        shows in both, if that is more.
+        """
+        value = self.noise.loss(self.grid.steps * UNIT)
+        if not self.moments_epsilon:
+            return value
+        farthest = Fraction(_farthest(self.grid, self.centre) * UNIT) / Fraction(self.noise.scale)
+        return max(value, ratio_up(farthest + Fraction(self.moments_epsilon)))
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise of a profile sum, in the answers' own unit."""
+        return self.noise.scale * self.grid.step / UNIT
+
+
+@frozen(kw_only=True, slots=False)
+class MatrixFactorization(Mechanism):
+    """Report a worker's profile, from which an answer to every task is predicted.
+
+    Every task j has a public random profile ``v_j`` of `rank` numbers with a 1-norm of at most 1.
+    A worker with answers ``a_j`` on its tasks T has the profile u that makes ``c + u.v_j`` fit
+    them, where c is a public centre. The device adds noise of scale ``width / epsilon`` to each of
+    the sums ``b = sum_T v_j (a_j - c)``, exactly, and u follows from the noisy sums:
+
+    - ``"fill"``: a missing answer counts as c. ``u = (V V' + ridge I)^-1 b`` over all tasks.
+    - ``"statistics"``: ``u = (H + ridge I)^-1 b`` with ``H = sum_T v_j v_j'`` made noisy as well.
+    - ``"ridge"``: the same with the exact H, on the device. H tells which tasks were answered.
+    - ``"paper"``: equations 9 and 10 with c = 0 and no ridge: gradient descent on
+      ``sum_T (a_j - u.v_j)^2 + 2 u.eta``. It has no minimum where V_T has a rank below `rank`.
+
+    What methods read is ``c + u.v_j`` for every worker and task.
+
+    Parameters
+    ----------
+    domain : Ordinal or Interval
+        At least two numbers.
+    epsilon : float
+        Privacy loss of one cell, natural logarithm, above 0.
+    rank : int
+        Numbers per worker and task, d; 1 to 4,096.
+    profile : {"gaussian", "rademacher", "buckets"}
+        Law of the task profiles; see `TaskProfile`.
+    ridge : float
+        At least 0; above 0 for "ridge" and "statistics". Not for "paper".
+    variant : {"fill", "ridge", "statistics", "paper"}
+        See above.
+    fill : "midpoint" or float
+        The centre c, in the domain. Not for "paper".
+    seed : int
+        Of the task profiles; public.
+    step : float, optional
+        Of the grid, a power of two; see `Grid.over`.
+    learning_rate : float, optional
+        Of "paper"; see `factor_solve.descend`.
+    max_steps : int
+        Of "paper": when gradient descent gives up.
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range, or does not go with the variant.
+
+    Guarantee
+    ---------
+    "fill" and "statistics" protect values and participation at epsilon: one cell moves b by at
+    most the width in 1-norm, noise is drawn before the linear algebra, and what comes after it uses
+    public numbers and noisy ones alone. "ridge" and "paper" protect values among rows with the same
+    tasks, and nothing about which tasks these are: there the loss is infinite. Theorem 4 claims
+    epsilon for both. With the noise of "paper", number of levels / epsilon, the loss about a value
+    is ``epsilon width / levels``.
+
+    References
+    ----------
+    H. Sun et al., IEEE Big Data 2018, equations 9 and 10, Algorithm 2, Theorem 4. Which part of it
+    holds, and the repairs: ``docs/theory/sparse-answers.md``.
+
+    Examples
+    --------
+    >>> mechanism = MatrixFactorization(domain=Ordinal(range(10)), epsilon=1.0)
+    >>> mechanism.guarantee(tasks=200).epsilon, mechanism.guarantee(tasks=200).claim_holds
+    (1.0, True)
+    """
+
+    name: ClassVar[str] = "matrix-factorization"
+    domain: Ordinal | Interval = field(validator=bounded_domain)
+    epsilon: float = field(converter=number, validator=_check_epsilon)
+    rank: int = 5
+    profile: Profile = "gaussian"
+    ridge: float = field(default=1.0, validator=_check_ridge)
+    variant: Variant = field(default="fill", validator=in_(get_args(Variant)))
+    fill: Literal["midpoint"] | float = field(default="midpoint", converter=_fill)
+    seed: int = 0
+    step: float | None = field(default=None, converter=optional_number)
+    learning_rate: float | None = field(default=None, converter=optional_number)
+    max_steps: int = field(default=100_000, validator=_check_max_steps)
+
+    def __attrs_post_init__(self) -> None:
+        if self.fill != "midpoint" and not self.domain.low <= self.fill <= self.domain.high:
+            raise ParameterError(
+                f"fill must lie in the domain {self.domain.describe()}; got {self.fill!r}"
+            )
+        if self.variant in ("ridge", "statistics") and self.ridge == 0:
+            raise ParameterError(f'ridge must be above 0 with variant="{self.variant}"; got 0')
+        if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
+            raise ParameterError(f"learning_rate must be above 0; got {self.learning_rate!r}")
+        if self.variant == "paper" and not isinstance(self.domain, FiniteDomain):
+            raise ParameterError(
+                'variant="paper" has noise of the number of levels over epsilon: it needs an '
+                f"Ordinal domain; got {self.domain.example()}"
+            )
+        _ = self.channel  # refuses an epsilon, a rank or a seed out of range
+
+    @property
+    def every_task(self) -> bool:
+        """Whether every worker reports every task: always, by its predictions."""
+        return True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of a file of reports; see `Mechanism.columns`."""
+        return ("worker", "coordinate", "number")
+
+    @cached_property
+    def channel(self) -> SketchChannel:
+        """The law of what a device computes first; the same for every worker."""
+        grid = Grid.over(self.domain, self.step)
+        if self.variant == "paper":
+            centre = round(-grid.low / grid.step)  # the number 0, wherever it is
+            levels = self.domain.size  # type: ignore[union-attr]
+            distance = levels / Fraction(grid.step) * UNIT
+        else:
+            centre = grid.middle if self.fill == "midpoint" else grid.place(self.fill)
+            distance = Fraction(self._steps_per_epsilon(grid, centre) * UNIT)
+        return SketchChannel(
+            profile=TaskProfile(rank=self.rank, kind=self.profile, seed=self.seed),
+            grid=grid,
+            centre=centre,
+            noise=DiscreteLaplace.for_loss(distance, self.epsilon),
+            moments_epsilon=self.epsilon / 2 if self.variant == "statistics" else 0.0,
+        )
+
+    def _steps_per_epsilon(self, grid: Grid, centre: int) -> int:
+        """Return the scale of the noise times epsilon, in steps.
+
+        The width; or, where half of epsilon must pay for the second moments, twice the largest
+        distance from the centre if that is more.
+        """
+        if self.variant != "statistics":
+            return grid.steps
+        return max(grid.steps, 2 * _farthest(grid, centre))
+
+    @property
+    def report_domain(self) -> Reals:
+        """What a predicted answer can be."""
+        return Reals()
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """What Theorem 4 says."""
+        return self.epsilon
+
+    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+        """Return what a worker loses at most; see `Mechanism.guarantee`."""
+        hides = self.variant in _HIDING
+        count = check_counts(answers, tasks, every_task=hides)
+        one = self.channel.epsilon
+        return PrivacyGuarantee(
+            answers=answers,
+            epsilon=one,
+            worker_epsilon=add_losses(one, count),
+            participation_protected=hides,
+            tasks=count if hides else None,
+            claimed_epsilon=self.claimed_epsilon,
+            participation_claimed=True,
+            assumptions=("the profile is reported once, with fresh noise", *PUBLIC_TASKS)
+            if hides
+            else (
+                "the profile is reported once, with fresh noise",
+                "the other row has answers to the same tasks: which tasks these are is not "
+                "protected at any epsilon, though the paper claims that it is",
+                *ABOUT_TASKS,
+            ),
+            source="Sun et al., IEEE Big Data 2018, Theorem 4; docs/theory/sparse-answers.md",
+        )
+
+    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+        check_cells(answers)
+        channel = self.channel
+        profile = channel.profile.matrix(answers.tasks)
+        worker_sketch.check_exact(len(answers.tasks), _farthest(channel.grid, channel.centre))
+        if self.variant == "paper":
+            self._require_minimum(answers, profile)
+        places = channel.grid.places(self.domain.numbers(answers.values))
+        null = np.iinfo(np.int32).min
+        parts = []
+        for _, cells in dense_blocks(answers, places, null):
+            answered = cells != null
+            centred = np.where(answered, cells - np.int32(channel.centre), np.int32(0))
+            parts.append(self._noisy_sums(profile, centred, answered, rng))
+        sketches: npt.NDArray[Any] = np.concatenate(parts)
+        if self.variant in ("ridge", "paper"):
+            sketches = self._profiles(answers, profile, sketches, rng)
+        return Reports(
+            table=self._predictions(sketches, answers, profile),
+            mechanism=self,
+            simulated=rng is not None,
+            sketches=sketches,
+        )
+
+    def _noisy_sums(
+        self,
+        profile: npt.NDArray[np.int64],
+        centred: npt.NDArray[np.int32],
+        answered: npt.NDArray[np.bool_],
+        rng: np.random.Generator | None,
+    ) -> npt.NDArray[np.int64]:
+        """Return what the devices of some workers compute, with noise, shape (workers, numbers)."""
+        sums = worker_sketch.profile_sums(profile, centred)
+        sums += self.channel.noise.sample(sums.size, rng).reshape(sums.shape)
+        if self.variant != "statistics":
+            return sums
+        moments = worker_sketch.second_moments(profile, answered)
+        noise = self._moment_noise(profile).sample(moments.size, rng)
+        return np.concatenate([sums, moments + noise.reshape(moments.shape)], axis=1)
+
+    def _moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace:
+        """Return the noise of the second moments: a task moves them at half of epsilon."""
+        return DiscreteLaplace.for_loss(
+            worker_sketch.moment_sensitivity(profile), self.channel.moments_epsilon
+        )
+
+    def _profiles(
+        self,
+        answers: Answers,
+        profile: npt.NDArray[np.int64],
+        sums: npt.NDArray[np.int64],
+        rng: np.random.Generator | None,
+    ) -> npt.NDArray[np.float64]:
+        """Return the workers' profiles u, which their own devices solve for."""
+        ends, rows = answers.rows_by_worker
+        tasks = answers.task_codes[rows]
+        answered = [tasks[start:stop] for start, stop in pairwise(ends)]
+        first = word_source(rng)(sums.size).reshape(sums.shape) / 2**31 - 1.0
+        solved = np.empty(sums.shape)
+        for block in factor_solve.worker_blocks(*sums.shape):
+            matrices = factor_solve.least_squares_matrices(profile / UNIT, answered[block])
+            targets = self._in_units(sums[block])
+            if self.variant == "paper":
+                solved[block] = factor_solve.descend(
+                    matrices, targets, first[block], self.learning_rate, self.max_steps
+                )
+            else:
+                solved[block] = factor_solve.ridge_solve(matrices, targets, self.ridge)
+        return solved
+
+    def _require_minimum(self, answers: Answers, profile: npt.NDArray[np.int64]) -> None:
+        """Raise AnswerError where equation 10 has no minimum for one of the workers."""
+        ends, rows = answers.rows_by_worker
+        tasks = answers.task_codes[rows]
+        for worker, (start, stop) in enumerate(pairwise(ends)):
+            count = int(stop - start)
+            if count < self.rank:
+                what = f"gave {count:,} answer{'s' * (count != 1)}"
+            elif np.linalg.matrix_rank(profile[tasks[start:stop]] / UNIT) < self.rank:
+                what = f"gave {count:,} answers, to tasks whose profiles have a lower rank"
+            else:
+                continue
+            raise AnswerError(
+                f"worker {answers.workers[worker].as_py()!r} {what}, and the rank is {self.rank}: "
+                "the loss of equation 9 then falls without end and has no minimum. Take a lower "
+                'rank, or variant="ridge" or "fill".'
+            )
+
+    def _in_units(self, sums: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return profile sums in the answers' own unit."""
+        return sums.astype(np.float64) * (self.channel.grid.step / UNIT)
+
+    def _predictions(
+        self, sketches: npt.NDArray[Any], answers: Answers, whole_profile: npt.NDArray[np.int64]
+    ) -> Answers:
+        """Return the answers that the workers' reports predict, to every task."""
+        profile = whole_profile / UNIT
+        if self.variant in ("ridge", "paper"):
+            solved = sketches
+        elif self.variant == "fill":
+            solved = factor_solve.ridge_solve(
+                (profile.T @ profile)[np.newaxis], self._in_units(sketches), self.ridge
+            )
+        else:
+            solved = self._solve_statistics(sketches)
+        centre = self.channel.grid.number(self.channel.centre)
+        return dense_table(answers, self.report_domain, profile @ solved.T + centre)
+
+    def _solve_statistics(self, sketches: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        rows, columns = worker_sketch.upper_triangle(self.rank)
+        solved = np.empty((len(sketches), self.rank))
+        for block in factor_solve.worker_blocks(*solved.shape):
+            moments = np.empty((len(sketches[block]), self.rank, self.rank))
+            moments[:, rows, columns] = sketches[block, self.rank :] / UNIT
+            moments[:, columns, rows] = moments[:, rows, columns]
+            solved[block] = factor_solve.ridge_solve(
+                factor_solve.semidefinite(moments),
+                self._in_units(sketches[block, : self.rank]),
+                self.ridge,
+            )
+        return solved
+
+    def read_reports(
+        self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
+    ) -> Reports:
+        """Return the reports of a table; see `Mechanism.read_reports`."""
+        nobody = pa.table({"task": tasks[:0], "worker": workers[:0], "label": pa.array([], "f8")})
+        answers = Answers.from_frame(nobody, self.report_domain, tasks=tasks, workers=workers)
+        check_cells(answers)
+        length = self.rank
+        if self.variant == "statistics":
+            length += self.rank * (self.rank + 1) // 2
+        kind = pa.float64() if self.variant in ("ridge", "paper") else pa.int64()
+        sketches = _pivot(columns, workers, length, kind)
+        return Reports(
+            table=self._predictions(sketches, answers, self.channel.profile.matrix(tasks)),
+            mechanism=self,
+            simulated=simulated,
+            sketches=sketches,
+        )
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "epsilon": self.epsilon,
+            "rank": self.rank,
+            "profile": self.profile,
+            "ridge": self.ridge,
+            "variant": self.variant,
+            "fill": self.fill,
+            "seed": self.seed,
+            "step": self.step,
+            "learning_rate": self.learning_rate,
+            "max_steps": self.max_steps,
+            "grid_step": self.channel.grid.step,
+            "steps": self.channel.grid.steps,
+            "noise_scale": self.channel.noise.scale,
+        }
+
+    @classmethod
+    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> MatrixFactorization:
+        names = [name for name in fields_dict(cls) if name != "domain"]
+        return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
+
+
+def _farthest(grid: Grid, centre: int) -> int:
+    """Return the largest distance of a place on the grid from the centre."""
+    return max(abs(centre), abs(grid.steps - centre))
+
+
+def _pivot(
+    columns: pa.Table, workers: pa.Array, length: int, kind: pa.DataType
+) -> npt.NDArray[Any]:
+    """Return the numbers of a long table, shape (workers, length)."""
+    try:
+        coordinates = pc.cast(columns["coordinate"], pa.int32()).to_numpy()
+        numbers = pc.cast(columns["number"], kind)
+    except pa.ArrowInvalid as error:
+        raise AnswerError(f"a report is no number: {' '.join(str(error).split())}") from None
+    who = pc.index_in(columns["worker"], workers)
+    if numbers.null_count or who.null_count or columns["coordinate"].null_count:
+        raise AnswerError("a report lacks its worker, its coordinate or its number")
+    places = who.to_numpy().astype(np.int64) * length + coordinates
+    inside = (coordinates >= 0) & (coordinates < length)
+    counts = np.bincount(places[inside], minlength=len(workers) * length)
+    if not inside.all() or (counts != 1).any():
+        raise AnswerError(
+            f"every worker sends {length:,} numbers, one for each coordinate from 0 to "
+            f"{length - 1:,}; here some are missing, repeated, or beyond that"
+        )
+    sketches = np.empty(len(places), numbers.to_numpy().dtype)
+    sketches[places] = numbers.to_numpy()
+    if sketches.dtype == np.float64 and not np.isfinite(sketches).all():
+        raise AnswerError("a report is not a finite number")
+    return sketches.reshape(len(workers), length)

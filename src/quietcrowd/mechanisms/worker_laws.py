@@ -1,0 +1,155 @@
+"""Laws that a worker draws its own, secret weight from: the first of the two layers."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.mechanisms.channel import TOTAL, other_weight_for
+from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
+from quietcrowd.privacy.drawn_weight import drawn_cell_epsilon, drawn_row_epsilon
+from quietcrowd.privacy.shared_flip import cell_epsilon, row_epsilon
+
+__all__ = ["UniformEpsilons", "UniformFlips", "WorkerLaw"]
+
+STEPS = 1024
+"""How many epsilons there are to draw from."""
+
+
+class WorkerLaw(ABC):
+    """The law of the weight, out of 2^32, that a worker gives each value that it does not keep."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> int:
+        """The mean weight: a whole number, so that one report has an exact channel."""
+
+    @abstractmethod
+    def draw(self, words: WordSource, count: int) -> npt.NDArray[np.uint64]:
+        """Return the weights of `count` workers."""
+
+    @abstractmethod
+    def cell_epsilon(self, answers: int) -> float:
+        """Return the loss about one of the cells that share a weight, given the others."""
+
+    @abstractmethod
+    def row_epsilon(self, answers: int) -> float:
+        """Return the loss about all cells of a worker together."""
+
+    @property
+    @abstractmethod
+    def public(self) -> dict[str, list[int]]:
+        """The public numbers of the law, JSON-ready."""
+
+
+@frozen(kw_only=True, slots=False)
+class UniformFlips(WorkerLaw):
+    """The flip probability is uniform from `low` to `high`.
+
+    Attributes
+    ----------
+    size : int
+        How many values a report can have.
+    low, high : float
+        Flip probabilities.
+    """
+
+    size: int
+    low: float
+    high: float
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """Bounds of the weight, rounded up; their sum is even, so that their mean is whole."""
+        others = self.size - 1
+        largest = TOTAL // others
+        low, high = (
+            min(math.ceil(Fraction(flip) * TOTAL / others), largest)
+            for flip in (self.low, self.high)
+        )
+        if (low + high) % 2:
+            low, high = (low, high + 1) if high < largest else (low + 1, high)
+        return low, high
+
+    @property
+    def mean(self) -> int:
+        """The mean weight; see `WorkerLaw.mean`."""
+        return sum(self.bounds) // 2
+
+    def draw(self, words: WordSource, count: int) -> npt.NDArray[np.uint64]:
+        """Return the weights of `count` workers; see `WorkerLaw.draw`."""
+        return uniform_integers(words, *self.bounds, count)
+
+    def cell_epsilon(self, answers: int) -> float:
+        """Return the loss about one answer; see `WorkerLaw.cell_epsilon`."""
+        low, high = self.bounds
+        return cell_epsilon(answers, labels=self.size, low=low, high=high)
+
+    def row_epsilon(self, answers: int) -> float:
+        """Return the loss about all answers together; see `WorkerLaw.row_epsilon`."""
+        low, high = self.bounds
+        return row_epsilon(answers, labels=self.size, low=low, high=high)
+
+    @property
+    def public(self) -> dict[str, list[int]]:
+        """The bounds of the weight; see `WorkerLaw.public`."""
+        return {"other_weights": list(self.bounds)}
+
+
+@frozen(kw_only=True, slots=False)
+class UniformEpsilons(WorkerLaw):
+    """The worker's epsilon is one of 1,024 equidistant numbers between 0 and twice the mean.
+
+    Attributes
+    ----------
+    size : int
+        How many values a report can have.
+    epsilon : float
+        The mean.
+    null : bool
+        Whether one of the values is NULL, with a draw of its own.
+    """
+
+    size: int
+    epsilon: float
+    null: bool
+
+    @cached_property
+    def table(self) -> tuple[int, ...]:
+        """The weights, rounded up; the first few by one more, so that their mean is whole."""
+        weights = [
+            min(other_weight_for(self.size, self.epsilon * (2 * i + 1) / STEPS), TOTAL // self.size)
+            for i in reversed(range(STEPS))
+        ]
+        for i in range(-sum(weights) % STEPS):
+            weights[i] += 1
+        return tuple(weights)
+
+    @property
+    def mean(self) -> int:
+        """The mean weight; see `WorkerLaw.mean`."""
+        return sum(self.table) // STEPS
+
+    def draw(self, words: WordSource, count: int) -> npt.NDArray[np.uint64]:
+        """Return the weights of `count` workers; see `WorkerLaw.draw`."""
+        places = uniform_integers(words, 0, STEPS - 1, count)
+        return np.array(self.table, np.uint64)[places.astype(np.intp)]
+
+    def cell_epsilon(self, answers: int) -> float:
+        """Return the loss about one cell; see `WorkerLaw.cell_epsilon`."""
+        return drawn_cell_epsilon(answers, weights=self.table, others=self.size - 1)
+
+    def row_epsilon(self, answers: int) -> float:
+        """Return the loss about all cells together; see `WorkerLaw.row_epsilon`."""
+        return drawn_row_epsilon(answers, weights=self.table, others=self.size - 1, null=self.null)
+
+    @property
+    def public(self) -> dict[str, list[int]]:
+        """The smallest and largest weight of the table; see `WorkerLaw.public`."""
+        return {"other_weights": [min(self.table), max(self.table)]}

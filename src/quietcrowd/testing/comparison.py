@@ -1,0 +1,45 @@
+"""Comparison of estimates to the last bit."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from quietcrowd.inference.estimate import TruthEstimate
+
+__all__ = ["assert_estimates_equal", "assert_same", "by_id"]
+
+
+def assert_estimates_equal(
+    left: TruthEstimate, right: TruthEstimate, *, tied_tasks: bool = True
+) -> None:
+    """Raise AssertionError unless two estimates agree to the last bit, in any order of rows.
+
+    Parameters
+    ----------
+    left, right : TruthEstimate
+        Tasks and workers are matched by what their ids print as.
+    tied_tasks : bool
+        Whether the truths of tied tasks, which are drawn, have to agree too.
+    """
+    for name, key in (("truths", "task"), ("workers", "worker")):
+        ours, theirs = (
+            by_id(getattr(estimate, f"{name}_as")("pandas"), key) for estimate in (left, right)
+        )
+        assert_same(ours, theirs, tied_tasks=tied_tasks, name=name)
+    assert left.history == right.history, f"histories differ: {left.history} and {right.history}"
+
+
+def by_id(frame: pd.DataFrame, key: str) -> pd.DataFrame:
+    """Return a frame sorted by what its ids print as."""
+    frame = frame.assign(**{key: frame[key].astype(str)})
+    return frame.sort_values(key).reset_index(drop=True)
+
+
+def assert_same(
+    left: pd.DataFrame, right: pd.DataFrame, *, tied_tasks: bool, name: str = "truths"
+) -> None:
+    """Raise AssertionError unless two frames agree to the last bit, tied tasks excepted or not."""
+    if not tied_tasks and "tied" in left:
+        pd.testing.assert_series_equal(left["tied"], right["tied"])
+        left, right = (frame[~frame["tied"]] for frame in (left, right))
+    pd.testing.assert_frame_equal(left, right, check_exact=True, check_dtype=False, obj=name)

@@ -1,0 +1,246 @@
+"""The conformance battery of mechanisms."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from quietcrowd.answers import Answers, DroppedRows
+from quietcrowd.domains import Domain, FiniteDomain, Interval
+from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.mechanisms.matrix_factorization import SketchChannel
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.task_profile import UNIT
+
+__all__ = ["check_mechanism"]
+
+SEED = 20_180_819
+SPREAD = 5.5
+"""A count may be off by so many standard deviations: a false alarm once in 10^7 counts."""
+
+
+def check_mechanism(mechanism: Mechanism) -> None:
+    """Run the conformance battery on a mechanism.
+
+    The same pairs leave as came in, or all pairs where every worker reports every task, in an
+    order that depends on ids alone; real reports follow the channel; what is stated is no less than
+    the channel loses; every report lies in its domain; a fixed generator gives the same reports
+    again; nothing of the answers shows in the dtype; a worker without answers, one with a single
+    answer, and a crowd without any answer are legal; JSON gives back an equal mechanism; guarantees
+    grow with the number of answers.
+    """
+    answers = _answers_in(mechanism.domain, rows=240)
+    reports = mechanism.randomize(answers)
+    again = [mechanism.randomize(answers, rng=np.random.default_rng(SEED)) for _ in range(2)]
+    assert not reports.simulated
+    assert again[0].simulated
+    assert _sent(again[0]).equals(_sent(again[1])), "a seed must repeat"
+    assert not _sent(reports).equals(_sent(mechanism.randomize(answers))), "real noise repeats"
+    _check_reports(mechanism, answers, reports)
+    single = _answers_in(mechanism.domain, rows=1)
+    _check_reports(mechanism, single, mechanism.randomize(single))
+    silent = Answers.from_frame(
+        answers.to_frame().iloc[:0],
+        answers.domain,
+        tasks=answers.tasks.to_pylist(),
+        workers=answers.workers.to_pylist(),
+    )
+    _check_reports(mechanism, silent, mechanism.randomize(silent))
+    _check_types(mechanism, answers, reports)
+    _check_order(mechanism, answers)
+    _check_noise(mechanism)
+    _check_guarantees(mechanism)
+    if Mechanism.registry().get(mechanism.name) is type(mechanism):
+        data = json.loads(json.dumps(mechanism.to_dict()))
+        back = Mechanism.from_dict(data)
+        assert back == mechanism
+        assert back.to_dict() == data
+        assert back.channel == mechanism.channel
+
+
+def _sent(reports: Reports) -> pd.DataFrame:
+    frame: pd.DataFrame = reports.to_frame()
+    return frame
+
+
+def _check_types(mechanism: Mechanism, answers: Answers, reports: Reports) -> None:
+    """Check that the types of what is sent do not depend on the answers."""
+    least = np.full_like(answers.values, getattr(answers.domain, "low", 0))
+    if isinstance(answers.domain, FiniteDomain):
+        least = np.zeros_like(answers.values)
+    constant = mechanism.randomize(answers.with_values(answers.domain, least))
+    assert constant.table.values.dtype == reports.table.values.dtype
+    if reports.sketches is not None and constant.sketches is not None:
+        assert constant.sketches.dtype == reports.sketches.dtype
+        assert constant.sketches.shape == reports.sketches.shape
+
+
+def _check_order(mechanism: Mechanism, answers: Answers) -> None:
+    """Check that the order of the rows that came in, which may tell of answers, stays behind."""
+    frame = answers.to_frame()
+    by_answer = frame.sort_values("label", kind="stable")
+    one, other = (
+        mechanism.randomize(
+            Answers.from_frame(rows, answers.domain), rng=np.random.default_rng(SEED)
+        )
+        for rows in (frame, by_answer)
+    )
+    assert one.table.tasks.equals(other.table.tasks), "the order of rows shows in the tasks"
+    assert one.table.workers.equals(other.table.workers), "the order of rows shows in the workers"
+    pd.testing.assert_frame_equal(_sent(one), _sent(other), obj="reports in another order of rows")
+
+
+def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
+    """Check that real reports of workers with at most one answer each follow the channel."""
+    channel = mechanism.channel
+    if isinstance(channel, FiniteChannel):
+        _check_finite_noise(mechanism, channel, workers)
+    elif isinstance(channel, LaplaceChannel):
+        _check_laplace_noise(mechanism, channel, workers // 3)
+    elif isinstance(channel, SketchChannel):
+        _check_sketch_noise(mechanism, channel)
+
+
+def _one_each(domain: Domain, values: npt.NDArray[Any], null: npt.NDArray[np.bool_]) -> Answers:
+    """Return answers of as many workers to one task; some of them have none."""
+    workers = np.arange(len(values))
+    return Answers(
+        domain=domain,
+        tasks=pa.array([0]),
+        workers=pa.array(workers),
+        offsets=np.array([0, int((~null).sum())]),
+        worker_codes=workers[~null].astype(np.int32),
+        values=values[~null],
+    )
+
+
+def _check_finite_noise(mechanism: Mechanism, channel: FiniteChannel, workers: int) -> None:
+    domain = mechanism.domain
+    assert isinstance(domain, FiniteDomain)
+    shown = [*range(min(domain.size, 3)), *range(domain.size, channel.answers)]
+    codes = np.array(shown)[np.arange(workers) % len(shown)].astype(domain.dtype)
+    given = mechanism.randomize(_one_each(domain, codes, codes == domain.size)).table.values
+    for answer in shown:
+        reports = given[codes == answer]
+        counts = np.bincount(reports, minlength=channel.reports)
+        _check_counts(counts, channel.probabilities[answer], len(reports))
+
+
+def _check_laplace_noise(mechanism: Mechanism, channel: LaplaceChannel, workers: int) -> None:
+    grid = channel.grid
+    ends = np.array([mechanism.domain.low, mechanism.domain.high])  # type: ignore[attr-defined]
+    places = grid.places(ends)
+    kinds = np.arange(workers) % (3 if mechanism.every_task else 2)
+    values = ends[np.minimum(kinds, 1)]
+    if isinstance(mechanism.domain, FiniteDomain):
+        codes = np.array([0, mechanism.domain.size - 1], mechanism.domain.dtype)
+        values = codes[np.minimum(kinds, 1)]
+    reports = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2))
+    for kind in (0, 1):
+        noise = reports.table.values[kinds == kind].astype(np.int64) - places[kind]
+        _check_laplace(noise, channel.noise)
+    if channel.participation_noise is not None:
+        assert reports.participation is not None
+        bits = np.rint(reports.participation * 2**10).astype(np.int64)
+        _check_laplace(bits[kinds < 2] - 2**10, channel.participation_noise)
+        _check_laplace(bits[kinds == 2], channel.participation_noise)
+    filling = channel.fill
+    if filling == "uniform" or filling is None:
+        return
+    place = grid.middle if filling == "midpoint" else grid.place(float(filling))
+    _check_laplace(reports.table.values[kinds == 2].astype(np.int64) - place, channel.noise)
+
+
+def _check_sketch_noise(mechanism: Mechanism, channel: SketchChannel) -> None:
+    """Compare sums that devices send with the exact sums plus noise."""
+    answers = _answers_in(mechanism.domain, rows=2_000, workers=500).canonical
+    reports = mechanism.randomize(answers)
+    assert reports.sketches is not None
+    if reports.sketches.dtype != np.int64:
+        return
+    profile = channel.profile.matrix(answers.tasks)
+    places = channel.grid.places(mechanism.domain.numbers(answers.values))  # type: ignore[attr-defined]
+    exact = np.zeros((len(answers.workers), profile.shape[1]), np.int64)
+    moved = (places.astype(np.int64) - channel.centre)[:, np.newaxis]
+    np.add.at(exact, answers.worker_codes, profile[answers.task_codes] * moved)
+    noise = reports.sketches[:, : profile.shape[1]] - exact
+    _check_laplace(noise.reshape(-1), channel.noise)
+    assert channel.noise.scale >= 0.5 * UNIT, "noise is finer than the profile"
+
+
+def _check_laplace(noise: npt.NDArray[np.int64], law: DiscreteLaplace) -> None:
+    """Compare counts between eighths of the law with what the law says."""
+    ratio = np.exp(-1.0 / law.scale)
+    edges = np.unique(np.ceil(law.scale * np.log([0.25, 0.5, 0.75]))).astype(np.int64)
+    inner = np.unique([*edges, 0, *(1 - edges)])
+    counts = np.bincount(np.searchsorted(inner, noise, side="right"), minlength=len(inner) + 1)
+    below = np.where(
+        inner <= 0, ratio ** (1.0 - inner) / (1 + ratio), 1 - ratio ** (1.0 * inner) / (1 + ratio)
+    )
+    _check_counts(counts, np.diff(below, prepend=0.0, append=1.0), len(noise))
+
+
+def _check_counts(
+    counts: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64], total: int
+) -> None:
+    expected = probabilities * total
+    spread = np.sqrt(expected * (1 - probabilities))
+    assert (abs(counts - expected) <= SPREAD * spread + 1).all(), (
+        f"reports do not follow the channel: {counts} where {expected.round(1)} are expected"
+    )
+
+
+def _answers_in(domain: Domain, rows: int, workers: int = 7) -> Answers:
+    rng = np.random.default_rng(SEED)
+    if isinstance(domain, FiniteDomain):
+        values = domain.decode(rng.integers(0, domain.size, rows).astype(domain.dtype))
+    else:
+        assert isinstance(domain, Interval)
+        values = domain.decode(rng.uniform(domain.low, domain.high, rows))
+    frame = pd.DataFrame(
+        {
+            "task": np.arange(rows) // 4,
+            "worker": np.arange(rows) % workers,
+            "label": values.to_pylist(),
+        }
+    )
+    return Answers.from_frame(frame, domain, workers=[*range(workers), 10**6])
+
+
+def _check_reports(mechanism: Mechanism, answers: Answers, reports: Reports) -> None:
+    table = reports.table
+    answers = answers.canonical
+    assert table.dropped == DroppedRows(), "what was dropped on the way in is told"
+    assert table.domain == mechanism.report_domain
+    assert table.domain.holds(table.values)
+    assert table.tasks.equals(answers.tasks)
+    assert table.workers.equals(answers.workers)
+    if mechanism.every_task:
+        counts = np.full(len(answers.tasks), len(answers.workers))
+        assert np.array_equal(table.answers_per_task, counts), "a report is missing"
+        assert np.array_equal(table.answers_per_worker, np.full(len(answers.workers), len(counts)))
+    else:
+        assert np.array_equal(table.offsets, answers.offsets)
+        assert np.array_equal(table.worker_codes, answers.worker_codes), "workers are mixed up"
+
+
+def _check_guarantees(mechanism: Mechanism) -> None:
+    one = mechanism.guarantee(tasks=1)
+    assert one.worker_epsilon == one.epsilon
+    assert one.epsilon >= mechanism.channel.epsilon, "less is stated than the channel loses"
+    assert one.epsilon <= mechanism.channel.epsilon + 1e-6, "more is stated than the channel loses"
+    before = one
+    for answers in (2, 10, 100):
+        now = mechanism.guarantee(answers=answers, tasks=2 * answers)
+        assert now.epsilon >= before.epsilon - 1e-9
+        assert now.worker_epsilon >= max(before.worker_epsilon, now.epsilon) - 1e-9
+        assert max(map(len, str(now).splitlines())) <= 80
+        before = now

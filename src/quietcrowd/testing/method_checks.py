@@ -1,0 +1,146 @@
+"""Checks that every truth-inference method passes, whatever an answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from quietcrowd.answers import Answers
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.noise_warning import noise_ignored
+from quietcrowd.inference.sweep import run_loop
+from quietcrowd.testing.comparison import assert_estimates_equal, assert_same, by_id
+
+__all__ = [
+    "AnyMethod",
+    "Feed",
+    "check_empty",
+    "check_libraries",
+    "check_names",
+    "check_partitions",
+    "check_row_order",
+    "check_warm_start",
+    "fit",
+]
+
+AnyMethod: TypeAlias = FittingMethod[Any, Any]
+
+Feed: TypeAlias = Callable[[Answers], Any]
+"""Turns answers into what a method is fitted to: themselves, or reports."""
+
+
+def fit(method: AnyMethod, data: Any, **options: Any) -> TruthEstimate:
+    """Fit without the warning about noise."""
+    with noise_ignored():
+        return method.fit(data, **options)
+
+
+def check_row_order(method: AnyMethod, answers: Answers, feed: Feed) -> None:
+    """Check that no order of the rows that came in changes a bit."""
+    frame = answers.to_frame()
+    expected = fit(method, feed(Answers.from_frame(frame, answers.domain)))
+    for seed in range(3):
+        shuffled = frame.sample(frac=1, random_state=seed)
+        again = fit(method, feed(Answers.from_frame(shuffled, answers.domain)))
+        assert_estimates_equal(expected, again)
+
+
+def check_names(method: AnyMethod, answers: Answers) -> None:
+    """Check that no name changes a bit, but for tie-breaks by the names of tasks."""
+    frame, domain = answers.to_frame(), answers.domain
+    expected = fit(method, answers)
+
+    count = frame["worker"].nunique()
+    new_names = {worker: worker * 7 % count for worker in frame["worker"].unique()}
+    assert len(set(new_names.values())) == count
+    renamed = fit(
+        method, Answers.from_frame(frame.assign(worker=frame["worker"].map(new_names)), domain)
+    )
+    assert_same(_tasks(expected), _tasks(renamed), tied_tasks=True)
+    moved = _workers(expected).assign(
+        worker=lambda found: found["worker"].astype(int).map(new_names)
+    )
+    assert_same(by_id(moved, "worker"), _workers(renamed), tied_tasks=True, name="workers")
+
+    first = pd.Timestamp("2020-01-01")
+    dates = first + pd.to_timedelta(frame["task"].astype(int), unit="D")
+    dated = fit(method, Answers.from_frame(frame.assign(task=dates), domain))
+    undated = dated.truths_as("pandas").assign(task=lambda found: (found["task"] - first).dt.days)
+    assert_same(_tasks(expected), by_id(undated, "task"), tied_tasks=False)
+    assert_same(_workers(expected), _workers(dated), tied_tasks=True, name="workers")
+
+
+def _tasks(estimate: TruthEstimate) -> pd.DataFrame:
+    return by_id(estimate.truths_as("pandas"), "task")
+
+
+def _workers(estimate: TruthEstimate) -> pd.DataFrame:
+    return by_id(estimate.workers_as("pandas"), "worker")
+
+
+def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
+    """Check that no number of partitions or threads changes a bit."""
+    with noise_ignored():
+        partition, summary = method.prepare(method.read(feed(answers)))
+    whole = run_loop(method, [partition], summary, threads=1)
+    for parts in (1, 2, 7):
+        for threads in (1, 2):
+            split = partition.split(parts)
+            assert len(split) == parts, f"{parts} partitions wanted, {len(split)} made"
+            again = run_loop(method, split, summary, threads=threads)
+            for name in attrs.fields_dict(type(whole.estimates)):
+                left, right = getattr(whole.estimates, name), getattr(again.estimates, name)
+                same = np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
+                assert same, f"{name}: {parts} parts, {threads} threads"
+            assert whole.history == again.history, f"history: {parts} parts, {threads} threads"
+
+
+def check_libraries(method: AnyMethod, answers: Answers) -> None:
+    """Check that frames of every library go in and come back."""
+    frame = answers.to_frame()
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    expected = fit(method, frame)
+    others: list[Any] = [table]
+    try:
+        import polars as pl
+    except ImportError:
+        pass
+    else:
+        others.append(pl.from_arrow(table))
+    for other in others:
+        estimate = fit(method, other)
+        assert type(estimate.truths) is type(other), (
+            f"{type(other)} in, {type(estimate.truths)} out"
+        )
+        assert type(estimate.workers) is type(other)
+        assert_estimates_equal(expected, estimate)
+    series = method.fit_predict(frame)
+    assert series.name == "agg_label"
+    assert series.index.name == "task"
+    assert len(series) == frame["task"].nunique()
+
+
+def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
+    """Check that one can start from an estimate, also with a newcomer in the crowd."""
+    cold = fit(method, feed(answers))
+    warm = fit(method, feed(answers), start=cold)
+    assert warm.iterations <= max(cold.iterations, 2), f"{warm.iterations} after {cold.iterations}"
+    newcomer = answers.to_frame()
+    newcomer.loc[0, "worker"] = 10**6
+    fit(method, feed(Answers.from_frame(newcomer, answers.domain)), start=cold)
+
+
+def check_empty(method: AnyMethod) -> None:
+    """Check that an empty frame is an error."""
+    try:
+        method.fit(pd.DataFrame({"task": [], "worker": [], "label": []}))
+    except AnswerError:
+        return
+    raise AssertionError("an empty frame must be an AnswerError")

@@ -1,0 +1,56 @@
+"""The conformance battery of truth-inference methods."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from quietcrowd.answers import Answers
+from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.numeric import NumericMethod
+from quietcrowd.inference.registry import METHODS, method_from_dict
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.testing.label_methods import check_label_method
+from quietcrowd.testing.numeric_methods import check_numeric_method
+
+__all__ = ["check_method"]
+
+SEED = 20_180_819
+
+
+def check_method(
+    method: FittingMethod[Any, Any], mechanism: type[Mechanism] | None = None, **parameters: Any
+) -> None:
+    """Run the conformance battery on a truth-inference method.
+
+    Any order of rows, any names of tasks, workers and labels, any unit of numbers, ids of any type,
+    single answers, ties, every dataframe library, any number of partitions and threads, a warm
+    start, a round trip through JSON.
+
+    Parameters
+    ----------
+    method : CategoricalMethod or NumericMethod
+        What to check.
+    mechanism : type of Mechanism, optional
+        Whose reports the method needs, if it cannot read plain answers.
+    **parameters
+        Of the mechanism.
+    """
+
+    def feed(answers: Answers) -> Any:
+        if mechanism is None:
+            return answers
+        randomiser = mechanism.from_claimed_epsilon(domain=answers.domain, **parameters)
+        return randomiser.randomize(answers, rng=np.random.default_rng(SEED))
+
+    if METHODS.get(method.name) is type(method):
+        assert method_from_dict(json.loads(json.dumps(method.to_dict()))) == method
+    if isinstance(method, CategoricalMethod):
+        check_label_method(method, feed)
+    elif isinstance(method, NumericMethod):
+        check_numeric_method(method, feed, plain=mechanism is None)
+    else:
+        raise AssertionError(f"{type(method).__name__} is no method for labels or numbers")
