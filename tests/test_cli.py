@@ -283,7 +283,7 @@ def test_no_words_show_the_help(run):
         (["randomize", "{folder}", "--simulate", "-3", "-o", "r.csv"], "Invalid value"),
         (
             ["randomize", "{folder}/answers.csv", "--labels", "a", "--levels", "1", "-o", "r.csv"],
-            "not both",
+            "not several",
         ),
         (
             ["evaluate", "{folder}", "--method", "majority", "--smoothing", "2"],

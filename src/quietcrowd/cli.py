@@ -19,11 +19,19 @@ from quietcrowd.answers import Answers
 from quietcrowd.cli_tables import print_experiment, print_frame
 from quietcrowd.datasets import load_dataset, synthetic_crowd
 from quietcrowd.demo import play
+from quietcrowd.domains import FiniteDomain, NumericDomain
 from quietcrowd.evaluation import Experiment
 from quietcrowd.evaluation.plots import check_picture
-from quietcrowd.exceptions import ParameterError, QuietcrowdError, QuietcrowdWarning
-from quietcrowd.formats import check_target, read_answers, read_reports, write_reports, write_table
-from quietcrowd.inference import TruthEstimate, WeightedVote
+from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError, QuietcrowdWarning
+from quietcrowd.formats import (
+    check_target,
+    read_answers,
+    read_reports,
+    read_table,
+    write_reports,
+    write_table,
+)
+from quietcrowd.inference import METHODS, RatioMean, TruthEstimate, WeightedMean, WeightedVote
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.mechanisms import Reports
@@ -64,25 +72,27 @@ def _note(text: str) -> None:
 
 def _read_plain(
     path: Path,
-    labels: str | None,
-    levels: str | None,
+    domain: tuple[str | None, str | None, str | None],
     columns: str,
     duplicates: str,
-    skip_outside: bool,
+    **lists: Any,
 ) -> Answers:
+    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say."""
     if path.is_dir():
-        if labels is not None or levels is not None:
-            raise ParameterError("--labels and --levels go with a file: a folder has its own")
-        return load_dataset(path).answers
+        if any(domain):
+            raise ParameterError(
+                "--labels, --levels and --between go with a file: a folder has its own"
+            )
+        return load_dataset(path, **lists).answers
     names = options.split(columns)
     if len(names) != 3:
         raise ParameterError(f"--columns must be three names, by commas; got {columns!r}")
     answers = read_answers(
         path,
-        options.build_domain(labels, levels),
+        options.build_domain(*domain),
         *names,
         duplicates=duplicates,
-        out_of_domain="skip" if skip_outside else "error",
+        **lists,
     )
     dropped = answers.dropped
     if dropped.duplicates or dropped.out_of_domain:
@@ -91,6 +101,16 @@ def _read_plain(
             f"{dropped.out_of_domain:,} that are missing or not possible"
         )
     return answers
+
+
+def _read_ids(path: Path | None, column: str) -> list[Any] | None:
+    """Return the ids in a column of a file, if one is given."""
+    if path is None:
+        return None
+    table = read_table(path, (column,))
+    if column not in table.column_names:
+        raise FormatError(f"{path}: column {column!r} is missing")
+    return table[column].to_pylist()  # type: ignore[no-any-return]
 
 
 @app.command()
@@ -106,6 +126,9 @@ def randomize(
     ] = 1.0,
     labels: options.Labels = None,
     levels: options.Levels = None,
+    between: options.Between = None,
+    all_tasks: options.AllTasks = None,
+    all_workers: options.AllWorkers = None,
     columns: options.Columns = "task,worker,label",
     duplicates: options.Duplicates = "error",
     simulate: Annotated[
@@ -118,21 +141,38 @@ def randomize(
     """Randomise answers, as the workers' devices do.
 
     Example: quietcrowd randomize answers.csv --labels no,yes -e 1 -o reports.parquet
+
+    Example: quietcrowd randomize ann.csv --between 0,10 -m laplace --all-tasks tasks.csv
+    -e 1 -o ann.parquet
     """
     if output is None:
         raise ParameterError("say where the reports go: --output reports.parquet")
     check_target(output)
     options.refuse_overwriting(answers, output)
-    table = _read_plain(answers, labels, levels, columns, duplicates, False)
-    kind = options.choose(mechanism, options.MECHANISMS, "--mechanism")
-    randomiser = kind.from_claimed_epsilon(domain=table.domain, epsilon=epsilon)
+    _, maker = options.choose_mechanism(mechanism)
+    table = _read_plain(
+        answers,
+        (labels, levels, between),
+        columns,
+        duplicates,
+        tasks=_read_ids(all_tasks, "task"),
+        workers=_read_ids(all_workers, "worker"),
+    )
+    randomiser = maker(domain=table.domain, epsilon=epsilon)
+    if randomiser.participation_protected and all_tasks is None and simulate is None:
+        raise ParameterError(
+            f"{mechanism} hides which tasks were answered: name all that there are with "
+            "--all-tasks FILE. Those that occur in the answers would give it away."
+        )
     rng = None if simulate is None else np.random.default_rng(simulate)
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)
-    busiest = int(table.answers_per_worker.max())
+    tasks = len(table.tasks)
+    busiest = max(1, int(table.answers_per_worker.max()))
     _note(f"{len(reports):,} reports of {len(table.workers):,} workers written to {output}.")
-    _note(f"The busiest worker gave {busiest:,} answers:")
-    _note(str(randomiser.guarantee(answers=busiest)))
+    if not randomiser.every_task:
+        _note(f"The busiest worker gave {busiest:,} answers:")
+    _note(str(randomiser.guarantee(answers=busiest, tasks=tasks)))
     _note("Randomising the same answers once more costs as much once more.")
     if reports.simulated:
         _note("The noise is simulated: these reports protect nobody.")
@@ -144,7 +184,7 @@ def infer(
         list[Path],
         typer.Argument(help="Files of reports, made alike; or one of answers, with --plain."),
     ],
-    method: options.MethodName = "weighted-vote",
+    method: options.MethodName = None,
     smoothing: options.Smoothing = None,
     max_iterations: options.MaxIterations = None,
     output: options.Output = None,
@@ -157,6 +197,7 @@ def infer(
     ] = False,
     labels: options.Labels = None,
     levels: options.Levels = None,
+    between: options.Between = None,
     columns: options.Columns = "task,worker,label",
     duplicates: options.Duplicates = "error",
     skip_outside: options.SkipOutside = False,
@@ -167,9 +208,8 @@ def infer(
 
     Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
     """
-    chosen = options.build_method(method, smoothing, max_iterations=max_iterations, seed=seed)
-    if smoothing is not None and not isinstance(chosen, WeightedVote):
-        raise ParameterError(f"--smoothing goes with weighted-vote, not with {method}")
+    if method is not None:
+        _check_smoothing(method, smoothing)
     for target in filter(None, (output, workers)):
         check_target(target)
     for path in reports:
@@ -178,9 +218,13 @@ def infer(
     if plain:
         if len(reports) > 1:
             raise ParameterError("--plain takes one file or folder")
-        data = _read_plain(reports[0], labels, levels, columns, duplicates, skip_outside)
+        skip = {"out_of_domain": "skip"} if skip_outside else {}
+        data = _read_plain(reports[0], (labels, levels, between), columns, duplicates, **skip)
     else:
-        data = _read_reports(reports, (labels, levels))
+        data = _read_reports(reports, (labels, levels, between))
+    name = method or _usual_method(data)
+    _check_smoothing(name, smoothing)
+    chosen = options.build_method(name, smoothing, max_iterations=max_iterations, seed=seed)
     estimate = chosen.fit(data)
     if output is not None:
         write_table(estimate.truths, output)
@@ -193,11 +237,28 @@ def infer(
     _note(_closing_words(estimate))
 
 
-def _read_reports(paths: list[Path], domain: tuple[str | None, str | None]) -> Reports:
+def _check_smoothing(method: str, smoothing: float | None) -> None:
+    kind = options.choose(method, METHODS, "--method")
+    if smoothing is not None and kind is not WeightedVote:
+        raise ParameterError(f"--smoothing goes with weighted-vote, not with {method}")
+
+
+def _usual_method(data: Reports | Answers) -> str:
+    """Return the name of the method that suits the answers."""
+    if isinstance(data, Reports) and data.participation is not None:
+        return RatioMean.name
+    domain = (data.table if isinstance(data, Reports) else data).domain
+    labels = isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
+    return WeightedVote.name if labels else WeightedMean.name
+
+
+def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str | None]) -> Reports:
     if any(path.is_dir() for path in paths):
         raise ParameterError("a dataset folder holds plain answers: say --plain")
     if any(domain):
-        raise ParameterError("--labels and --levels go with --plain: reports carry their own")
+        raise ParameterError(
+            "--labels, --levels and --between go with --plain: reports carry their own"
+        )
     reports = read_reports(*paths)
     if reports.simulated:
         _note("These reports are simulated: they protect nobody.")
@@ -262,16 +323,18 @@ def evaluate(
     """Measure what privacy costs on answers whose truths are known.
 
     Example: quietcrowd evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
+
+    Example: quietcrowd evaluate FOLDER -m laplace,matrix-factorization:rank=20 -e 1
+    --method mean,weighted-mean
     """
     if output is not None:
         check_target(output)
     if plot is not None:
         check_picture(plot)
-    names = list(dict.fromkeys(options.split_all(mechanism)))
     experiment = Experiment(
         dataset=load_dataset(dataset),
-        mechanisms=[options.choose(n, options.MECHANISMS, "--mechanism") for n in names],
-        epsilons=list(dict.fromkeys(options.parse_numbers(epsilon, "--epsilon"))),
+        mechanisms=dict(map(options.choose_mechanism, options.split_all(mechanism))),
+        epsilons=sorted(set(options.parse_numbers(epsilon, "--epsilon")), reverse=True),
         methods=_methods(options.split_all(method), smoothing),
         trials=trials,
         seed=seed,

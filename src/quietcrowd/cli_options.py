@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from quietcrowd.domains import Categorical, FiniteDomain, Label, Ordinal
+from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS, WeightedVote
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = [
+    "AllTasks",
+    "AllWorkers",
+    "Between",
     "Columns",
     "Duplicates",
     "Epsilons",
@@ -33,6 +37,7 @@ __all__ = [
     "build_domain",
     "build_method",
     "choose",
+    "choose_mechanism",
     "parse_numbers",
     "refuse_overwriting",
     "split",
@@ -44,17 +49,36 @@ T = TypeVar("T")
 MECHANISMS = Mechanism.registry()
 
 
-def _choice(known: Mapping[str, Any], *flags: str, several: bool = False) -> Any:
+def _choice(known: Mapping[str, Any], *flags: str, several: bool = False, more: str = "") -> Any:
     """Return an option whose value is a name, or several, and that completes it."""
     names = ", ".join(known)
     return typer.Option(
         *flags,
         metavar="NAMES" if several else "NAME",
-        help=f"Of {names}; by commas or repeated." if several else f"One of {names}.",
+        help=(f"Of {names}; by commas or repeated." if several else f"One of {names}.")
+        + f" {more}".rstrip(),
         autocompletion=lambda: list(known),
     )
 
 
+AllTasks = Annotated[
+    Path | None,
+    typer.Option(
+        "--all-tasks",
+        metavar="FILE",
+        help="All tasks there are, public, in a column task; for what hides who answered.",
+    ),
+]
+AllWorkers = Annotated[
+    Path | None,
+    typer.Option(
+        "--all-workers", metavar="FILE", help="All workers there are, in a column worker."
+    ),
+]
+Between = Annotated[
+    str | None,
+    typer.Option(metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10."),
+]
 Columns = Annotated[
     str,
     typer.Option(
@@ -87,9 +111,13 @@ Levels = Annotated[
 MaxIterations = Annotated[
     int | None, typer.Option(metavar="NUMBER", help="Most iterations before giving up.")
 ]
-MechanismName = Annotated[str, _choice(MECHANISMS, "--mechanism", "-m")]
-MechanismNames = Annotated[list[str], _choice(MECHANISMS, "--mechanism", "-m", several=True)]
-MethodName = Annotated[str, _choice(METHODS, "--method")]
+_MECHANISM_FLAGS: tuple[str, ...] = ("--mechanism", "-m")
+_PARAMETERS = "Parameters after colons: laplace:fill=midpoint."
+MechanismName = Annotated[str, _choice(MECHANISMS, *_MECHANISM_FLAGS, more=_PARAMETERS)]
+MechanismNames = Annotated[
+    list[str], _choice(MECHANISMS, *_MECHANISM_FLAGS, several=True, more=_PARAMETERS)
+]
+MethodName = Annotated[str | None, _choice(METHODS, "--method", more="Default: by the answers.")]
 MethodNames = Annotated[list[str], _choice(METHODS, "--method", several=True)]
 Output = Annotated[
     Path | None,
@@ -145,15 +173,49 @@ def choose(name: str, known: Mapping[str, T], option: str) -> T:
     return known[name]
 
 
-def build_domain(labels: str | None, levels: str | None) -> FiniteDomain:
-    """Return the domain of ``--labels`` or ``--levels``; what prints as a number is one."""
-    if labels is not None and levels is not None:
-        raise ParameterError("give --labels or --levels, not both")
-    if labels is None and levels is None:
+def choose_mechanism(text: str) -> tuple[str, Callable[..., Mechanism]]:
+    """Return the name of a mechanism with its parameters, and what makes it from an epsilon.
+
+    ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``; values are
+    numbers, ``none``, or words.
+    """
+    name, *given = text.split(":")
+    kind = choose(name, MECHANISMS, "--mechanism")
+    parameters = {}
+    for part in given:
+        key, equals, value = part.partition("=")
+        if not equals or not key:
+            raise ParameterError(
+                f"--mechanism: parameters are written name:key=value:key=value; got {text!r}"
+            )
+        parameters[key] = _parameter(value)
+    return text, partial(kind.from_claimed_epsilon, **parameters)
+
+
+def _parameter(text: str) -> Any:
+    if text.lower() == "none":
+        return None
+    try:
+        return _as_printed(float(text))
+    except (OverflowError, ValueError):
+        return text
+
+
+def build_domain(labels: str | None, levels: str | None, between: str | None = None) -> Domain:
+    """Return the domain of one of three options; what prints as a number is one."""
+    given = sum(option is not None for option in (labels, levels, between))
+    if given > 1:
+        raise ParameterError("give one of --labels, --levels and --between, not several")
+    if not given:
         raise ParameterError(
-            "give the possible answers with --labels no,yes or --levels 1,2,3: they are public, "
-            "and are not read off private answers"
+            "give the possible answers with --labels no,yes or --levels 1,2,3 or --between 0,10: "
+            "they are public, and are not read off private answers"
         )
+    if between is not None:
+        bounds = parse_numbers([between], "--between")
+        if len(bounds) != 2:
+            raise ParameterError(f"--between must be two numbers, by a comma; got {between!r}")
+        return Interval(low=bounds[0], high=bounds[1])
     if levels is not None:
         return Ordinal([_as_printed(number) for number in parse_numbers([levels], "--levels")])
     parts = split(labels or "")

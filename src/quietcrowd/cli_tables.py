@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import textwrap
-from collections.abc import Iterable
-from typing import Any
 
 import pandas as pd
 from rich import box
@@ -26,7 +25,8 @@ def plain_table(*columns: str, numeric_from: int) -> Table:
     """Return an empty table whose columns from `numeric_from` on are numbers."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place >= numeric_from else "left")
+        numeric = place >= numeric_from
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     return table
 
 
@@ -45,59 +45,95 @@ def print_frame(frame: pd.DataFrame) -> None:
         print(f"… and {len(frame) - SHOWN:,} more; write all with --output truths.csv")
 
 
+SCORE_HEADS = {
+    "error_rate": ("error\nrate", "error rates"),
+    "mae": ("\nMAE", "mean absolute errors"),
+}
+
+
 def print_experiment(result: ExperimentResult) -> None:
     """Print an experiment, its references first."""
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
-    private = result.frame["mechanism"] != "none"
-    trials = int(result.frame["trials"].max())
-    console.print(f"{result.dataset}: error rates, mean of {trials} trials\n")
-    for row in result.frame[~private].itertuples():
-        what = "constant guess" if row.method == "constant" else f"{row.method}, not private"
-        console.print(f"  {what:<30} {row.error_rate:.4f}")
+    private = result.frame[result.frame["mechanism"] != "none"]
+    references = result.frame[result.frame["mechanism"] == "none"]
+    trials = int(private["trials"].max())
+    console.print(
+        f"{result.dataset}: {SCORE_HEADS[result.score][1]}, mean of {trials} trials\n",
+        soft_wrap=True,
+    )
+    for _, row in references.iterrows():
+        what = "constant guess" if row["method"] == "constant" else f"{row['method']}, not private"
+        console.print(f"  {what:<30} {row[result.score]:.4f}")
     console.print()
+    guess = float(references.loc[references["method"] == "constant", result.score].iloc[0])
+    console.print(_experiment_table(result, private, guess))
+    notes = _experiment_notes(result, private, guess)
+    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+
+
+def _mixed_participation(private: pd.DataFrame) -> bool:
+    return private["participation_protected"].nunique() > 1
+
+
+def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: float) -> Table:
+    numbers = "correlation" in private
     table = plain_table(
         "claimed\nepsilon",
         "\nmechanism",
         "\nmethod",
         f"exact\nat {result.mean_answers:,}",
         f"exact\nat {result.most_answers:,}",
-        "error\nrate",
+        SCORE_HEADS[result.score][0],
         "\nchange",
         "std.\nerror",
+        *(("corre-\nlation",) if numbers else ()),
         numeric_from=3,
     )
-    guess = float(result.frame.loc[result.frame["method"] == "constant", "error_rate"].iloc[0])
-    worse = int((result.frame.loc[private, "error_rate"] >= guess).sum())
+    mixed = _mixed_participation(private)
     before = None
-    rows: Iterable[Any] = result.frame[private].itertuples()
-    for row in rows:
-        group = (row.claimed_epsilon, row.mechanism)
+    for _, row in private.iterrows():
+        group = (row["claimed_epsilon"], row["mechanism"])
         if before is not None and group != before:
             table.add_section()
+        open_ = mixed and not row["participation_protected"]
+        first = (
+            f"{row['claimed_epsilon']:g}",
+            row["mechanism"] + "‡" * open_,
+            show_loss(row["exact_epsilon_mean"]),
+            show_loss(row["exact_epsilon_busiest"]),
+        )
+        claimed, mechanism, at_mean, at_most = first if group != before else ("",) * 4
         table.add_row(
-            *((f"{row.claimed_epsilon:g}", row.mechanism) if group != before else ("", "")),
-            Text(row.method),
+            claimed,
+            mechanism,
+            Text(row["method"]),
+            at_mean,
+            at_most,
+            f"{row[result.score]:.4f}" + ("†" if row[result.score] >= guess else " "),
             *(
-                (show_loss(row.exact_epsilon_mean), show_loss(row.exact_epsilon_busiest))
-                if group != before
-                else ("", "")
+                ("", "")
+                if math.isnan(row["change"])
+                else (f"{row['change']:+.4f}", f"{row['change_se']:.4f}")
             ),
-            f"{row.error_rate:.4f}" + ("†" if row.error_rate >= guess else " "),
-            f"{row.change:+.4f}",
-            f"{row.change_se:.4f}",
+            *((f"{row['correlation']:.2f}",) if numbers else ()),
         )
         before = group
-    console.print(table)
+    return table
+
+
+def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: float) -> str:
     notes = (
         "change: from the same method on the plain answers. exact: what one answer loses at most, "
         f"for the mean worker ({result.mean_answers:,} answers) and for the busiest "
         f"({result.most_answers:,})."
     )
-    if (result.frame["mechanism"] == EQUAL_EXACT).any():
+    if (private["mechanism"] == EQUAL_EXACT).any():
         notes += (
             f" {EQUAL_EXACT}: the one-layer mechanism at the exact epsilon that the mechanism "
             "above it has for the mean worker: equal privacy, not equal claims."
         )
-    if worse:
-        notes += f" †: no better than the constant guess ({worse} of {int(private.sum())} rows)."
-    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+    if worse := int((private[result.score] >= guess).sum()):
+        notes += f" †: no better than the constant guess ({worse} of {len(private)} rows)."
+    if _mixed_participation(private):
+        notes += " ‡: does not hide which tasks were answered."
+    return notes

@@ -19,7 +19,7 @@ __all__ = ["load_dataset"]
 VARIABLE = "QUIETCROWD_DATA"
 
 
-def load_dataset(folder: str | Path) -> Dataset:
+def load_dataset(folder: str | Path, **options: Any) -> Dataset:
     """Load a dataset folder.
 
     Parameters
@@ -29,6 +29,8 @@ def load_dataset(folder: str | Path) -> Dataset:
         ``QUIETCROWD_DATA`` names. It holds ``answers.csv`` (or ``.csv.gz`` or ``.parquet``),
         ``truth.csv`` and ``dataset.json``, a JSON object whose ``kind`` is ``categorical``,
         ``ordinal`` or ``interval`` and whose ``domain`` lists the labels or the two bounds.
+    **options
+        See `Answers.from_frame`.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def load_dataset(folder: str | Path) -> Dataset:
         raise FormatError(f"{truth}: this file is missing")
     return Dataset(
         name=str(description.get("name", place.name)),
-        answers=read_answers(_answers_file(place), domain),
+        answers=read_answers(_answers_file(place), domain, **options),
         truths=read_truths(truth),
         remark=str(description.get("remark", "")),
     )

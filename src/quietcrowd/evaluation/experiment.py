@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from attrs import field, frozen
 from rich.console import Console
 from rich.progress import Progress
 
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.domains import FiniteDomain, check_finite
-from quietcrowd.evaluation.metrics import KnownTruths
-from quietcrowd.evaluation.plots import EQUAL_EXACT, plot_error_rates
+from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.evaluation.plots import EQUAL_EXACT, plot_scores
+from quietcrowd.evaluation.scores import Score, score_for
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.mechanisms.channel import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
@@ -27,6 +26,9 @@ from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.validation import check_real, check_whole
 
 __all__ = ["Experiment", "ExperimentResult"]
+
+Maker: TypeAlias = Callable[..., Mechanism]
+"""Makes a mechanism from ``domain=`` and ``epsilon=``."""
 
 
 @frozen(kw_only=True)
@@ -39,6 +41,15 @@ class _Cell:
 
 
 @frozen(kw_only=True, eq=False)
+class _Crowd:
+    """One data set with what its plain answers give."""
+
+    dataset: Dataset
+    score: Score
+    plain: Mapping[str, tuple[float, ...]]
+
+
+@frozen(kw_only=True, eq=False)
 class ExperimentResult:
     """What an experiment measured.
 
@@ -47,12 +58,15 @@ class ExperimentResult:
     frame : pandas.DataFrame
         One row per mechanism, claimed epsilon and method: ``claimed_epsilon``, ``mechanism``,
         ``method``, ``exact_epsilon_mean`` and ``exact_epsilon_busiest`` (what one answer loses
-        for a worker with the mean and with the largest number of answers), ``error_rate``,
-        ``error_rate_se``, ``change`` (from the same method on the plain answers), ``change_se``,
-        ``trials``. Rows of the mechanism ``none`` are the non-private result and the best
-        constant guess.
+        for a worker with the mean and with the largest number of answers),
+        ``participation_protected``, the score and its standard error (``error_rate``,
+        ``error_rate_se``, or ``mae``, ``mae_se``), ``change`` (from the same method on the plain
+        answers), ``change_se``, further scores (``centred_error``, ``correlation``), ``trials``.
+        Rows of the mechanism ``none`` are the non-private result and the best constant guess.
     dataset : str
         Name of the data set.
+    score : str
+        Column of the score: ``error_rate`` or ``mae``.
     mean_answers, most_answers : int
         Answers of the mean and of the busiest worker.
     skipped : tuple of str
@@ -61,12 +75,13 @@ class ExperimentResult:
 
     frame: pd.DataFrame
     dataset: str
+    score: str
     mean_answers: int
     most_answers: int
     skipped: tuple[str, ...] = ()
 
     def plot(self, path: str | Path) -> None:
-        """Draw the error rates against the claimed epsilon into a PNG file.
+        """Draw the scores against the claimed epsilon into a PNG file.
 
         Raises
         ------
@@ -75,7 +90,7 @@ class ExperimentResult:
         MissingExtraError
             Where Matplotlib is not installed.
         """
-        plot_error_rates(self, Path(path))
+        plot_scores(self, Path(path))
 
 
 def _check_trials(_: object, __: object, trials: Any) -> None:
@@ -86,9 +101,16 @@ def _as_tuple(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _check_dataset(_: object, __: object, dataset: Any) -> None:
-    if not isinstance(dataset, Dataset):
-        raise ParameterError(f"dataset must be a Dataset, as load_dataset gives; got {dataset!r}")
+def _as_datasets(dataset: Any) -> tuple[Any, ...]:
+    return (dataset,) if isinstance(dataset, Dataset) else tuple(dataset)
+
+
+def _check_datasets(_: object, __: object, datasets: Sequence[Any]) -> None:
+    for dataset in datasets:
+        if not isinstance(dataset, Dataset):
+            raise ParameterError(
+                f"dataset must be a Dataset, as load_dataset gives, or several; got {dataset!r}"
+            )
 
 
 def _check_epsilons(_: object, __: object, epsilons: Sequence[Any]) -> None:
@@ -100,18 +122,30 @@ def _check_seed(_: object, __: object, seed: Any) -> None:
     check_whole("seed", seed, 0)
 
 
-def _check_mechanisms(_: object, __: object, kinds: Sequence[Any]) -> None:
-    for kind in kinds:
+def _as_makers(mechanisms: Any) -> dict[str, Maker]:
+    if isinstance(mechanisms, Mapping):
+        return dict(mechanisms)
+    makers = {}
+    for kind in mechanisms:
         if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
             raise ParameterError(
                 f"mechanisms must be classes, such as RandomizedResponse; got {kind!r}. "
-                "The epsilons say with which parameters they run."
+                "The epsilons say with which parameters they run; for others give functions of "
+                "domain and epsilon by name."
             )
+        makers[kind.name] = kind.from_claimed_epsilon
+    return makers
+
+
+def _check_makers(_: object, __: object, makers: Mapping[str, Any]) -> None:
+    for name, maker in makers.items():
+        if not callable(maker):
+            raise ParameterError(f"mechanism {name!r} must be a function of domain and epsilon")
 
 
 def _check_methods(_: object, __: object, methods: Any) -> None:
     if not isinstance(methods, Mapping) or not all(
-        isinstance(method, CategoricalMethod) for method in methods.values()
+        isinstance(method, FittingMethod) for method in methods.values()
     ):
         raise ParameterError(
             f'methods must be methods by name, as {{"majority": MajorityVote()}}; got {methods!r}'
@@ -127,13 +161,17 @@ def _not_empty(_: object, attribute: Any, values: Sequence[Any] | Mapping[str, A
 class Experiment:
     """A data set, mechanisms, claimed epsilons, methods, and a number of trials.
 
+    Methods for labels are scored by their error rate; if one of the methods estimates numbers, all
+    are scored by their mean absolute error.
+
     Parameters
     ----------
-    dataset : Dataset
-        Answers in a finite domain, and truths.
-    mechanisms : sequence of Mechanism classes
-        Each is built with ``from_claimed_epsilon``. Where that is impossible at one of the
-        epsilons, the pair is left out and the result says why.
+    dataset : Dataset, or sequence of Dataset
+        Answers and truths. Of several, drawn alike, each trial takes the next.
+    mechanisms : sequence of Mechanism classes, or mapping of str to function
+        A class is built with ``from_claimed_epsilon``, a function called with ``domain=`` and
+        ``epsilon=``. Where that is impossible at one of the epsilons, the pair is left out and
+        the result says why.
     epsilons : sequence of float
         What the papers' theorems claim.
     methods : mapping of str to method
@@ -164,14 +202,12 @@ class Experiment:
     2  one-layer  majority       5
     """
 
-    dataset: Dataset = field(validator=_check_dataset)
-    mechanisms: Sequence[type[Mechanism]] = field(
-        converter=_as_tuple, validator=[_not_empty, _check_mechanisms]
+    dataset: Any = field(converter=_as_datasets, validator=[_not_empty, _check_datasets])
+    mechanisms: Mapping[str, Maker] = field(
+        converter=_as_makers, validator=[_not_empty, _check_makers]
     )
     epsilons: Sequence[float] = field(converter=_as_tuple, validator=[_not_empty, _check_epsilons])
-    methods: Mapping[str, CategoricalMethod[Any, Any]] = field(
-        validator=[_check_methods, _not_empty]
-    )
+    methods: Mapping[str, FittingMethod[Any, Any]] = field(validator=[_check_methods, _not_empty])
     trials: int = field(default=100, validator=_check_trials)
     seed: int = field(default=0, validator=_check_seed)
     equal_exact: bool = True
@@ -187,118 +223,160 @@ class Experiment:
         Raises
         ------
         AnswerError
-            Where the domain is not finite or the truths do not fit the answers.
+            Where the domain does not suit the methods or the truths do not fit the answers.
         ParameterError
             Where no mechanism can have any of the claimed epsilons.
         """
-        answers = self.dataset.answers.canonical  # the order that reports are in
-        domain = check_finite(answers.domain, "an experiment on error rates")
-        known = KnownTruths(answers, self.dataset.truths)
-        counts = answers.answers_per_worker
-        mean_answers = max(1, round(float(counts[counts > 0].mean())))
+        first = self.dataset[0].answers
+        counts = first.answers_per_worker
+        sizes = _Sizes(
+            mean=max(1, round(float(counts[counts > 0].mean()))),
+            most=int(counts.max()),
+            tasks=len(first.tasks),
+        )
         skipped: list[str] = []
-        cells = list(self._cells(domain, mean_answers, skipped))
+        cells = list(self._cells(first.domain, sizes, skipped))
         if not cells:
             raise ParameterError(" ".join(skipped))
-        plain = {
-            name: known.error_rate(method.fit(answers, threads=1))
-            for name, method in self.methods.items()
-        }
-        rows = self._reference_rows(known, plain)
+        crowds = [self._crowd(dataset) for dataset in self.dataset]
+        rows = _reference_rows(crowds)
         with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
             steps = bar.add_task("trials", total=len(cells) * self.trials)
             for cell in cells:
-                rates = np.empty((self.trials, len(self.methods)))
+                trials = []
                 for trial in range(self.trials):
-                    rates[trial] = self._trial(cell, trial, known)
+                    trials.append(self._trial(cell, trial, crowds[trial % len(crowds)]))
                     bar.advance(steps)
-                rows += _cell_rows(cell, rates, plain, (mean_answers, int(counts.max())))
+                rows += _cell_rows(cell, trials, crowds, sizes)
         return ExperimentResult(
             frame=pd.DataFrame(rows),
-            dataset=self.dataset.name,
-            mean_answers=mean_answers,
-            most_answers=int(counts.max()),
+            dataset=self.dataset[0].name,
+            score=crowds[0].score.names[0],
+            mean_answers=sizes.mean,
+            most_answers=sizes.most,
             skipped=tuple(skipped),
         )
 
-    def _cells(
-        self, domain: FiniteDomain, mean_answers: int, skipped: list[str]
-    ) -> Iterator[_Cell]:
+    def _crowd(self, dataset: Dataset) -> _Crowd:
+        answers = dataset.answers.canonical  # the order that reports are in
+        score = score_for(answers, dataset.truths, self.methods.values())
+        plain = {}
+        for name, method in self.methods.items():
+            if method.reads_answers:
+                plain[name] = score.of(method.fit(answers, threads=1))
+        return _Crowd(dataset=dataset, score=score, plain=plain)
+
+    def _cells(self, domain: Domain, sizes: _Sizes, skipped: list[str]) -> Iterator[_Cell]:
         for epsilon in self.epsilons:
             seen = set()
-            for kind in self.mechanisms:
+            for name, maker in self.mechanisms.items():
                 try:
-                    mechanism = kind.from_claimed_epsilon(domain=domain, epsilon=epsilon)
+                    mechanism = maker(domain=domain, epsilon=epsilon)
                 except ParameterError as error:
-                    skipped.append(f"{kind.name} was left out at epsilon {epsilon:g}: {error}")
+                    skipped.append(f"{name} was left out at epsilon {epsilon:g}: {error}")
                     continue
-                yield _Cell(label=kind.name, claimed_epsilon=epsilon, mechanism=mechanism)
-                exact = mechanism.guarantee(answers=mean_answers).epsilon
+                yield _Cell(label=name, claimed_epsilon=epsilon, mechanism=mechanism)
+                exact = mechanism.guarantee(answers=sizes.mean, tasks=sizes.tasks).epsilon
                 if not self.equal_exact or exact <= epsilon + 1e-6 or exact in seen:
                     continue
                 seen.add(exact)
-                if exact > MAX_EPSILON:
+                if exact > MAX_EPSILON or not isinstance(domain, FiniteDomain):
                     skipped.append(f"{EQUAL_EXACT} was left out at an exact epsilon of {exact:.4g}")
                     continue
-                honest = RandomizedResponse(domain=domain, epsilon=exact)
+                honest = RandomizedResponse(
+                    domain=domain,
+                    epsilon=exact,
+                    null="category" if mechanism.every_task else None,
+                )
                 yield _Cell(label=EQUAL_EXACT, claimed_epsilon=epsilon, mechanism=honest)
 
-    def _trial(self, cell: _Cell, trial: int, known: KnownTruths) -> list[float]:
+    def _trial(self, cell: _Cell, trial: int, crowd: _Crowd) -> dict[str, tuple[float, ...]]:
         key = zlib.crc32(repr(cell.mechanism).encode())
         rng = np.random.default_rng(np.random.SeedSequence((self.seed, key, trial)))
-        reports = cell.mechanism.randomize(self.dataset.answers, rng=rng)
+        reports = cell.mechanism.randomize(crowd.dataset.answers, rng=rng)
         with noise_ignored():
-            return [
-                known.error_rate(method.fit(reports, threads=1)) for method in self.methods.values()
-            ]
+            return {
+                name: crowd.score.of(method.fit(reports, threads=1))
+                for name, method in self.methods.items()
+                if method.reads_reports(cell.mechanism.channel)
+            }
 
-    def _reference_rows(
-        self, known: KnownTruths, plain: Mapping[str, float]
-    ) -> list[dict[str, Any]]:
-        guess = known.constant_error_rate()
-        nothing_told = _row("none", "constant", (0.0, 0.0, 0.0), guess, float("nan"))
-        everything = (float("inf"),) * 3
-        return [
-            nothing_told,
-            *(_row("none", name, everything, rate, 0.0) for name, rate in plain.items()),
+
+@frozen(kw_only=True)
+class _Sizes:
+    """Answers of the mean and of the busiest worker, and the number of tasks."""
+
+    mean: int
+    most: int
+    tasks: int
+
+
+def _reference_rows(crowds: Sequence[_Crowd]) -> list[dict[str, Any]]:
+    everything = (float("inf"),) * 3
+    score = crowds[0].score
+    guesses = np.array([crowd.score.of_constant() for crowd in crowds])
+    rows = [
+        _row("none", "constant", (0.0, 0.0, 0.0), score, guesses, np.full(len(guesses), np.nan))
+    ]
+    for name in crowds[0].plain:
+        scores = np.array([crowd.plain[name] for crowd in crowds])
+        rows.append(_row("none", name, everything, score, scores, np.zeros(len(scores))))
+    rows[0]["participation_protected"] = True
+    return rows
+
+
+def _cell_rows(
+    cell: _Cell,
+    trials: Sequence[Mapping[str, tuple[float, ...]]],
+    crowds: Sequence[_Crowd],
+    sizes: _Sizes,
+) -> list[dict[str, Any]]:
+    exact = [
+        cell.mechanism.guarantee(answers=count, tasks=sizes.tasks)
+        for count in (sizes.mean, sizes.most)
+    ]
+    epsilons = (cell.claimed_epsilon, exact[0].epsilon, exact[1].epsilon)
+    rows = []
+    for name in trials[0]:
+        scores = np.array([trial[name] for trial in trials])
+        plain = [
+            crowds[trial % len(crowds)].plain.get(name, (np.nan,))[0]
+            for trial in range(len(trials))
         ]
+        row = _row(cell.label, name, epsilons, crowds[0].score, scores, scores[:, 0] - plain)
+        rows.append(row | {"participation_protected": exact[0].participation_protected})
+    return rows
 
 
 def _row(
     mechanism: str,
     method: str,
     epsilons: tuple[float, float, float],
-    error_rate: float,
-    change: float,
-    standard_error: float = 0.0,
-    trials: int = 1,
+    score: Score,
+    scores: Any,
+    changes: Any,
 ) -> dict[str, Any]:
+    """Return a row; `scores` has shape (trials, scores), `changes` (trials,)."""
     claimed, exact_mean, exact_busiest = epsilons
+    main, *further = score.names
     return {
         "claimed_epsilon": claimed,
         "mechanism": mechanism,
         "exact_epsilon_mean": exact_mean,
         "exact_epsilon_busiest": exact_busiest,
+        "participation_protected": False,
         "method": method,
-        "error_rate": error_rate,
-        "error_rate_se": standard_error,
-        "change": change,
-        "change_se": standard_error,  # the plain answers' error rate is no random number
-        "trials": trials,
+        main: float(scores[:, 0].mean()),
+        f"{main}_se": _standard_error(scores[:, 0]),
+        "change": float(changes.mean()),
+        "change_se": _standard_error(changes),
+        **{name: float(scores[:, place].mean()) for place, name in enumerate(further, start=1)},
+        "trials": len(scores),
     }
 
 
-def _cell_rows(
-    cell: _Cell,
-    rates: npt.NDArray[np.float64],
-    plain: Mapping[str, float],
-    answers: tuple[int, int],
-) -> list[dict[str, Any]]:
-    means = rates.mean(axis=0).tolist()
-    errors = (rates.std(axis=0, ddof=1) / np.sqrt(len(rates))).tolist()
-    exact_mean, exact_busiest = (cell.mechanism.guarantee(answers=n).epsilon for n in answers)
-    epsilons = (cell.claimed_epsilon, exact_mean, exact_busiest)
-    return [
-        _row(cell.label, name, epsilons, mean, mean - rate, error, len(rates))
-        for (name, rate), mean, error in zip(plain.items(), means, errors, strict=True)
-    ]
+def _standard_error(values: Any) -> float:
+    """Return the standard error of a mean; 0 for a single value, which is no random number."""
+    if len(values) < 2 or np.isnan(values).any():
+        return 0.0
+    return float(values.std(ddof=1) / np.sqrt(len(values)))

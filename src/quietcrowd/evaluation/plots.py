@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from quietcrowd.evaluation.experiment import ExperimentResult
 
-__all__ = ["EQUAL_EXACT", "check_picture", "plot_error_rates"]
+__all__ = ["EQUAL_EXACT", "check_picture", "plot_scores"]
 
 EQUAL_EXACT = "one-layer*"
 """The one-layer mechanism at the exact epsilon that another mechanism really has."""
@@ -52,8 +52,11 @@ def _new_figure() -> Any:
     return figure
 
 
-def plot_error_rates(result: ExperimentResult, path: Path) -> None:
-    """Draw error rates with two standard errors against the claimed epsilon.
+SCORE_NAMES = {"error_rate": "error rate", "mae": "mean absolute error"}
+
+
+def plot_scores(result: ExperimentResult, path: Path) -> None:
+    """Draw scores with two standard errors against the claimed epsilon.
 
     A colour per method, a line and a marker per mechanism; dotted lines are the non-private
     results, a grey one the constant guess. Where a mechanism runs at another epsilon than the
@@ -64,10 +67,11 @@ def plot_error_rates(result: ExperimentResult, path: Path) -> None:
     axes = figure.add_subplot()
     private = result.frame[result.frame["mechanism"] != "none"]
     colours = {name: f"C{i}" for i, name in enumerate(private["method"].unique())}
-    _draw_references(axes, result.frame[result.frame["mechanism"] == "none"], colours)
-    _draw_mechanisms(axes, private.sort_values("claimed_epsilon", kind="stable"), colours)
+    score = result.score
+    _draw_references(axes, result.frame[result.frame["mechanism"] == "none"], colours, score)
+    _draw_mechanisms(axes, private.sort_values("claimed_epsilon", kind="stable"), colours, score)
     axes.set_xlabel("claimed epsilon (natural logarithm)")
-    axes.set_ylabel("error rate, mean and 2 standard errors")
+    axes.set_ylabel(f"{SCORE_NAMES[score]}, mean and 2 standard errors")
     axes.set_ylim(bottom=-0.01)
     axes.set_title(result.dataset)
     axes.grid(alpha=0.3)
@@ -76,25 +80,25 @@ def plot_error_rates(result: ExperimentResult, path: Path) -> None:
         figure.savefig(temporary, dpi=120, format="png")
 
 
-def _draw_references(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str]) -> None:
+def _draw_references(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], score: str) -> None:
     for _, row in rows.iterrows():
         constant = row["method"] == "constant"
         axes.axhline(
-            row["error_rate"],
+            row[score],
             color="grey" if constant else colours[row["method"]],
             linestyle=(0, (1, 3)),
             label="constant guess" if constant else f"{row['method']}, not private",
         )
 
 
-def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str]) -> None:
+def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], score: str) -> None:
     looks = dict(zip(rows["mechanism"].unique(), _LOOKS, strict=False))
     for (mechanism, method), line in rows.groupby(["mechanism", "method"], sort=False):
         style, marker = looks.get(mechanism, _LOOKS[-1])
         axes.errorbar(
             line["claimed_epsilon"],
-            line["error_rate"],
-            yerr=2 * line["error_rate_se"],
+            line[score],
+            yerr=2 * line[f"{score}_se"],
             linestyle=style,
             marker=marker,
             color=colours[str(method)],
@@ -103,11 +107,11 @@ def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str]) 
             capsize=2,
             label=f"{method}, {mechanism}" + (" (exact)" if mechanism == EQUAL_EXACT else ""),
         )
-    equal_exact = rows[rows["mechanism"] == EQUAL_EXACT].sort_values("error_rate")
+    equal_exact = rows[rows["mechanism"] == EQUAL_EXACT].sort_values(score)
     for _, row in equal_exact.drop_duplicates("claimed_epsilon").iterrows():
         axes.annotate(
             f"exact\n{show_loss(row['exact_epsilon_mean'], 3)}",
-            (row["claimed_epsilon"], row["error_rate"]),
+            (row["claimed_epsilon"], row[score]),
             textcoords="offset points",
             xytext=(0, -26),
             ha="center",

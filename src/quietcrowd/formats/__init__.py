@@ -2,13 +2,14 @@
 
 from quietcrowd.formats.answer_files import read_answers, write_answers
 from quietcrowd.formats.report_files import read_reports, write_reports
-from quietcrowd.formats.tables import check_target, write_table
+from quietcrowd.formats.tables import check_target, read_table, write_table
 from quietcrowd.formats.truth_files import read_truths
 
 __all__ = [
     "check_target",
     "read_answers",
     "read_reports",
+    "read_table",
     "read_truths",
     "write_answers",
     "write_reports",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -52,6 +52,12 @@ class Given:
 @frozen(kw_only=True, slots=False)
 class FittingMethod(TruthInference[StateT, TallyT]):
     """A truth-inference method that takes reports, answers and frames."""
+
+    reads_answers: ClassVar[bool] = True
+
+    def reads_reports(self, channel: Channel) -> bool:  # noqa: ARG002
+        """Return whether reports of such a channel are enough for the method."""
+        return True
 
     def fit(
         self, data: Any, start: TruthEstimate | None = None, *, threads: int | None = None

@@ -15,6 +15,7 @@ from quietcrowd.inference.fitting import Given
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import BIT, LaplaceChannel
 
 __all__ = ["Prior", "RatioMean", "TaskMoments"]
@@ -149,6 +150,11 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
 
     name: ClassVar[str] = "ratio-mean"
     models_noise: ClassVar[bool] = True
+    reads_answers: ClassVar[bool] = False
+
+    def reads_reports(self, channel: Channel) -> bool:
+        """Return whether participation bits come with the reports."""
+        return isinstance(channel, LaplaceChannel) and channel.participation_noise is not None
 
     def prepare(self, given: Given) -> tuple[Partition, Summary]:
         """Return partition and summary; see `FittingMethod.prepare`."""

@@ -63,6 +63,11 @@ class Mechanism(ABC):
         return False
 
     @property
+    def participation_protected(self) -> bool:
+        """Whether the fact of having answered a task is protected as an answer is."""
+        return self.guarantee(tasks=1).participation_protected
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns of a file of reports."""
         return ("task", "worker", "label")
