@@ -1,4 +1,4 @@
-"""The command line: ``quietcrowd randomize | infer | evaluate | demo``."""
+"""The command line: ``quietcrowd randomize | infer | evaluate | reproduce | demo``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rich.console import Console
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
-from quietcrowd.cli_tables import print_experiment, print_frame
+from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
 from quietcrowd.datasets import load_dataset, synthetic_crowd
 from quietcrowd.demo import play
 from quietcrowd.domains import FiniteDomain, NumericDomain
-from quietcrowd.evaluation import Experiment
+from quietcrowd.evaluation import FIGURES, Experiment
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError, QuietcrowdWarning
 from quietcrowd.formats import (
@@ -347,6 +347,41 @@ def evaluate(
         typer.echo(result.frame.to_json(orient="records", double_precision=15, date_format="iso"))
     else:
         print_experiment(result)
+    if output is not None:
+        write_table(result.frame, output)
+    if plot is not None:
+        result.plot(plot)
+
+
+@app.command()
+def reproduce(
+    figure: options.FigureName,
+    trials: Annotated[
+        int, typer.Option(min=2, metavar="NUMBER", help="Crowds or randomisations per point.")
+    ] = 3,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of crowds and noise.")] = 0,
+    output: options.Output = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="A picture of the result.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Run the experiments behind a published figure.
+
+    Example: quietcrowd reproduce sun2018-3 --plot figure3.png
+    """
+    chosen = options.choose(figure, FIGURES, "FIGURE")
+    if output is not None:
+        check_target(output)
+    if plot is not None:
+        check_picture(plot)
+    result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
+    for sentence in result.skipped:
+        _one_line(f"note: {sentence}")
+    if as_json:
+        typer.echo(result.frame.to_json(orient="records", double_precision=15))
+    else:
+        print_figure(result)
     if output is not None:
         write_table(result.frame, output)
     if plot is not None:

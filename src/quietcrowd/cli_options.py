@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
+from quietcrowd.evaluation import FIGURES
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS, WeightedVote
 from quietcrowd.inference.fitting import FittingMethod
@@ -23,6 +24,7 @@ __all__ = [
     "Columns",
     "Duplicates",
     "Epsilons",
+    "FigureName",
     "Json",
     "Labels",
     "Levels",
@@ -97,6 +99,14 @@ Epsilons = Annotated[
     list[str],
     typer.Option(
         "--epsilon", "-e", metavar="NUMBERS", help="Claimed losses, by commas or repeated."
+    ),
+]
+FigureName = Annotated[
+    str,
+    typer.Argument(
+        metavar="FIGURE",
+        help=f"One of {', '.join(FIGURES)}.",
+        autocompletion=lambda: list(FIGURES),
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -13,10 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from quietcrowd.evaluation.experiment import ExperimentResult
+from quietcrowd.evaluation.figures import FigureResult
 from quietcrowd.evaluation.plots import EQUAL_EXACT
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["plain_table", "print_experiment", "print_frame"]
+__all__ = ["plain_table", "print_experiment", "print_figure", "print_frame"]
 
 SHOWN = 20
 
@@ -137,3 +138,37 @@ def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: fl
     if _mixed_participation(private):
         notes += " ‡: does not hide which tasks were answered."
     return notes
+
+
+def print_figure(result: FigureResult) -> None:
+    """Print the changes of the mean absolute error that a figure shows, one row per point."""
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
+    console.print(f"{result.figure.title}\n", soft_wrap=True)
+    private = result.frame[result.frame["mechanism"] != "none"]
+    names = list(private["mechanism"].drop_duplicates())
+    crowd = "sparsity" if "sparsity" in private else "dataset"
+    heads = (name.replace("-", "-\n") for name in names)
+    table = plain_table(crowd, "eps.", *heads, "con-\nstant", numeric_from=1)
+    references = result.frame[result.frame["mechanism"] == "none"]
+    for (place, epsilon), rows in private.groupby([crowd, "claimed_epsilon"], sort=False):
+        cells = rows.set_index("mechanism")
+        mine = references[references[crowd] == place].set_index("method")["mae"]
+        guess = mine["constant"] - mine.drop("constant").iloc[0]
+        shown = [
+            f"{cells.loc[name, 'change']:+.2f} ({cells.loc[name, 'correlation']:.2f})"
+            if name in cells.index
+            else ""
+            for name in names
+        ]
+        table.add_row(f"{place}", f"{epsilon:g}", *shown, f"{guess:+.2f}")
+    console.print(table)
+    notes = (
+        "Change of the mean absolute error from the plain answers, and in brackets the correlation "
+        "of estimated and known truths. constant: what the best constant guess changes. Means of "
+        f"{int(private['trials'].max())} trials; the largest standard error of a change is "
+        f"{private['change_se'].max():.2f}."
+    )
+    open_ = private.loc[~private["participation_protected"], "mechanism"].unique()
+    if len(open_):
+        notes += f" Not hidden by {', '.join(open_)}: which tasks were answered."
+    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")

@@ -1,6 +1,7 @@
 """How good an estimate is, and what privacy costs."""
 
 from quietcrowd.evaluation.experiment import Experiment, ExperimentResult
+from quietcrowd.evaluation.figures import FIGURES, Figure, FigureResult
 from quietcrowd.evaluation.metrics import (
     centred_error,
     correlation,
@@ -11,8 +12,11 @@ from quietcrowd.evaluation.metrics import (
 )
 
 __all__ = [
+    "FIGURES",
     "Experiment",
     "ExperimentResult",
+    "Figure",
+    "FigureResult",
     "centred_error",
     "correlation",
     "error_rate",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from quietcrowd.evaluation.experiment import ExperimentResult
 
-__all__ = ["EQUAL_EXACT", "check_picture", "plot_scores"]
+__all__ = ["EQUAL_EXACT", "check_picture", "plot_panels", "plot_scores"]
 
 EQUAL_EXACT = "one-layer*"
 """The one-layer mechanism at the exact epsilon that another mechanism really has."""
@@ -117,3 +117,90 @@ def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], 
             ha="center",
             fontsize="x-small",
         )
+
+
+AXIS_NAMES = {
+    "claimed_epsilon": "claimed epsilon",
+    "sparsity": "sparsity: share of answers that are missing",
+    "dataset": "data set",
+}
+
+
+def plot_panels(frame: pd.DataFrame, path: Path, *, title: str, across: str, panel: str) -> None:
+    """Draw changes of the mean absolute error, with two standard errors, in panels.
+
+    A colour per mechanism. The grey line is the best constant guess, also as a change from the
+    plain answers.
+    """
+    check_picture(path)
+    panels = list(frame.loc[frame["mechanism"] != "none", panel].drop_duplicates())
+    panels = panels if isinstance(panels[0], str) else sorted(panels)
+    figure = _new_figure()
+    figure.set_size_inches(1.5 + 3.2 * len(panels), 4)
+    every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, value in zip(every, panels, strict=True):
+        _draw_panel(axes, frame, across, panel, value)
+        axes.set_title(f"{AXIS_NAMES[panel].split(':')[0]} {value}", fontsize="medium")
+        axes.set_xlabel(AXIS_NAMES[across])
+        axes.grid(alpha=0.3)
+    every[0].set_ylabel("change of the mean absolute error")
+    figure.suptitle(title)
+    shown: dict[str, Any] = {}
+    for axes in every:
+        handles, labels = axes.get_legend_handles_labels()
+        shown |= dict(zip(labels, handles, strict=True))
+    figure.legend(
+        shown.values(), shown.keys(), loc="outside right upper", fontsize="small", frameon=False
+    )
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=120, format="png")
+
+
+def _draw_panel(axes: Any, frame: pd.DataFrame, across: str, panel: str, value: Any) -> None:
+    private = frame[frame["mechanism"] != "none"]
+    names = list(private["mechanism"].drop_duplicates())
+    here = private[private[panel] == value].sort_values(across, kind="stable")
+    for mechanism, line in here.groupby("mechanism", sort=False):
+        place = names.index(mechanism)
+        style, marker = _LOOKS[place % len(_LOOKS)]
+        axes.errorbar(
+            line[across],
+            line["change"],
+            yerr=2 * line["change_se"],
+            color=f"C{place}",
+            linestyle=style,
+            marker=marker,
+            markersize=5,
+            markerfacecolor="none",
+            capsize=2,
+            label=mechanism,
+        )
+    guess = _constant_changes(frame, across, panel, value)
+    axes.plot(
+        list(guess),
+        list(guess.values()),
+        color="grey",
+        linestyle=(0, (1, 3)),
+        label="constant guess",
+    )
+    if across == "claimed_epsilon":
+        axes.set_xscale("log")
+    axes.set_xticks(list(guess), [f"{x:g}" for x in guess])
+    axes.minorticks_off()
+
+
+def _constant_changes(frame: pd.DataFrame, across: str, panel: str, value: Any) -> dict[Any, float]:
+    """Return what the constant guess changes at each x, against the non-private result."""
+    references = frame[frame["mechanism"] == "none"]
+    key = "sparsity" if "sparsity" in frame else "dataset"
+    by_crowd = {
+        crowd: rows.loc[rows["method"] == "constant", "mae"].iloc[0]
+        - rows.loc[rows["method"] != "constant", "mae"].iloc[0]
+        for crowd, rows in references.groupby(key)
+    }
+    private = frame[(frame["mechanism"] != "none") & (frame[panel] == value)]
+    points = private[[across, key]].drop_duplicates() if across != key else private[[across]]
+    return {
+        row[across]: by_crowd[row[key]]
+        for _, row in points.drop_duplicates().sort_values(across).iterrows()
+    }

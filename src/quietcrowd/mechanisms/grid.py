@@ -101,6 +101,21 @@ class Grid:
         """Clip and round one number to a place on the grid."""
         return int(self.places(np.array([number]))[0])
 
+    def nearest(self, number: float) -> int:
+        """Return the nearest place to a number, also beyond the ends of the grid.
+
+        Raises
+        ------
+        ParameterError
+            Where the number is not finite, or 2^31 steps away.
+        """
+        place = (number - self.low) / self.step
+        if not abs(place) < 2**31:
+            raise ParameterError(
+                f"{number!r} is too far from the domain for steps of {self.step!r}"
+            )
+        return round(place)
+
     def number(self, place: int) -> float:
         """Return the number at a place."""
         return self.low + self.step * place

@@ -138,7 +138,7 @@ class MatrixFactorization(Mechanism):
     variant : {"fill", "ridge", "statistics", "paper"}
         See above.
     fill : "midpoint" or float
-        The centre c, in the domain. Not for "paper".
+        The centre c; in the domain, unless the variant is "ridge". Not for "paper", where it is 0.
     seed : int
         Of the task profiles; public.
     step : float, optional
@@ -177,7 +177,7 @@ class MatrixFactorization(Mechanism):
     name: ClassVar[str] = "matrix-factorization"
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=_check_epsilon)
-    rank: int = 5
+    rank: int = 20
     profile: Profile = "gaussian"
     ridge: float = field(default=1.0, validator=_check_ridge)
     variant: Variant = field(default="fill", validator=in_(get_args(Variant)))
@@ -188,7 +188,8 @@ class MatrixFactorization(Mechanism):
     max_steps: int = field(default=100_000, validator=_check_max_steps)
 
     def __attrs_post_init__(self) -> None:
-        if self.fill != "midpoint" and not self.domain.low <= self.fill <= self.domain.high:
+        inside = self.fill == "midpoint" or self.domain.low <= self.fill <= self.domain.high
+        if self.variant in _HIDING and not inside:
             raise ParameterError(
                 f"fill must lie in the domain {self.domain.describe()}; got {self.fill!r}"
             )
@@ -218,11 +219,11 @@ class MatrixFactorization(Mechanism):
         """The law of what a device computes first; the same for every worker."""
         grid = Grid.over(self.domain, self.step)
         if self.variant == "paper":
-            centre = round(-grid.low / grid.step)  # the number 0, wherever it is
+            centre = grid.nearest(0.0)
             levels = self.domain.size  # type: ignore[union-attr]
             distance = levels / Fraction(grid.step) * UNIT
         else:
-            centre = grid.middle if self.fill == "midpoint" else grid.place(self.fill)
+            centre = grid.middle if self.fill == "midpoint" else grid.nearest(self.fill)
             distance = Fraction(self._steps_per_epsilon(grid, centre) * UNIT)
         return SketchChannel(
             profile=TaskProfile(rank=self.rank, kind=self.profile, seed=self.seed),
