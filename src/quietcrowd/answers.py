@@ -336,7 +336,7 @@ def _encode_ids(
 ) -> tuple[npt.NDArray[np.int32], pa.Array]:
     """Turn a column of ids into positions in a list of ids."""
     if not len(column) and known is not None:
-        return np.zeros(0, np.int32), _listed_ids(known, None, name)
+        return np.zeros(0, np.int32), _listed_ids(known, name)
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
         raise AnswerError(
@@ -348,10 +348,19 @@ def _encode_ids(
             "Convert them to strings first."
         )
     codes, ids = dictionary_codes(column)
+    ids = pc.cast(ids, _plain_type(ids.type))
     if known is None:
         return codes, ids
-    listed = _listed_ids(known, ids.type, name)
-    positions = pc.index_in(ids, listed)
+    listed = _listed_ids(known, name)
+    try:
+        if pa.types.is_string(ids.type) != pa.types.is_string(listed.type):
+            raise pa.ArrowInvalid("texts and others cannot be compared")
+        positions = pc.index_in(pc.cast(ids, listed.type), listed)
+    except pa.ArrowInvalid as error:
+        raise AnswerError(
+            f"{name}s= must hold ids like those of the column ({ids.type}), not {listed.type}: "
+            f"{error}"
+        ) from None
     if positions.null_count:
         stranger = pc.index(positions.is_null(), True).as_py()
         row = int(np.argmax(codes == stranger))
@@ -363,17 +372,23 @@ def _encode_ids(
 
 
 def _is_id_type(kind: pa.DataType) -> bool:
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    text = text or pa.types.is_string_view(kind)
+    text = pa.types.is_string(_plain_type(kind))
     return text or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind))
 
 
-def _listed_ids(known: Iterable[Any], kind: pa.DataType | None, name: str) -> pa.Array:
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the one type that stands for all kinds of text, and any other type as it is."""
+    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if text else kind
+
+
+def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
+    """Return a list of ids; its type is its own, so that no row of private answers shows in it."""
     try:
-        listed = pa.array(list(known), kind)
+        listed = pa.array(list(known))
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        like = "of one type" if kind is None else f"like those of the column ({kind})"
-        raise AnswerError(f"{name}s= must hold ids {like}: {error}") from None
+        raise AnswerError(f"{name}s= must hold ids of one type: {error}") from None
+    listed = pc.cast(listed, _plain_type(listed.type))
     if len(pc.unique(listed)) < len(listed) or listed.null_count:
         raise AnswerError(f"{name}s= must hold every id once, and none that is missing")
     return listed

@@ -148,23 +148,25 @@ def print_figure(result: FigureResult) -> None:
     names = list(private["mechanism"].drop_duplicates())
     crowd = "sparsity" if "sparsity" in private else "dataset"
     heads = (name.replace("-", "-\n") for name in names)
-    table = plain_table(crowd, "eps.", *heads, "con-\nstant", numeric_from=1)
+    table = plain_table(crowd, "eps.", *heads, "con-\nstant", "plain\nMAE", numeric_from=1)
     references = result.frame[result.frame["mechanism"] == "none"]
     for (place, epsilon), rows in private.groupby([crowd, "claimed_epsilon"], sort=False):
         cells = rows.set_index("mechanism")
         mine = references[references[crowd] == place].set_index("method")["mae"]
         guess = mine["constant"] - mine.drop("constant").iloc[0]
         shown = [
-            f"{cells.loc[name, 'change']:+.2f} ({cells.loc[name, 'correlation']:.2f})"
+            f"{cells.loc[name, 'change']:+.2f} {cells.loc[name, 'correlation']:+.2f}"
             if name in cells.index
             else ""
             for name in names
         ]
-        table.add_row(f"{place}", f"{epsilon:g}", *shown, f"{guess:+.2f}")
+        plain = f"{mine.drop('constant').iloc[0]:.2f}"
+        table.add_row(f"{place}", f"{epsilon:g}", *shown, f"{guess:+.2f}", plain)
     console.print(table)
     notes = (
-        "Change of the mean absolute error from the plain answers, and in brackets the correlation "
-        "of estimated and known truths. constant: what the best constant guess changes. Means of "
+        "For each mechanism: change of the mean absolute error from the plain answers, and "
+        "correlation of estimated and known truths. constant: what the best constant guess "
+        "changes. plain MAE: the non-private result. Means of "
         f"{int(private['trials'].max())} trials; the largest standard error of a change is "
         f"{private['change_se'].max():.2f}."
     )

@@ -1,0 +1,86 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quietcrowd.domains import Categorical, Domain, Ordinal
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.report_domains import Lattice, OrNull, Reals
+
+
+def column(values, kind=None):
+    return pa.chunked_array([pa.array(values, kind)])
+
+
+DOMAINS = [
+    OrNull(domain=Categorical(["no", "yes"])),
+    OrNull(domain=Ordinal(range(300))),
+    Lattice(origin=-1.5, step=2**-7),
+    Lattice(origin=0.1, step=0.25, bits=64),
+    Reals(),
+]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_json_gives_back_the_domain(domain):
+    assert Domain.from_dict(domain.to_dict()) == domain
+    assert domain.describe() in domain.example() or domain.describe()
+
+
+def test_null_is_the_code_after_the_labels():
+    domain = OrNull(domain=Ordinal([1, 2, 3]))
+    codes, inside = domain.encode(column([3, None, 1, 7]))
+    assert inside.tolist() == [True, True, True, False]
+    assert codes[:3].tolist() == [2, 3, 0]
+    assert codes.dtype == np.uint8
+    assert domain.decode(codes[:3]).to_pylist() == [3, None, 1]
+    assert domain.holds(codes[:3])
+    assert not domain.holds(np.array([4], np.uint8))
+
+
+def test_a_column_of_nothing_but_null():
+    domain = OrNull(domain=Categorical(["no", "yes"]))
+    codes, inside = domain.encode(column([None, None]))
+    assert codes.tolist() == [2, 2]
+    assert inside.all()
+    assert domain.decode(codes).to_pylist() == [None, None]
+
+
+def test_the_smallest_dtype_holds_null_as_well():
+    assert OrNull(domain=Ordinal(range(255))).dtype == np.uint8
+    assert OrNull(domain=Ordinal(range(256))).dtype == np.uint16
+
+
+@given(st.floats(-1e6, 1e6), st.integers(-20, 10), st.lists(st.integers(-(2**31) + 1, 2**31 - 1)))
+def test_lattice_numbers_come_back_exactly(origin, power, places):
+    domain = Lattice(origin=origin, step=2.0**power)
+    values = np.array(places, np.int32)
+    back, inside = domain.encode(column(domain.decode(values), pa.float64()))
+    assert inside.all()
+    assert np.array_equal(domain.numbers(back), domain.numbers(values))
+
+
+def test_numbers_off_the_lattice_are_outside():
+    domain = Lattice(origin=0.0, step=0.25)
+    _, inside = domain.encode(column(["0.25", "0.3", "x", None, "inf", "1e300"]))
+    assert inside.tolist() == [True, False, False, False, False, False]
+
+
+def test_reals_hold_finite_numbers():
+    _, inside = Reals().encode(column([1.5, float("nan"), float("inf"), None]))
+    assert inside.tolist() == [True, False, False, False]
+    assert not Reals().holds(np.array([np.inf]))
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_step_is_above_0(step):
+    with pytest.raises(ParameterError, match="step must be"):
+        Lattice(origin=0.0, step=step)
+
+
+def test_null_goes_with_labels():
+    with pytest.raises(ParameterError, match="Categorical or Ordinal"):
+        OrNull(domain=Reals())
+    with pytest.raises(FormatError, match="domain kind 'heap' must be one of"):
+        Domain.from_dict({"kind": "heap"})
