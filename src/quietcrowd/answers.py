@@ -7,7 +7,7 @@ whole order depends on ids alone: reports are in that order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -21,6 +21,7 @@ from attrs import evolve, field, frozen
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, as_frame, column_of, dictionary_codes, to_native
+from quietcrowd.validation import check_choice
 
 __all__ = ["Answers", "DroppedRows"]
 
@@ -175,8 +176,8 @@ class Answers:
                 f"domain must be Categorical, Ordinal or Interval; got {domain!r}. "
                 'For a list of labels write Categorical(["no", "yes"]).'
             )
-        _check_choice("duplicates", duplicates, ("error", "first", "last"))
-        _check_choice("out_of_domain", out_of_domain, ("error", "skip"))
+        check_choice("duplicates", duplicates, ("error", "first", "last"))
+        check_choice("out_of_domain", out_of_domain, ("error", "skip"))
         native = as_frame(frame)
         columns = {name: column_of(native, name) for name in (task, worker, label)}
         all_listed = tasks is not None and workers is not None
@@ -324,11 +325,6 @@ class Answers:
             },
             backend,
         )
-
-
-def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
 
 
 def _encode_ids(

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import field, frozen
-from attrs.validators import in_
 
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, as_numbers
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import one_of
 
 __all__ = ["Lattice", "OrNull", "Reals"]
 
@@ -102,7 +102,7 @@ class Lattice(NumericDomain):
     kind: ClassVar[str] = "lattice"
     origin: float
     step: float = field(validator=_check_step)
-    bits: int = field(default=32, validator=in_((32, 64)))
+    bits: int = field(default=32, validator=one_of(32, 64))
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["check_real", "check_whole", "find_described"]
+__all__ = ["check_choice", "check_real", "check_whole", "find_described", "one_of"]
 
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
@@ -25,6 +25,23 @@ def check_real(name: str, value: Any, low: float) -> None:
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not low <= value < math.inf:
         raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Raise ParameterError unless `value` is one of the choices."""
+    if value not in choices:
+        raise ParameterError(
+            f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}"
+        )
+
+
+def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:
+    """Return an attrs validator that raises ParameterError unless a value is one of the choices."""
+
+    def check(_: Any, attribute: Any, value: Any) -> None:
+        check_choice(attribute.name, value, choices)
+
+    return check
 
 
 def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any]) -> Any:

@@ -61,5 +61,5 @@ def test_gaussian_entries_are_nearly_normal_and_signs_and_buckets_even():
 def test_bad_profiles(options):
     with pytest.raises(ParameterError):
         TaskProfile(**{"rank": 3, "kind": "gaussian", "seed": 0, **options})
-    with pytest.raises(ValueError, match="kind"):
+    with pytest.raises(ParameterError, match="kind"):
         TaskProfile(rank=3, kind="cauchy", seed=0)

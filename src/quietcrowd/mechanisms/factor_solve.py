@@ -18,6 +18,7 @@ __all__ = ["descend", "least_squares_matrices", "ridge_solve", "semidefinite", "
 Floats = npt.NDArray[np.float64]
 
 BLOCK = 2**23
+RESTS, GROWS = 1e-9, 1e9
 
 
 def worker_blocks(workers: int, rank: int) -> list[slice]:
@@ -113,7 +114,7 @@ def descend(
     Raises
     ------
     AnswerError
-        Where a gradient does not fall to 10^-9 of its first norm, or grows without end.
+        Where a gradient does not fall to `RESTS` times its first norm, or grows to `GROWS` times.
     """
     if learning_rate is None:
         rates = 0.5 / np.linalg.eigvalsh(matrices)[:, -1]
@@ -121,14 +122,14 @@ def descend(
         rates = np.full(len(sums), learning_rate)
     points = start.copy()
     moving = np.arange(len(points))
-    goal = 1e-9 * np.linalg.norm(_gradients(matrices, sums, start), axis=1)
+    first = np.linalg.norm(_gradients(matrices, sums, start), axis=1)
     for _ in range(max_steps):
         gradients = _gradients(matrices[moving], sums[moving], points[moving])
         norms = np.linalg.norm(gradients, axis=1)
-        still = norms > goal[moving]
+        still = norms > RESTS * first[moving]
         if not still.any():
             return points
-        if not np.isfinite(norms).all():
+        if (norms > GROWS * first[moving]).any():
             raise AnswerError(
                 "gradient descent grew without end: take a smaller learning_rate, or None"
             )

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import Factory, evolve, field, frozen
-from attrs.validators import in_
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
@@ -32,6 +31,7 @@ from quietcrowd.privacy.guarantee import (
     check_counts,
 )
 from quietcrowd.report_domains import Lattice
+from quietcrowd.validation import one_of
 
 __all__ = ["LaplacePerturbation", "NoiseScale"]
 
@@ -116,10 +116,10 @@ class LaplacePerturbation(Mechanism):
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=_check_epsilon)
     participation: Literal["released"] | None = field(
-        default=None, validator=in_((None, "released"))
+        default=None, validator=one_of(None, "released")
     )
     fill: Fill = field(default=Factory(_default_fill, takes_self=True), converter=_fill)
-    scale: NoiseScale = field(default="width", validator=in_(get_args(NoiseScale)))
+    scale: NoiseScale = field(default="width", validator=one_of(*get_args(NoiseScale)))
     step: float | None = field(default=None, converter=optional_number)
 
     def __attrs_post_init__(self) -> None:

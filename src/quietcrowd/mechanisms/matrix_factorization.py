@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, fields_dict, frozen
-from attrs.validators import in_
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
@@ -38,7 +37,7 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_real, check_whole, one_of
 
 __all__ = ["MatrixFactorization", "SketchChannel", "Variant"]
 
@@ -180,7 +179,7 @@ class MatrixFactorization(Mechanism):
     rank: int = 20
     profile: Profile = "gaussian"
     ridge: float = field(default=1.0, validator=_check_ridge)
-    variant: Variant = field(default="fill", validator=in_(get_args(Variant)))
+    variant: Variant = field(default="fill", validator=one_of(*get_args(Variant)))
     fill: Literal["midpoint"] | float = field(default="midpoint", converter=_fill)
     seed: int = 0
     step: float | None = field(default=None, converter=optional_number)

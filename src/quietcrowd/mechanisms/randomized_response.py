@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import field, frozen
-from attrs.validators import in_
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
@@ -36,6 +35,7 @@ from quietcrowd.privacy.guarantee import (
     check_counts,
 )
 from quietcrowd.report_domains import OrNull
+from quietcrowd.validation import one_of
 
 __all__ = ["RandomizedResponse"]
 
@@ -100,7 +100,7 @@ class RandomizedResponse(Mechanism):
     flip_probability: float | None = field(
         default=None, converter=optional_number, validator=check_probability
     )
-    null: Null = field(default=None, validator=in_(POSSIBLE_NULL))
+    null: Null = field(default=None, validator=one_of(*POSSIBLE_NULL))
 
     def __attrs_post_init__(self) -> None:
         if (self.epsilon is None) == (self.flip_probability is None):

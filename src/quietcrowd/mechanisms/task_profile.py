@@ -15,9 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
-from attrs.validators import in_
 
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_whole, one_of
 
 __all__ = ["UNIT", "Profile", "TaskProfile"]
 
@@ -66,7 +65,7 @@ class TaskProfile:
     """
 
     rank: int = field(validator=_check_rank)
-    kind: Profile = field(validator=in_(get_args(Profile)))
+    kind: Profile = field(validator=one_of(*get_args(Profile)))
     seed: int = field(validator=_check_seed)
 
     def matrix(self, tasks: pa.Array) -> npt.NDArray[np.int64]:

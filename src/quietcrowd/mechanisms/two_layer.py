@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from attrs import field, frozen
-from attrs.validators import in_
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
@@ -37,6 +36,7 @@ from quietcrowd.privacy.guarantee import (
     show_loss,
 )
 from quietcrowd.report_domains import OrNull
+from quietcrowd.validation import one_of
 
 __all__ = ["TwoLayerRandomizedResponse"]
 
@@ -107,8 +107,8 @@ class TwoLayerRandomizedResponse(Mechanism):
     low: float | None = field(default=None, converter=optional_number, validator=check_probability)
     high: float | None = field(default=None, converter=optional_number, validator=check_probability)
     epsilon: float | None = field(default=None, converter=optional_number)
-    law: Law = field(default="flip", validator=in_(get_args(Law)))
-    null: Null = field(default=None, validator=in_(POSSIBLE_NULL))
+    law: Law = field(default="flip", validator=one_of(*get_args(Law)))
+    null: Null = field(default=None, validator=one_of(*POSSIBLE_NULL))
 
     def __attrs_post_init__(self) -> None:
         _ = self.worker_law
