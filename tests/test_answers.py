@@ -158,7 +158,7 @@ def test_skipped_rows_do_not_shift_the_row_of_a_duplicate():
 
 
 def test_unknown_options_are_parameter_errors():
-    with pytest.raises(ParameterError, match="duplicates must be one of error, first, last"):
+    with pytest.raises(ParameterError, match="duplicates must be one of 'error', 'first', 'last'"):
         Answers.from_frame(FRAME, DOMAIN, duplicates="drop")
     with pytest.raises(ParameterError, match="backend must be one of"):
         Answers.from_frame(FRAME, DOMAIN).to_frame("excel")

@@ -48,8 +48,8 @@ def sparse_crowd(
         9, and a constant guess is hard to beat. Or spread over the whole domain, where it is
         useless.
     clip_truths : bool
-        Whether the truths to compare with are clipped to the domain, as the answers are. The
-        answers are the same either way. The paper does not say.
+        Whether truths are clipped to the domain before answers are drawn around them. The paper
+        does not say.
     levels : sequence of numbers
         At least two, increasing.
     sigmas : (float, float)
@@ -87,13 +87,14 @@ def sparse_crowd(
         raise ParameterError(f"truths must be 'normal' or 'uniform'; got {truths!r}")
     rng = np.random.default_rng(seed)
     true = rng.normal(0, 1, tasks) if truths == "normal" else rng.uniform(*_bounds(domain), tasks)
+    if clip_truths:
+        true = np.clip(true, *_bounds(domain))
     sigma = np.where(rng.permutation(workers) < workers // 2, *sigmas)
     who = [_participants(rng, workers, 1 - sparsity) for _ in range(tasks)]
     values = [
         _nearest(domain, mean + sigma[codes] * rng.standard_normal(len(codes)))
         for mean, codes in zip(true, who, strict=True)
     ]
-    shown = np.clip(true, *_bounds(domain)) if clip_truths else true
     return Dataset(
         name=f"sparse crowd, sparsity {sparsity:g}, {truths} truths (seed {seed})",
         answers=Answers(
@@ -104,7 +105,7 @@ def sparse_crowd(
             worker_codes=np.concatenate(who),
             values=np.concatenate(values),
         ),
-        truths=pa.table({"task": np.arange(tasks), "label": shown}),
+        truths=pa.table({"task": np.arange(tasks), "label": true}),
         remark="drawn, not collected",
     )
 

@@ -121,7 +121,7 @@ def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], 
 
 AXIS_NAMES = {
     "claimed_epsilon": "claimed epsilon",
-    "sparsity": "sparsity: share of answers that are missing",
+    "sparsity": "sparsity",
     "dataset": "data set",
 }
 
