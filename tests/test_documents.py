@@ -6,11 +6,13 @@ import re
 import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import quietcrowd as qc
 from quietcrowd.cli import app
+from quietcrowd.evaluation import FIGURES
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -48,16 +50,21 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
         qc.write_answers(crowd.answers, place / "answers.csv")
     qc.write_table(crowd.truths, folder / "truth.csv")
     (folder / "dataset.json").write_text('{"kind": "categorical", "domain": ["safe", "harmful"]}')
+    qc.write_table(pd.DataFrame({"task": ["drug A", "drug B"]}), tmp_path / "tasks.csv")
+    answer = pd.DataFrame({"task": ["drug A"], "worker": ["ann"], "label": [7.5]})
+    qc.write_table(answer, tmp_path / "ann.csv")
     ran = 0
     for language, text in blocks(ROOT / "README.md"):
         for line in text.splitlines() if language == "console" else []:
             words = shlex.split(line, comments=True)
-            if words[0] == "quietcrowd":
+            if words[:2] == ["quietcrowd", "reproduce"]:  # takes a minute
+                assert words[2] in FIGURES
+            elif words[0] == "quietcrowd":
                 with qc.noise_ignored():
                     result = CliRunner().invoke(app, words[1:])
                 assert result.exit_code == 0, result.output
                 ran += 1
-    assert ran == 4
+    assert ran == 5
     assert (tmp_path / "truths.csv").exists()
 
 

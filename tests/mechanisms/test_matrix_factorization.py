@@ -89,9 +89,7 @@ def test_gradient_descent_finds_the_solution():
 
 
 def test_as_printed_a_worker_with_less_answers_than_the_rank_has_no_minimum():
-    frame = pd.DataFrame(
-        {"task": [*"abcdefa"], "worker": [*["bob"] * 6, "ann"], "label": 3}
-    )
+    frame = pd.DataFrame({"task": [*"abcdefa"], "worker": [*["bob"] * 6, "ann"], "label": 3})
     mechanism = MatrixFactorization(domain=STARS, epsilon=1.0, rank=5, variant="paper")
     with pytest.raises(AnswerError, match=r"worker 'ann' gave 1 answer, and the rank is 5"):
         mechanism.randomize(Answers.from_frame(frame, STARS))
