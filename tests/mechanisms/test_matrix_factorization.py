@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ def rows():
     ends, order = answers.rows_by_worker
     tasks = answers.task_codes[order]
     values = STARS.numbers(answers.values[order])
-    return [(tasks[a:b], values[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    return [(tasks[a:b], values[a:b]) for a, b in pairwise(ends)]
 
 
 def predictions(mechanism, seed=0):

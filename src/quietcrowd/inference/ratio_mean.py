@@ -117,6 +117,11 @@ class _Ratios:
         )  # fmt: skip
 
 
+def _plausible(variance: float) -> float:
+    """Return a variance that numbers within a range of 1 can have: 0 to 1/4."""
+    return min(max(variance, 0.0), 0.25)
+
+
 def _kept(signal: float, noise: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the part of a deviation that is no noise."""
     return signal / (signal + noise)
@@ -194,9 +199,9 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         between = ratio_square - 2 * truth * ratio + truth**2
         prior = Prior(
             share=max(bit, math.sqrt(bit_noise / summary.tasks)),
-            share_variance=max(bit_square - bit**2 - bit_noise, 0.0),
+            share_variance=_plausible(bit_square - bit**2 - bit_noise),
             truth=min(max(truth, -0.5), 0.5),
-            truth_variance=max(between - noise, 0.0),
+            truth_variance=_plausible(between - noise),
         )
         return prior, prior.truth
 

@@ -1,0 +1,166 @@
+"""Mean, median and weighted mean against plain NumPy."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quietcrowd.answers import Answers
+from quietcrowd.datasets import sparse_crowd, synthetic_crowd
+from quietcrowd.domains import Interval
+from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.inference import MajorityVote, Mean, Median, WeightedMean, noise_ignored
+from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse
+
+CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
+
+
+@st.composite
+def tables(draw):
+    rows = draw(
+        st.dictionaries(
+            st.tuples(st.integers(0, 5), st.integers(0, 5)),
+            st.floats(-1e6, 1e6).map(lambda x: round(x, 3)),
+            min_size=1,
+        )
+    )
+    return pd.DataFrame(
+        [(task, worker, label) for (task, worker), label in rows.items()],
+        columns=["task", "worker", "label"],
+    )
+
+
+@given(tables())
+@settings(deadline=None)
+def test_mean_and_median_are_those_of_pandas(frame):
+    scale = max(1.0, frame["label"].abs().max())
+    grouped = frame.groupby("task", sort=False)["label"]
+    for method, expected in ((Mean(), grouped.mean()), (Median(), grouped.median())):
+        found = method.fit_predict(frame)
+        assert found.loc[expected.index].to_numpy() == pytest.approx(
+            expected.to_numpy(), abs=1e-8 * scale
+        )
+
+
+def algorithm_1(answers, floor, sweeps):
+    """Equations 1 and 2 in plain NumPy."""
+    values = answers.domain.numbers(answers.values)
+    tasks, workers = answers.task_codes, answers.worker_codes
+    quality = np.ones(len(answers.workers))
+    for _ in range(sweeps):
+        truths = np.bincount(tasks, quality[workers] * values) / np.bincount(
+            tasks, quality[workers]
+        )
+        squared = np.bincount(workers, (values - truths[tasks]) ** 2)
+        error = np.sqrt(squared / np.bincount(workers))
+        quality = 1 / np.maximum(error, floor * np.ptp(values))
+    return truths, error
+
+
+def test_weighted_mean_is_algorithm_1():
+    estimate = WeightedMean(tolerance=0.0, max_iterations=60).fit(CROWD.answers)
+    truths, error = algorithm_1(CROWD.answers, 1e-3, 61)
+    assert estimate.estimates.truths == pytest.approx(truths, abs=1e-6)
+    assert estimate.error == pytest.approx(error, abs=1e-6)
+    # The weights that gave the truths are those of the sweep before.
+    assert estimate.quality == pytest.approx((1 / error) / (1 / error).sum(), rel=1e-5)
+
+
+@given(tables())
+@settings(deadline=None)
+def test_the_loop_cannot_fall(frame):
+    history = WeightedMean(max_iterations=20).fit(frame).history
+    assert all(after >= before - 1e-9 for before, after in pairwise(history))
+
+
+def test_a_worker_alone_on_a_task_does_not_capture_it():
+    rows = [
+        (0, "alone", 9.0),
+        *((task, f"w{i}", 3.0 + i) for task in range(1, 6) for i in range(4)),
+    ]
+    rows += [(task, "alone", 3.0) for task in range(1, 6)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    estimate = WeightedMean(floor=0.05).fit(frame)
+    assert estimate.quality.max() < 0.9
+    assert np.isfinite(estimate.estimates.truths).all()
+
+
+def test_good_workers_count_more():
+    estimate = WeightedMean().fit(CROWD.answers)
+    truths = CROWD.truths["label"].to_numpy()
+    errors = np.abs(CROWD.answers.values - truths[CROWD.answers.task_codes])
+    true_error = np.bincount(CROWD.answers.worker_codes, errors) / np.bincount(
+        CROWD.answers.worker_codes
+    )
+    assert np.corrcoef(estimate.quality, -true_error)[0, 1] > 0.7
+
+
+@pytest.mark.parametrize("method", [Mean(), Median(), WeightedMean()])
+@pytest.mark.parametrize("unit", [1e-300, 1e-5, 1.0, 1e12, 1e300])
+def test_any_unit_of_measurement(method, unit):
+    frame = pd.DataFrame(
+        {"task": [0, 0, 0, 1, 1], "worker": [0, 1, 2, 0, 1], "label": [1.0, 2.0, 6.0, 3.0, 4.0]}
+    )
+    plain = method.fit(frame)
+    scaled = method.fit(frame.assign(label=frame["label"] * unit))
+    assert scaled.estimates.truths / unit == pytest.approx(plain.estimates.truths, rel=1e-9)
+    assert scaled.error / unit == pytest.approx(plain.error, rel=1e-6)
+
+
+def test_reports_are_read_as_answers_with_one_warning():
+    mechanism = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=1.0)
+    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
+    with pytest.warns(NoiseIgnoredWarning, match="what stands for a missing answer") as seen:
+        estimate = Mean().fit(reports)
+    assert len(seen) == 1
+    assert (estimate.truths["answers"] == 30).all()
+    alone = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=1.0, fill=None)
+    with pytest.warns(NoiseIgnoredWarning) as seen:
+        Mean().fit(alone.randomize(CROWD.answers))
+    assert "missing answer" not in str(seen[0].message)
+
+
+def test_null_reports_are_dropped_and_counted():
+    mechanism = RandomizedResponse(domain=CROWD.answers.domain, epsilon=3.0, null="category")
+    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
+    null = int((reports.table.values == 10).sum())
+    frame = reports.to_frame().dropna()
+    with noise_ignored():
+        estimate = Mean().fit(reports)
+    assert estimate.answers.dropped.null_reports == null == 1200 - len(frame)
+    expected = frame.groupby("task")["label"].mean()
+    assert estimate.estimates.truths == pytest.approx(expected.to_numpy())
+
+
+def test_labels_are_not_averaged():
+    crowd = synthetic_crowd(tasks=5, workers=10)
+    with pytest.raises(AnswerError, match="Mean needs numbers"):
+        Mean().fit(crowd.answers)
+    numbers = CROWD.answers.with_values(Interval(low=0, high=9), CROWD.answers.values)
+    with pytest.raises(AnswerError, match="Categorical or Ordinal"):
+        MajorityVote().fit(numbers)
+
+
+@pytest.mark.parametrize("floor", [0.0, 1.0, -0.1, float("nan"), "small"])
+def test_a_floor_is_a_share(floor):
+    with pytest.raises(ParameterError, match="floor must be"):
+        WeightedMean(floor=floor)
+
+
+def test_text_is_no_number():
+    frame = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": ["many"]})
+    with pytest.raises(AnswerError, match="row 0, column 'label': 'many' is outside the domain"):
+        Mean().fit(frame)
+    assert Mean().fit_predict(frame.assign(label="2.5")).tolist() == [2.5]
+
+
+def test_a_start_from_other_workers():
+    cold = WeightedMean().fit(CROWD.answers)
+    some = Answers.from_frame(CROWD.answers.to_frame().query("worker >= 10"), CROWD.answers.domain)
+    warm = WeightedMean(max_iterations=1).fit(some, start=cold)
+    assert len(warm.quality) == 20
+    with pytest.raises(ParameterError, match="start must be an estimate of WeightedMean"):
+        WeightedMean().fit(some, start=Mean().fit(some))
