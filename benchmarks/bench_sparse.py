@@ -1,0 +1,76 @@
+"""How fast every worker reports every task, simulated; against limits in seconds, two cores."""
+
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import quietcrowd as qc
+from timing import least_seconds
+
+RUN = Path(__file__).parent / "sparse_run.py"
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Return a crowd of the size of AdultContent: 825 workers, 11,040 tasks, 1 % answered."""
+    return qc.sparse_crowd(
+        workers=825, tasks=11_040, sparsity=1 - 89_796 / (825 * 11_040), levels=range(5), seed=0
+    ).answers
+
+
+MECHANISMS = {
+    "Laplace noise": qc.LaplacePerturbation,
+    "randomised response with NULL": partial(qc.RandomizedResponse, null="category"),
+    "matrix factorisation, fill, rank 100": partial(qc.MatrixFactorization, rank=100),
+    "matrix factorisation, ridge, rank 100": partial(
+        qc.MatrixFactorization, rank=100, variant="ridge"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_9_million_reports(benchmark, wide, name, compare):
+    """825 workers times 11,040 tasks."""
+    mechanism = MECHANISMS[name](domain=wide.domain, epsilon=1.0)
+    rng = np.random.default_rng(0)
+    benchmark.pedantic(mechanism.randomize, (wide, rng), rounds=3, warmup_rounds=1)
+    compare(f"825 x 11,040 reports: {name}", benchmark.stats.stats.min, "the limit of 2 s", 2.0, 1)
+
+
+def test_real_noise(benchmark, wide, compare):
+    """Exact draws, against the fast simulated ones."""
+    mechanism = qc.LaplacePerturbation(domain=wide.domain, epsilon=1.0, fill=None)
+    simulated = least_seconds(lambda: mechanism.randomize(wide, np.random.default_rng(0)))
+    benchmark.pedantic(mechanism.randomize, (wide,), rounds=3, warmup_rounds=1)
+    compare(
+        f"{len(wide):,} numbers with simulated noise",
+        simulated,
+        "the same with OpenDP's exact noise",
+        benchmark.stats.stats.min,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "what", "seconds", "gigabytes"),
+    [
+        ("every", "10,000 x 1,000, every mechanism but paper, and Algorithm 1", 60.0, 4.0),
+        ("many", "10^6 x 10^4 at sparsity 0.999, drawn and perturbed", 60.0, 2.0),
+    ],
+)
+def test_large_cases(benchmark, case, what, seconds, gigabytes, compare, remark):
+    """Time and memory of a process of its own."""
+    runs = []
+
+    def run():
+        output = subprocess.run([sys.executable, RUN, case], capture_output=True, check=True)
+        runs.append(json.loads(output.stdout))
+
+    benchmark.pedantic(run, rounds=1)
+    compare(what, runs[0]["seconds"], f"the limit of {seconds:g} s", seconds, 1)
+    remark(f"Peak memory of {what}: {runs[0]['gigabytes']:.2f} GB (wanted: below {gigabytes:g}).")

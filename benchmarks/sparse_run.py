@@ -1,0 +1,42 @@
+"""Run one of the large sparse cases in a process of its own; print seconds and peak memory."""
+
+import json
+import resource
+import sys
+import time
+
+import numpy as np
+
+import quietcrowd as qc
+
+
+def many_workers():
+    """10^6 workers and 10^4 tasks at sparsity 0.999, reports of answers alone."""
+    crowd = qc.sparse_crowd(workers=10**6, tasks=10**4, sparsity=0.999, seed=0)
+    mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=1.0, fill=None)
+    mechanism.randomize(crowd.answers, rng=np.random.default_rng(0))
+
+
+def every_mechanism():
+    """10,000 workers and 1,000 tasks through every mechanism, and Algorithm 1 after each."""
+    crowd = qc.sparse_crowd(workers=10_000, tasks=1_000, sparsity=0.9, seed=0)
+    rng = np.random.default_rng(0)
+    at = {"domain": crowd.answers.domain, "epsilon": 1.0}
+    variants = ("fill", "ridge", "statistics")
+    for mechanism in (
+        qc.RandomizedResponse(**at, null="category"),
+        qc.TwoLayerRandomizedResponse(**at, law="epsilon", null="category"),
+        qc.LaplacePerturbation(**at),
+        qc.LaplacePerturbation(**at, participation="released"),
+        qc.LaplacePerturbation(**at, fill=None),
+        *(qc.MatrixFactorization(**at, rank=20, variant=variant) for variant in variants),
+    ):
+        with qc.noise_ignored():
+            qc.WeightedMean().fit(mechanism.randomize(crowd.answers, rng=rng))
+
+
+if __name__ == "__main__":
+    start = time.perf_counter()
+    {"many": many_workers, "every": every_mechanism}[sys.argv[1]]()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kilobytes on Linux
+    print(json.dumps({"seconds": time.perf_counter() - start, "gigabytes": peak}))
