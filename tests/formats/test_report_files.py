@@ -1,0 +1,168 @@
+"""Reports of every mechanism come back from every kind of file as they went."""
+
+import json
+
+import attrs
+import numpy as np
+import pandas as pd
+import pytest
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats import read_reports, write_reports
+from quietcrowd.inference import Mean, RatioMean, noise_ignored
+from quietcrowd.mechanisms import (
+    LaplacePerturbation,
+    MatrixFactorization,
+    RandomizedResponse,
+    TwoLayerRandomizedResponse,
+)
+
+STARS = Ordinal(range(5))
+DEGREES = Interval(low=-12.3, high=41.7)
+MECHANISMS = [
+    RandomizedResponse(domain=STARS, epsilon=1.0, null="category"),
+    TwoLayerRandomizedResponse(domain=STARS, epsilon=1.0, law="epsilon", null="category"),
+    LaplacePerturbation(domain=STARS, epsilon=1.0),
+    LaplacePerturbation(domain=DEGREES, epsilon=1.0, fill=None),
+    LaplacePerturbation(domain=DEGREES, epsilon=0.1, participation="released"),
+    MatrixFactorization(domain=DEGREES, epsilon=1.0),
+    MatrixFactorization(domain=DEGREES, epsilon=0.01, variant="statistics", rank=3),
+    MatrixFactorization(domain=STARS, epsilon=1.0, variant="ridge"),
+]
+SUFFIXES = [".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz"]
+
+
+def answers_in(domain, tasks=("a", "b", "c", "silent task"), workers=("u", "v", "nobody")):
+    rows = [("b", "v", 4), ("a", "u", 2), ("c", "u", 0)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    frame["task"] = frame["task"].map(dict(zip("abc", tasks, strict=False)))
+    frame["worker"] = frame["worker"].map(dict(zip("uv", workers, strict=False)))
+    return Answers.from_frame(frame, domain, tasks=tasks, workers=workers)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_round_trip(mechanism, suffix, tmp_path):
+    reports = mechanism.randomize(answers_in(mechanism.domain))
+    path = tmp_path / f"reports{suffix}"
+    write_reports(reports, path)
+    back = read_reports(path)
+    assert back.mechanism == mechanism
+    assert not back.simulated
+    assert back.table.tasks.to_pylist() == ["a", "b", "c", "silent task"]
+    assert back.table.workers.to_pylist() == ["nobody", "u", "v"]
+    assert np.array_equal(back.table.offsets, reports.table.offsets)
+    assert np.array_equal(back.table.values, reports.table.values)
+    for name in ("participation", "sketches"):
+        ours, theirs = getattr(reports, name), getattr(back, name)
+        assert (ours is None) == (theirs is None)
+        assert ours is None or np.array_equal(ours, theirs)
+    pd.testing.assert_frame_equal(
+        back.to_frame(), reports.to_frame(), check_dtype=False, check_exact=True
+    )
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("ids", [(10, 9, 8, 7), pd.date_range("2026-01-01", periods=4)])
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_ids_of_other_types(mechanism, ids, suffix, tmp_path):
+    """They come back as what they print as; a prediction does not depend on it."""
+    reports = mechanism.randomize(answers_in(mechanism.domain, tasks=list(ids), workers=(1, 2, 3)))
+    path = tmp_path / f"reports{suffix}"
+    write_reports(reports, path)
+    back = read_reports(path)
+    plain = str if ids[0] == 10 else pd.Timestamp
+    with noise_ignored():
+        before, after = (
+            Mean().fit(data).truths.assign(task=lambda found: found["task"].map(plain))
+            for data in (reports, back)
+        )
+    assert set(after["task"]) == set(before["task"])
+    pd.testing.assert_series_equal(
+        *(found.set_index("task")["truth"].sort_index() for found in (after, before)), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_one_file_per_device(mechanism, tmp_path):
+    tasks = ["a", "b", "c", "d"]
+    paths = []
+    for worker, rows in {"u": [("a", 1), ("c", 4)], "v": [("b", 2)], "idle": []}.items():
+        frame = pd.DataFrame(rows, columns=["task", "label"]).assign(worker=worker)
+        own = Answers.from_frame(frame, mechanism.domain, tasks=tasks, workers=[worker])
+        path = tmp_path / f"{worker}.parquet"
+        write_reports(mechanism.randomize(own), path)
+        paths.append(path)
+    reports = read_reports(*paths)
+    assert reports.table.workers.to_pylist() == ["idle", "u", "v"]
+    assert reports.table.tasks.to_pylist() == tasks
+    with noise_ignored():
+        method = RatioMean() if reports.participation is not None else Mean()
+        assert len(method.fit(reports).truths) == 4
+    with pytest.raises(AnswerError, match=r"answered task|repeated"):
+        read_reports(paths[0], paths[0])
+
+
+def test_devices_that_know_other_tasks_do_not_go_together(tmp_path):
+    mechanism = MatrixFactorization(domain=STARS, epsilon=1.0)
+    for worker, tasks in (("u", ["a", "b"]), ("v", ["a", "c"])):
+        frame = pd.DataFrame({"task": ["a"], "worker": [worker], "label": [1]})
+        own = Answers.from_frame(frame, STARS, tasks=tasks, workers=[worker])
+        write_reports(mechanism.randomize(own), tmp_path / f"{worker}.csv")
+    with pytest.raises(FormatError, match="about other tasks"):
+        read_reports(tmp_path / "u.csv", tmp_path / "v.csv")
+
+
+def spoil(path, change):
+    """Change a JSON Lines file of reports; `change` gets the list of its rows."""
+    note, *rows = path.read_text().splitlines()
+    rows = change([json.loads(row) for row in rows])
+    path.write_text("\n".join([note, *map(json.dumps, rows)]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "change", "message"),
+    [
+        (MECHANISMS[0], lambda rows: rows[1:], "every worker reports every task, but there are 11"),
+        (MECHANISMS[0], lambda rows: [*rows, rows[0]], "answered task"),
+        (MECHANISMS[0], lambda rows: [{**rows[0], "label": 9}, *rows[1:]], "outside the domain"),
+        (MECHANISMS[2], lambda rows: [{**rows[0], "label": 0.3}, *rows[1:]], "outside the domain"),
+        (MECHANISMS[4], lambda rows: [{**rows[0], "participation": 0.3}, *rows[1:]], "outside"),
+        (MECHANISMS[5], lambda rows: rows[1:], "are missing, repeated, or beyond"),
+        (MECHANISMS[5], lambda rows: [*rows, rows[0]], "are missing, repeated, or beyond"),
+        (MECHANISMS[5], lambda rows: [{**rows[0], "number": "x"}, *rows[1:]], "more than one type"),
+        (MECHANISMS[5], lambda rows: [{**rows[0], "number": None}, *rows[1:]], "lacks its worker"),
+        (MECHANISMS[5], lambda rows: [{**row, "coordinate": "x"} for row in rows], "no number"),
+        (MECHANISMS[5], lambda rows: [{**rows[0], "coordinate": -1}, *rows[1:]], "beyond that"),
+        (MECHANISMS[5], lambda rows: [{**rows[0], "worker": None}, *rows[1:]], "lacks its worker"),
+        (MECHANISMS[7], lambda rows: [{**rows[0], "number": 1e999}, *rows[1:]], "finite number"),
+    ],
+)
+def test_spoilt_files_are_one_clear_error(mechanism, change, message, tmp_path):
+    path = tmp_path / "reports.jsonl"
+    write_reports(mechanism.randomize(answers_in(mechanism.domain)), path)
+    spoil(path, change)
+    with pytest.raises((AnswerError, FormatError), match=message) as caught:
+        read_reports(path)
+    assert "reports.jsonl" in str(caught.value)
+
+
+def test_a_note_of_ids_that_are_none(tmp_path):
+    path = tmp_path / "reports.jsonl"
+    write_reports(MECHANISMS[5].randomize(answers_in(DEGREES)), path)
+    note, *rows = path.read_text().splitlines()
+    for tasks in ("a", [None], [["a"]]):
+        path.write_text("\n".join([json.dumps({**json.loads(note), "tasks": tasks}), *rows]))
+        with pytest.raises(FormatError, match="'tasks' must be a list of ids"):
+            read_reports(path)
+
+
+def test_columns_have_the_length_of_the_table():
+    reports = MECHANISMS[4].randomize(answers_in(DEGREES))
+    with pytest.raises(AnswerError, match="participation must be 12 numbers"):
+        attrs.evolve(reports, participation=np.zeros(3))
+    sketches = MECHANISMS[5].randomize(answers_in(DEGREES))
+    with pytest.raises(AnswerError, match="sketches must be 3 rows"):
+        attrs.evolve(sketches, sketches=np.zeros((1, 20)))
