@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 
+import attrs
 import pandas as pd
 import pytest
 
 import quietcrowd as qc
 from quietcrowd import cli
 from quietcrowd.cli_options import build_domain
+from quietcrowd.evaluation import FigureResult
 
 
 @pytest.fixture
@@ -302,7 +304,7 @@ def test_no_words_show_the_help(run):
             "levels must increase",
         ),
         (
-            ["randomize", "{folder}/answers.csv", "--labels", "no", "-o", "r.csv"],
+            ["randomize", "{folder}/answers.csv", "--labels", "no,maybe", "-o", "r.csv"],
             "row 0, column 'label'",
         ),
         (["evaluate", "nowhere"], "no such dataset folder"),
@@ -356,3 +358,172 @@ def test_every_command_completes_its_choices(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         cli.app([], prog_name="quietcrowd")
     assert "weighted-vote" in capsys.readouterr().out
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    """Return the files of a campaign on numbers: answers, one device, an idle one, all tasks."""
+    crowd = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
+    frame = crowd.answers.to_frame()
+    frame.to_csv(tmp_path / "answers.csv", index=False)
+    frame[frame["worker"] == 3].to_csv(tmp_path / "three.csv", index=False)
+    frame.iloc[:0].to_csv(tmp_path / "idle.csv", index=False)
+    pd.DataFrame({"task": range(20)}).to_csv(tmp_path / "tasks.csv", index=False)
+    pd.DataFrame({"worker": range(15)}).to_csv(tmp_path / "workers.csv", index=False)
+    return tmp_path
+
+
+HIDING = [
+    "laplace",
+    "laplace:fill=midpoint",
+    "laplace:participation=released",
+    "one-layer:null=category",
+    "two-layer:law=epsilon:null=category",
+    "matrix-factorization:rank=4:profile=buckets",
+    "matrix-factorization:variant=statistics:rank=3:ridge=0.5",
+]
+
+
+@pytest.mark.parametrize("mechanism", HIDING)
+def test_devices_that_hide_who_answered(run, ratings, mechanism):
+    levels = ["--levels", ",".join(map(str, range(10)))]
+    for name in ("three", "idle"):
+        pd.DataFrame({"worker": [name.replace("three", "3")]}).to_csv(ratings / "me.csv")
+        status, _, errors = run(
+            *("randomize", ratings / f"{name}.csv", *levels, "-m", mechanism),
+            *("--all-tasks", ratings / "tasks.csv", "--all-workers", ratings / "me.csv"),
+            *("-o", ratings / f"{name}.parquet"),
+        )
+        assert status == 0, errors
+        assert "20 reports of 1 workers" in errors
+        assert "is protected alike" in " ".join(errors.split())
+    status, output, errors = run("infer", ratings / "three.parquet", ratings / "idle.parquet")
+    assert status == 0, errors
+    assert "2 workers" in errors
+    assert len(output.splitlines()) == 21
+
+
+@pytest.mark.parametrize("name", ["three", "idle"])
+def test_hiding_needs_the_lists_of_tasks_and_workers(run, ratings, name):
+    """The error is the same whether the worker answered or not."""
+    words = ["randomize", ratings / f"{name}.csv", "--between", "0,9", "-m", "laplace"]
+    for lists in ([], ["--all-tasks", ratings / "tasks.csv"]):
+        status, _, errors = run(*words, *lists, "-o", ratings / "r.csv")
+        assert status == 2
+        assert "with --all-tasks FILE and --all-workers FILE" in errors
+        assert not (ratings / "r.csv").exists()
+
+
+def test_a_simulation_needs_no_lists(run, ratings):
+    words = ["randomize", ratings / "three.csv", "--between", "0,9", "-m", "laplace"]
+    status, _, _ = run(*words, "-o", ratings / "r.csv", "--simulate", "1")
+    assert status == 0
+
+
+def test_numbers_from_answers_to_truths(run, ratings):
+    words = ["randomize", ratings / "answers.csv", "--between", "0,9", "-m", "laplace:fill=none"]
+    status, _, errors = run(*words, "-e", "50", "-o", ratings / "r.jsonl")
+    assert status == 0
+    assert "The busiest worker gave" in errors
+    status, output, errors = run("infer", ratings / "r.jsonl", "--json")
+    assert status == 0
+    found = json.loads(output)
+    assert found["method"]["method"] == "weighted-mean"
+    assert set(found["truths"][0]) == {"task", "truth", "spread", "answers"}
+    assert "tied" not in errors
+    status, output, _ = run("infer", ratings / "r.jsonl", "--method", "median")
+    assert output.splitlines()[0] == "task,truth,spread,answers"
+
+
+def test_null_reports_are_counted_aloud(run, ratings):
+    words = ["randomize", ratings / "answers.csv", "--levels", "0,1,2,3,4,5,6,7,8,9"]
+    run(*words, "-m", "one-layer:null=category", "--simulate", "1", "-o", ratings / "r.csv")
+    for method in ("majority", "weighted-mean"):
+        status, _, errors = run("infer", ratings / "r.csv", "--method", method)
+        assert status == 0
+        assert "NULL reports left out" in errors
+
+
+def test_an_experiment_on_numbers(run, ratings, tmp_path):
+    crowd = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
+    qc.write_table(crowd.truths, ratings / "truth.csv")
+    description = {"kind": "ordinal", "domain": list(range(10))}
+    (ratings / "dataset.json").write_text(json.dumps(description))
+    words = ["evaluate", ratings, "-m", "laplace:participation=released,laplace:fill=none"]
+    words += ["--method", "mean,ratio-mean", "-e", "2", "--trials", "2"]
+    status, output, errors = run(*words, "--plot", tmp_path / "p.png", "-o", tmp_path / "p.csv")
+    assert status == 0, errors
+    assert "mean absolute errors" in output
+    assert "does not hide which tasks were answered" in " ".join(output.split())
+    assert max(map(len, output.splitlines())) <= 80
+    assert len(pd.read_csv(tmp_path / "p.csv")) == 5
+
+
+def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
+    figure = cli.FIGURES["sun2018-2"]
+
+    class Quick:
+        def run(self, **options):
+            parts = figure.parts(2, 0)[:1]
+            small = attrs.evolve(
+                parts[0].experiment(),
+                dataset=qc.sparse_crowd(tasks=15, workers=30, sparsity=0.5),
+                epsilons=[1.0],
+            )
+            assert options == {"trials": 2, "seed": 0, "progress": False}
+            frame = small.run().frame.assign(sparsity=0.5)
+            return FigureResult(figure=figure, frame=frame, skipped=("one was left out",))
+
+    monkeypatch.setattr(cli, "FIGURES", {"quick": Quick()})
+    words = ["reproduce", "quick", "--trials", "2", "--plot", tmp_path / "f.png"]
+    status, output, errors = run(*words, "-o", tmp_path / "f.csv")
+    assert status == 0, errors
+    assert max(map(len, output.splitlines())) <= 80
+    assert errors == "quietcrowd: note: one was left out\n"
+    assert (tmp_path / "f.png").exists()
+    assert len(pd.read_csv(tmp_path / "f.csv")) == 6
+    status, output, _ = run("reproduce", "quick", "--trials", "2", "--json")
+    assert len(json.loads(output)) == 6
+
+
+WORKERS = ["--all-workers", "{folder}/workers.csv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-m", "laplace:fill"], "name:key=value"),
+        (["-m", "laplace:filling=midpoint"], "laplace has no parameter 'filling'; it has"),
+        (["-m", "laplace:fill=often"], "fill must be"),
+        (["-m", "laplace:epsilon=3"], "belongs to another option"),
+        (["-m", "laplace:domain=3"], "belongs to another option"),
+        (["-m", "laplace:fill=none:fill=midpoint"], "'fill' is given twice"),
+        (["-m", "laplace:scale=wide"], "scale must be one of"),
+        (["-m", "laplace", "-e", "0"], "at 0 the noise would be infinite"),
+        (["-m", "laplace", "-e", "-1"], "epsilon must be a finite number above 0"),
+        (["-m", "laplace", "-e", "nan"], "epsilon must be a finite number above 0"),
+        (["-m", "one-layer"], "must be Categorical or Ordinal"),
+        (["-m", "matrix-factorization:rank=0"], "rank must be a whole number"),
+        (["-m", "matrix-factorization:variant=paper"], "needs an Ordinal domain"),
+        (["--between", "1"], "two numbers"),
+        (["--between", "9,0"], "low must be below high"),
+        (["--levels", "1,2"], "not several"),
+        (["-m", "laplace", *WORKERS, "--all-tasks", "{folder}/none.parquet"], "No such file"),
+        (["-m", "laplace", *WORKERS, "--all-tasks", "{folder}/workers.csv"], "'task' is missing"),
+        (["-m", "laplace", *WORKERS, "--all-tasks", "{folder}/few.csv"], "is not in the list of"),
+    ],
+)
+def test_bad_input_on_numbers_is_one_line_and_status_2(run, ratings, words, message):
+    (ratings / "few.csv").write_text("task\n1\n2\n")
+    usual = [] if "--between" in words else ["--between", "0,9"]
+    status, output, errors = run(
+        "randomize",
+        ratings / "answers.csv",
+        *usual,
+        *(word.format(folder=ratings) for word in words),
+        *("-o", ratings / "r.csv"),
+    )
+    assert status == 2
+    assert output == ""
+    assert message in errors
+    assert len(errors.splitlines()) == 1

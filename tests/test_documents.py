@@ -53,6 +53,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     qc.write_table(pd.DataFrame({"task": ["drug A", "drug B"]}), tmp_path / "tasks.csv")
     answer = pd.DataFrame({"task": ["drug A"], "worker": ["ann"], "label": [7.5]})
     qc.write_table(answer, tmp_path / "ann.csv")
+    qc.write_table(answer[["worker"]], tmp_path / "ann_alone.csv")
     ran = 0
     for language, text in blocks(ROOT / "README.md"):
         for line in text.splitlines() if language == "console" else []:

@@ -129,6 +129,7 @@ class Answers:
         workers: Iterable[Any] | None = None,
         duplicates: Duplicates = "error",
         out_of_domain: OutOfDomain = "error",
+        advice: bool = True,
     ) -> Answers:
         """Read answers from a dataframe.
 
@@ -149,6 +150,8 @@ class Answers:
         out_of_domain : {"error", "skip"}
             What to do with an answer that is missing or not in the domain. Where the answers are
             to be randomised, a skipped one shows: no report exists.
+        advice : bool
+            Whether errors about values say how to go on; of reports nothing can be left out.
 
         Returns
         -------
@@ -193,7 +196,10 @@ class Answers:
             task_codes, task_ids = tasks_read.result()
             worker_codes, worker_ids = workers_read.result()
             values, inside = values_read.result()
-        skipped = _count_outside(inside, columns[label], label, domain, out_of_domain)
+        skipped = int(len(inside) - inside.sum())
+        if skipped and out_of_domain == "error":
+            row = int(np.argmin(inside))
+            raise _out_of_domain(columns[label], label, row, domain, advice=advice)
         if skipped == len(inside) and not all_listed:
             raise AnswerError(f"no answer lies in the domain {domain.describe()}")
         if skipped:
@@ -453,27 +459,15 @@ def _answered_twice(
     )
 
 
-def _count_outside(
-    inside: npt.NDArray[np.bool_],
-    column: pa.ChunkedArray,
-    name: str,
-    domain: Domain,
-    out_of_domain: OutOfDomain,
-) -> int:
-    """Return how many answers are to be skipped; raise where none may be."""
-    outside = int(len(inside) - inside.sum())
-    if outside and out_of_domain == "error":
-        raise _out_of_domain(column, name, int(np.argmin(inside)), domain)
-    return outside
-
-
-def _out_of_domain(column: pa.ChunkedArray, name: str, row: int, domain: Domain) -> AnswerError:
+def _out_of_domain(
+    column: pa.ChunkedArray, name: str, row: int, domain: Domain, *, advice: bool
+) -> AnswerError:
     value = column[row].as_py()
     place = f"row {row}, column {name!r}"
     skip = 'with out_of_domain="skip" (on the command line: --skip-outside)'
     if value is None:
-        return AnswerError(f"{place}: the answer is missing. Drop the row {skip}.")
+        return AnswerError(f"{place}: the answer is missing." + f" Drop the row {skip}." * advice)
     return AnswerError(
-        f"{place}: {value!r} is outside the domain {domain.describe()}. "
-        f"Pass a domain that holds it, or drop the row {skip}."
+        f"{place}: {value!r} is outside the domain {domain.describe()}."
+        + f" Pass a domain that holds it, or drop the row {skip}." * advice
     )

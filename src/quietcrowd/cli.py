@@ -17,7 +17,7 @@ import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
-from quietcrowd.datasets import load_dataset, synthetic_crowd
+from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
 from quietcrowd.demo import play
 from quietcrowd.domains import FiniteDomain, NumericDomain
 from quietcrowd.evaluation import FIGURES, Experiment
@@ -150,20 +150,25 @@ def randomize(
     check_target(output)
     options.refuse_overwriting(answers, output)
     _, maker = options.choose_mechanism(mechanism)
+    domain = (labels, levels, between)
+    if simulate is None and (all_tasks is None or all_workers is None):
+        # Before the answers are read: no error may depend on whether there are any.
+        public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
+        if maker(domain=public, epsilon=epsilon).participation_protected:
+            raise ParameterError(
+                f"{mechanism} hides which tasks were answered: name all tasks and all workers "
+                "with --all-tasks FILE and --all-workers FILE. Those that occur in the answers "
+                "would give it away."
+            )
     table = _read_plain(
         answers,
-        (labels, levels, between),
+        domain,
         columns,
         duplicates,
         tasks=_read_ids(all_tasks, "task"),
         workers=_read_ids(all_workers, "worker"),
     )
     randomiser = maker(domain=table.domain, epsilon=epsilon)
-    if randomiser.participation_protected and all_tasks is None and simulate is None:
-        raise ParameterError(
-            f"{mechanism} hides which tasks were answered: name all that there are with "
-            "--all-tasks FILE. Those that occur in the answers would give it away."
-        )
     rng = None if simulate is None else np.random.default_rng(simulate)
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)

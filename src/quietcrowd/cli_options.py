@@ -198,6 +198,11 @@ def choose_mechanism(text: str) -> tuple[str, Callable[..., Mechanism]]:
             raise ParameterError(
                 f"--mechanism: parameters are written name:key=value:key=value; got {text!r}"
             )
+        if key in parameters or key in ("domain", "epsilon"):
+            raise ParameterError(
+                f"--mechanism: {key!r} is given twice, or belongs to another option "
+                f"(--epsilon, --levels, --between); got {text!r}"
+            )
         parameters[key] = _parameter(value)
     return text, partial(kind.from_claimed_epsilon, **parameters)
 

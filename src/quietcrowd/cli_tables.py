@@ -72,8 +72,9 @@ def print_experiment(result: ExperimentResult) -> None:
     console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
 
 
-def _mixed_participation(private: pd.DataFrame) -> bool:
-    return private["participation_protected"].nunique() > 1
+def _marks_participation(private: pd.DataFrame) -> bool:
+    """Return whether rows differ in what they hide, or are about sparse answers."""
+    return private["participation_protected"].nunique() > 1 or "correlation" in private
 
 
 def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: float) -> Table:
@@ -90,13 +91,13 @@ def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: fl
         *(("corre-\nlation",) if numbers else ()),
         numeric_from=3,
     )
-    mixed = _mixed_participation(private)
+    marks = _marks_participation(private)
     before = None
     for _, row in private.iterrows():
         group = (row["claimed_epsilon"], row["mechanism"])
         if before is not None and group != before:
             table.add_section()
-        open_ = mixed and not row["participation_protected"]
+        open_ = marks and not row["participation_protected"]
         first = (
             f"{row['claimed_epsilon']:g}",
             row["mechanism"] + "‡" * open_,
@@ -135,7 +136,7 @@ def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: fl
         )
     if worse := int((private[result.score] >= guess).sum()):
         notes += f" †: no better than the constant guess ({worse} of {len(private)} rows)."
-    if _mixed_participation(private):
+    if _marks_participation(private) and not private["participation_protected"].all():
         notes += " ‡: does not hide which tasks were answered."
     return notes
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["check_choice", "check_real", "check_whole", "find_described", "one_of"]
+__all__ = ["check_choice", "check_real", "check_whole", "find_described", "one_of", "plain"]
 
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
@@ -25,6 +25,11 @@ def check_real(name: str, value: Any, low: float) -> None:
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not low <= value < math.inf:
         raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")
+
+
+def plain(value: Any) -> Any:
+    """Return the Python number that a NumPy number is; anything else as it is."""
+    return value.item() if hasattr(value, "item") and hasattr(value, "dtype") else value
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:

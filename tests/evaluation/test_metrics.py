@@ -1,8 +1,15 @@
+import numpy as np
 import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.evaluation.metrics import KnownTruths, constant_error_rate
+from quietcrowd.evaluation.metrics import (
+    KnownNumbers,
+    KnownTruths,
+    centred_error,
+    constant_error_rate,
+    correlation,
+)
 from quietcrowd.exceptions import AnswerError
 
 FRAME = pd.DataFrame({"task": [1, 2, 3], "worker": "u", "label": ["a", "b", "a"]})
@@ -59,3 +66,69 @@ def test_numbers_have_no_error_rate():
     answers = qc.Answers.from_frame(frame, qc.Interval(low=0, high=5))
     with pytest.raises(AnswerError, match="an error rate needs labels"):
         KnownTruths(answers, TRUTHS)
+
+
+NUMBERS = pd.DataFrame({"task": [1, 2, 3, 3], "worker": [*"uuuv"], "label": [2.0, 4.0, 8.0, 9.0]})
+TRUE_NUMBERS = pd.DataFrame({"task": ["1", "2", "3"], "label": [1.0, 5.0, 12.5]})
+
+
+def test_errors_of_numbers():
+    estimate = qc.Mean().fit(NUMBERS)  # 2, 4, 8.5
+    known = KnownNumbers(estimate.answers, TRUE_NUMBERS)
+    assert qc.mean_absolute_error(estimate, TRUE_NUMBERS) == pytest.approx((1 + 1 + 4) / 3)
+    assert known.centred_error(estimate) == pytest.approx(np.std([1.0, -1.0, -4.0]))
+    assert known.correlation(estimate) == pytest.approx(
+        np.corrcoef([2, 4, 8.5], [1, 5, 12.5])[0, 1]
+    )
+    assert known.constant_absolute_error() == pytest.approx((4 + 0 + 7.5) / 3)
+    assert known.constant_centred_error() == pytest.approx(np.std([1.0, 5.0, 12.5]))
+
+
+def test_a_shift_of_all_estimates_does_not_show_after_centring():
+    estimate = qc.Mean().fit(NUMBERS)
+    moved = qc.Mean().fit(NUMBERS.assign(label=NUMBERS["label"] + 100))
+    assert centred_error(moved, TRUE_NUMBERS) == pytest.approx(
+        centred_error(estimate, TRUE_NUMBERS)
+    )
+    assert correlation(moved, TRUE_NUMBERS) == pytest.approx(correlation(estimate, TRUE_NUMBERS))
+    change = qc.mean_absolute_error_change(moved, estimate, TRUE_NUMBERS)
+    assert change == pytest.approx(296 / 3 - 2, abs=1e-6)
+
+
+def test_a_task_that_nobody_answered_counts_as_the_mean_of_the_others():
+    answers = qc.Answers.from_frame(
+        NUMBERS, qc.Interval(low=0, high=10), tasks=[1, 2, 3, 4], workers=["u", "v"]
+    )
+    truths = pd.DataFrame({"task": [4], "label": [0.0]})
+    assert qc.mean_absolute_error(qc.Mean().fit(answers), truths) == pytest.approx(14.5 / 3)
+
+
+def test_levels_are_numbers_and_labels_are_not():
+    stars = qc.Answers.from_frame(NUMBERS, qc.Ordinal(range(10)))
+    vote = qc.MajorityVote(seed=1).fit(stars)
+    assert qc.mean_absolute_error(vote, TRUE_NUMBERS) in (
+        pytest.approx((1 + 1 + 4.5) / 3),
+        pytest.approx((1 + 1 + 3.5) / 3),
+    )
+    with pytest.raises(AnswerError, match="needs numbers"):
+        qc.mean_absolute_error(qc.MajorityVote().fit(ANSWERS), TRUE_NUMBERS)
+    with pytest.raises(AnswerError, match="got numbers"):
+        qc.error_rate(qc.Mean().fit(stars), pd.DataFrame({"task": [1], "label": [2]}))
+
+
+def test_a_constant_has_no_correlation():
+    flat = qc.Mean().fit(NUMBERS.assign(label=3.0))
+    assert np.isnan(correlation(flat, TRUE_NUMBERS))
+
+
+@pytest.mark.parametrize("label", [None, float("nan"), "x", float("inf")])
+def test_truths_that_are_no_numbers(label):
+    truths = pd.DataFrame({"task": [1, 2], "label": ["1.0", label and str(label)]})
+    with pytest.raises(AnswerError, match=r"truths, row 1: .* no finite number"):
+        qc.mean_absolute_error(qc.Mean().fit(NUMBERS), truths)
+
+
+def test_only_estimates_have_errors():
+    for metric in (qc.mean_absolute_error, centred_error, correlation):
+        with pytest.raises(qc.ParameterError, match="estimate must be what fit returned"):
+            metric(NUMBERS, TRUE_NUMBERS)

@@ -55,7 +55,7 @@ def test_round_trip(mechanism, suffix, tmp_path):
     assert back.table.workers.to_pylist() == ["nobody", "u", "v"]
     assert np.array_equal(back.table.offsets, reports.table.offsets)
     assert np.array_equal(back.table.values, reports.table.values)
-    for name in ("participation", "sketches"):
+    for name in ("participation_codes", "sketches"):
         ours, theirs = getattr(reports, name), getattr(back, name)
         assert (ours is None) == (theirs is None)
         assert ours is None or np.array_equal(ours, theirs)
@@ -153,16 +153,46 @@ def test_a_note_of_ids_that_are_none(tmp_path):
     path = tmp_path / "reports.jsonl"
     write_reports(MECHANISMS[5].randomize(answers_in(DEGREES)), path)
     note, *rows = path.read_text().splitlines()
-    for tasks in ("a", [None], [["a"]]):
+    for tasks in ("a", [None], [["a"]], [1, "a"], [True, 2], ["a", "a"], [0.5]):
         path.write_text("\n".join([json.dumps({**json.loads(note), "tasks": tasks}), *rows]))
-        with pytest.raises(FormatError, match="'tasks' must be a list of ids"):
+        with pytest.raises(FormatError, match="'tasks' must be a list of different"):
             read_reports(path)
+    path.write_text("\n".join([json.dumps({**json.loads(note), "tasks": []}), *rows]))
+    with pytest.raises(FormatError, match="'tasks' is missing"):
+        read_reports(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_crowd_without_any_answer(suffix, tmp_path):
+    """Nobody reports, where reports exist for answers alone; the lists come back all the same."""
+    mechanism = MECHANISMS[3]
+    nobody = pd.DataFrame({"task": [], "worker": [], "label": []})
+    answers = Answers.from_frame(nobody, DEGREES, tasks=["a", "b"], workers=["u"])
+    path = tmp_path / f"reports{suffix}"
+    write_reports(mechanism.randomize(answers), path)
+    back = read_reports(path)
+    assert (len(back), back.table.tasks.to_pylist(), back.table.workers.to_pylist()) == (
+        0,
+        ["a", "b"],
+        ["u"],
+    )
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_dates_of_several_devices_are_the_same_tasks(suffix, tmp_path):
+    dates = list(pd.to_datetime(["2020-01-01 04:00", "2020-01-02 05:00", "2020-01-03 06:00"]))
+    for worker, task in (("u", 0), ("v", 2)):
+        frame = pd.DataFrame({"task": [dates[task]], "worker": [worker], "label": [1.0]})
+        own = Answers.from_frame(frame, DEGREES, tasks=dates, workers=[worker])
+        write_reports(MECHANISMS[3].randomize(own), tmp_path / f"{worker}{suffix}")
+    back = read_reports(tmp_path / f"u{suffix}", tmp_path / f"v{suffix}")
+    assert len(back.table.tasks) == 3
 
 
 def test_columns_have_the_length_of_the_table():
     reports = MECHANISMS[4].randomize(answers_in(DEGREES))
-    with pytest.raises(AnswerError, match="participation must be 12 numbers"):
-        attrs.evolve(reports, participation=np.zeros(3))
+    with pytest.raises(AnswerError, match="participation_codes must be 12 numbers"):
+        attrs.evolve(reports, participation_codes=np.zeros(3))
     sketches = MECHANISMS[5].randomize(answers_in(DEGREES))
     with pytest.raises(AnswerError, match="sketches must be 3 rows"):
         attrs.evolve(sketches, sketches=np.zeros((1, 20)))

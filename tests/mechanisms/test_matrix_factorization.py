@@ -1,15 +1,17 @@
+import json
 import math
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.mechanisms import MatrixFactorization, factor_solve, worker_sketch
+from quietcrowd.mechanisms import MatrixFactorization, Mechanism, factor_solve, worker_sketch
 from quietcrowd.mechanisms.task_profile import UNIT, TaskProfile
 
 STARS = Ordinal(range(10))
@@ -169,9 +171,14 @@ def test_negative_eigenvalues_are_cut():
         ({"fill": 12.0}, "fill must lie in the domain"),
         ({"fill": "uniform"}, "must be a number"),
         ({"variant": "best"}, "variant"),
-        ({"profile": "cauchy"}, "kind"),
+        ({"profile": "cauchy"}, "profile must be one of"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"max_steps": 0}, "max_steps"),
+        ({"variant": "paper", "fill": 3.0}, "has no ridge and no fill"),
+        ({"variant": "paper", "ridge": 3.0}, "has no ridge and no fill"),
+        ({"learning_rate": 0.1}, "go with variant"),
+        ({"max_steps": 10}, "go with variant"),
+        ({"epsilon": 1e-300}, "another epsilon"),
         ({"domain": Interval(low=0, high=1), "variant": "paper"}, "needs an Ordinal domain"),
     ],
 )
@@ -180,7 +187,36 @@ def test_bad_parameters(options, message):
         MatrixFactorization(**{"domain": STARS, "epsilon": 1.0, **options})
 
 
-def test_without_a_ridge_a_rank_above_the_tasks_has_no_solution():
-    mechanism = MatrixFactorization(**LOUD, rank=40, ridge=0.0, profile="buckets")
-    with pytest.raises(ParameterError, match="there is no solution at rank 40"):
+@pytest.mark.parametrize("profile", ["gaussian", "rademacher", "buckets"])
+def test_without_a_ridge_a_rank_above_the_tasks_has_no_solution(profile):
+    mechanism = MatrixFactorization(**LOUD, rank=40, ridge=0.0, profile=profile)
+    with pytest.raises(
+        ParameterError, match="there is no solution at rank 40 for the profiles of 30 tasks"
+    ):
         mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
+
+
+def test_numbers_of_numpy_are_numbers():
+    mechanism = MatrixFactorization(
+        domain=STARS,
+        epsilon=np.float32(1.0),
+        rank=np.int64(3),
+        ridge=np.float32(0.5),
+        seed=np.uint8(4),
+    )
+    assert Mechanism.from_dict(json.loads(json.dumps(mechanism.to_dict()))) == mechanism
+
+
+def test_too_many_numbers_are_refused_before_profiles_are_made():
+    answers = Answers(
+        domain=STARS,
+        tasks=pa.array(np.arange(10**6)),
+        workers=pa.array(np.arange(10)),
+        offsets=np.zeros(10**6 + 1),
+        worker_codes=np.zeros(0),
+        values=np.zeros(0, np.uint8),
+    )
+    with pytest.raises(ParameterError, match="too many for exact sums"):
+        MatrixFactorization(domain=STARS, epsilon=1.0, rank=100).randomize(answers)
+    with pytest.raises(ParameterError, match="4,000 numbers for each of"):
+        MatrixFactorization(domain=STARS, epsilon=1.0, rank=4000).randomize(answers)

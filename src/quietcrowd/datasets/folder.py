@@ -14,7 +14,7 @@ from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.answer_files import read_answers
 from quietcrowd.formats.truth_files import read_truths
 
-__all__ = ["load_dataset"]
+__all__ = ["dataset_domain", "load_dataset"]
 
 VARIABLE = "QUIETCROWD_DATA"
 
@@ -41,7 +41,7 @@ def load_dataset(folder: str | Path, **options: Any) -> Dataset:
     """
     place = _find(folder)
     description = _description(place / "dataset.json")
-    domain = _domain(description, place / "dataset.json")
+    domain = dataset_domain(place)
     truth = place / "truth.csv"
     if not truth.is_file():
         raise FormatError(f"{truth}: this file is missing")
@@ -51,6 +51,12 @@ def load_dataset(folder: str | Path, **options: Any) -> Dataset:
         truths=read_truths(truth),
         remark=str(description.get("remark", "")),
     )
+
+
+def dataset_domain(folder: str | Path) -> Domain:
+    """Return the domain that a dataset folder names; errors as of `load_dataset`."""
+    path = _find(folder) / "dataset.json"
+    return _domain(_description(path), path)
 
 
 def _find(folder: str | Path) -> Path:

@@ -238,6 +238,9 @@ class Experiment:
         cells = list(self._cells(first.domain, sizes, skipped))
         if not cells:
             raise ParameterError(" ".join(skipped))
+        cells = [cell for cell in cells if self._read_by_a_method(cell, skipped)]
+        if not cells:
+            raise ParameterError(" ".join(skipped))
         crowds = [self._crowd(dataset) for dataset in self.dataset]
         rows = _reference_rows(crowds)
         with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
@@ -265,6 +268,16 @@ class Experiment:
             if method.reads_answers:
                 plain[name] = score.of(method.fit(answers, threads=1))
         return _Crowd(dataset=dataset, score=score, plain=plain)
+
+    def _read_by_a_method(self, cell: _Cell, skipped: list[str]) -> bool:
+        """Say which methods cannot read a mechanism's reports; return whether one can."""
+        channel = cell.mechanism.channel
+        unable = [n for n, method in self.methods.items() if not method.reads_reports(channel)]
+        for name in unable:
+            sentence = f"{name} cannot read the reports of {cell.label}"
+            if sentence not in skipped:
+                skipped.append(sentence)
+        return len(unable) < len(self.methods)
 
     def _cells(self, domain: Domain, sizes: _Sizes, skipped: list[str]) -> Iterator[_Cell]:
         for epsilon in self.epsilons:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.whole_file import replacing
@@ -75,10 +76,18 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     with replacing(path) as temporary, opener(temporary, "wt", encoding="utf-8") as file:
         if note is not None:
             file.write(json.dumps(note) + "\n")
-        for batch in table.to_batches(max_chunksize=10_000):
+        for batch in _json_types(table).to_batches(max_chunksize=10_000):
             for row in batch.to_pylist():
                 cells = {name: _json_ready(cell) for name, cell in row.items()}
-                file.write(json.dumps(cells, default=str) + "\n")
+                file.write(json.dumps(cells) + "\n")
+
+
+def _json_types(table: pa.Table) -> pa.Table:
+    """Return the table with dates and the like as the texts that Arrow prints."""
+    for place, column in enumerate(table.columns):
+        if pa.types.is_temporal(column.type):
+            table = table.set_column(place, table.column_names[place], pc.cast(column, pa.string()))
+    return table
 
 
 def _json_ready(cell: Any) -> Any:

@@ -68,6 +68,7 @@ def read_reports(path: str | Path, *more: str | Path) -> Reports:
                 f"{part.path}: these reports are about other tasks than those of {first.path}"
             )
     table = _joined([part.table for part in parts])
+    names = ", ".join(str(part.path) for part in parts)
     try:
         return first.mechanism.read_reports(
             table,
@@ -76,8 +77,10 @@ def read_reports(path: str | Path, *more: str | Path) -> Reports:
             simulated=any(part.simulated for part in parts),
         )
     except AnswerError as error:
-        names = ", ".join(str(part.path) for part in parts)
         raise AnswerError(f"{names}: {error}") from None
+    except pa.ArrowException as error:
+        reason = " ".join(str(error).split())
+        raise FormatError(f"{names}: the ids do not go together: {reason}") from None
 
 
 def _read_one(path: Path) -> _Part:
@@ -96,6 +99,9 @@ def _read_one(path: Path) -> _Part:
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     table = read_table(path, mechanism.columns)
+    tasks = _noted_ids(path, note, "tasks")
+    if "task" not in mechanism.columns and not tasks:
+        raise FormatError(f"{path}: 'tasks' is missing: these reports need the list of all tasks")
     missing = [name for name in mechanism.columns if name not in table.column_names]
     if missing:
         raise AnswerError(f"{path}: column {missing[0]!r} is missing")
@@ -104,15 +110,18 @@ def _read_one(path: Path) -> _Part:
         table=table.select(mechanism.columns),
         mechanism=mechanism,
         simulated=simulated,
-        tasks=_noted_ids(path, note, "tasks"),
+        tasks=tasks,
         workers=_noted_ids(path, note, "workers"),
     )
 
 
 def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
     ids = note.get(name, [])
-    if not isinstance(ids, list) or not all(isinstance(one, str | int | float) for one in ids):
-        raise FormatError(f"{path}: {name!r} must be a list of ids; got {ids!r}")
+    kinds = {type(one) for one in ids} if isinstance(ids, list) else {None}
+    if kinds not in (set(), {str}, {int}) or len(set(ids)) < len(ids):
+        raise FormatError(
+            f"{path}: {name!r} must be a list of different texts or whole numbers; got {ids!r}"
+        )
     return tuple(ids)
 
 
@@ -129,7 +138,7 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 def _all_ids(table: pa.Table, name: str, noted: Iterable[Any]) -> pa.Array:
     """Return the ids of a column and those that no row names, sorted."""
-    if name in table.column_names:
+    if name in table.column_names and len(table):
         named = pc.unique(table[name]).drop_null()
         silent = [str(one) for one in noted]
         ids = pa.concat_arrays([named, pc.cast(pa.array(silent, pa.string()), named.type)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
@@ -27,6 +27,8 @@ __all__ = ["CategoricalMethod"]
 @frozen(kw_only=True, slots=False)
 class CategoricalMethod(FittingMethod[StateT, TallyT]):
     """A truth-inference method for `Categorical` and `Ordinal` domains."""
+
+    corrects_quality: ClassVar[bool] = True
 
     def room(self, tasks: int, summary: Summary) -> LabelEstimates:
         """Return room for labels; see `TruthInference.room`."""

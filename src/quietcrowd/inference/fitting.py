@@ -54,6 +54,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
     """A truth-inference method that takes reports, answers and frames."""
 
     reads_answers: ClassVar[bool] = True
+    corrects_quality: ClassVar[bool] = False
 
     def reads_reports(self, channel: Channel) -> bool:  # noqa: ARG002
         """Return whether reports of such a channel are enough for the method."""
@@ -134,7 +135,13 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             mechanism = data.mechanism
             if not self.models_noise:
                 kind = type(mechanism).__name__
-                warn_noise_ignored(type(self).__name__, kind, 4, every_task=mechanism.every_task)
+                warn_noise_ignored(
+                    type(self).__name__,
+                    kind,
+                    4,
+                    every_task=mechanism.every_task,
+                    corrects=self.corrects_quality,
+                )
             given = Given(
                 answers=data.table,
                 channel=mechanism.worker_channel,

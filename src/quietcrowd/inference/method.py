@@ -11,7 +11,7 @@ import numpy.typing as npt
 from attrs import asdict, field, fields_dict, frozen
 
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_real, check_whole, plain
 
 __all__ = [
     "Estimates",
@@ -144,9 +144,9 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     models_noise: ClassVar[bool] = False
-    max_iterations: int = field(default=100, validator=_check_limit)
-    tolerance: float = field(default=1e-8, validator=_check_tolerance)
-    seed: int = field(default=0, validator=_check_seed)
+    max_iterations: int = field(default=100, converter=plain, validator=_check_limit)
+    tolerance: float = field(default=1e-8, converter=plain, validator=_check_tolerance)
+    seed: int = field(default=0, converter=plain, validator=_check_seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; `method_from_dict` gives back an equal method."""

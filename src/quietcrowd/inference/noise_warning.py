@@ -11,20 +11,22 @@ from quietcrowd.exceptions import NoiseIgnoredWarning
 __all__ = ["noise_ignored", "warn_noise_ignored"]
 
 
-def warn_noise_ignored(method: str, mechanism: str, stacklevel: int, *, every_task: bool) -> None:
+def warn_noise_ignored(
+    method: str, mechanism: str, stacklevel: int, *, every_task: bool, corrects: bool
+) -> None:
     """Warn that a method without a model of the noise was given reports of a mechanism.
 
-    `every_task` says whether workers report the tasks as well that they did not answer.
+    `every_task` says whether workers report the tasks as well that they did not answer, `corrects`
+    whether the method takes the noise out of the workers' quality.
     """
-    more = (
-        " Every worker reports every task: what stands for a missing answer counts as an answer."
-        if every_task
-        else ""
-    )
+    more = " Only the workers' quality is corrected for the noise, where it can be." * corrects
+    if every_task:
+        more += (
+            " Every worker reports every task: what noise made of no answer counts as an answer."
+        )
     warnings.warn(
         f"{method} has no model of the noise: it reads the reports of {mechanism} as plain "
-        "answers, and is surer of the truths than it should be. Only the workers' quality is "
-        f"corrected for the noise, where it can be.{more}",
+        f"answers, and is surer of the truths than it should be.{more}",
         NoiseIgnoredWarning,
         stacklevel=stacklevel + 1,
     )

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 
 from quietcrowd.domains import check_numeric
+from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference import fixed_point
 from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod, Given
@@ -90,6 +91,10 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         numbers = domain.numbers(given.answers.values)
         low, high = float(numbers.min()), float(numbers.max())
         summary = summary_of(given.answers, low=low, high=high, channel=given.channel)
+        if not np.isfinite(summary.extent):
+            raise AnswerError(
+                f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
+            )
         partition = evolve(
             partition_of(given.answers),
             values=(numbers - summary.middle) / summary.extent,

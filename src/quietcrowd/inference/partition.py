@@ -94,7 +94,7 @@ class Summary:
     @property
     def middle(self) -> float:
         """The middle between the smallest and the largest number."""
-        return (self.low + self.high) / 2.0
+        return self.low / 2.0 + self.high / 2.0
 
     @property
     def extent(self) -> float:

@@ -16,18 +16,18 @@ from quietcrowd.inference.method import IterativeInference, NumericEstimates, St
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.laplace_channel import BIT, LaplaceChannel
+from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
 
 __all__ = ["Prior", "RatioMean", "TaskMoments"]
 
-LARGEST_BIT = 64.0
-"""Noisy bits are cut at this before they are added, so that no unit of a sum overflows."""
+SCALES = 64.0
+"""Noisy bits are cut at so many scales of their noise: one in 10^27 is."""
 
 LEAST_SHARE = 0.1
 """A task's share of participants is not taken to be below this part of the mean share."""
 
 FARTHEST = 16.0
-"""Ratios are cut at so many widths of the domain before their moments are added."""
+"""Means, shares and ratios are cut at this before their moments are added."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -111,10 +111,11 @@ class _Ratios:
         """Return what the prior is estimated from."""
         ratios = np.clip(self.mean_value / shares, -FARTHEST, FARTHEST)
         noise = np.minimum(self.value_variance / shares**2, FARTHEST**2)
-        return TaskMoments.of(
-            self.mean_bit, self.mean_bit**2, self.bit_variance,
-            self.mean_value, shares, ratios, ratios**2, noise,
-        )  # fmt: skip
+        bit = np.clip(self.mean_bit, -FARTHEST, FARTHEST)
+        bit_noise = np.minimum(self.bit_variance, FARTHEST**2)
+        value = np.clip(self.mean_value, -FARTHEST, FARTHEST)
+        share = np.minimum(shares, FARTHEST)
+        return TaskMoments.of(bit, bit**2, bit_noise, value, share, ratios, ratios**2, noise)
 
 
 def _plausible(variance: float) -> float:
@@ -227,14 +228,16 @@ def _ratios(partition: Partition, summary: Summary) -> _Ratios:
     assert bit_noise is not None
     counts = np.maximum(np.diff(partition.offsets), 1)
     unit = unit_for(summary.longest_task)
+    largest = 1.0 + SCALES * bit_noise.scale * BIT_GRID.step
+    bits = np.clip(partition.participation / largest, -1.0, 1.0)
     sums = [
         kernels.sum_kernel(partition.offsets, column, unit) / unit
-        for column in (partition.values, np.clip(partition.participation / LARGEST_BIT, -1.0, 1.0))
+        for column in (partition.values, bits)
     ]
     centre = grid.number(grid.middle) - summary.middle
     return _Ratios(
-        mean_bit=sums[1] * LARGEST_BIT / counts,
-        bit_variance=bit_noise.variance / BIT**2 / counts,
+        mean_bit=sums[1] * largest / counts,
+        bit_variance=bit_noise.variance * BIT_GRID.step**2 / counts,
         mean_value=(sums[0] / counts * summary.extent - centre) / grid.width,
         value_variance=channel.variance / grid.width**2 / counts,
     )

@@ -14,9 +14,13 @@ from quietcrowd.inference.averaging import average
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State
 from quietcrowd.inference.numeric import NumericMethod, SquaredErrors, root_mean_square
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.validation import check_real
+from quietcrowd.validation import check_real, plain
 
 __all__ = ["ErrorState", "WeightedMean"]
+
+
+def _check_tolerance(_: object, __: object, tolerance: Any) -> None:
+    check_real("tolerance", tolerance, 0)
 
 
 def _check_floor(_: object, __: object, floor: Any) -> None:
@@ -68,6 +72,8 @@ class WeightedMean(
     ----------
     floor : float
         Least error, as a share of the range of all answers; between 0 and 1.
+    tolerance : float
+        As of every method; smaller here, since the objective is flat where the truths come to rest.
 
     References
     ----------
@@ -84,7 +90,8 @@ class WeightedMean(
     """
 
     name: ClassVar[str] = "weighted-mean"
-    floor: float = field(default=1e-3, validator=_check_floor)
+    tolerance: float = field(default=1e-13, converter=plain, validator=_check_tolerance)
+    floor: float = field(default=1e-3, converter=plain, validator=_check_floor)
 
     def weights(self, summary: Summary, state: ErrorState | None) -> npt.NDArray[np.float64]:
         """Return what each worker's answers count; see `NumericMethod.weights`."""

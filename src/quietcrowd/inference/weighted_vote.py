@@ -14,7 +14,7 @@ from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
-from quietcrowd.validation import check_real
+from quietcrowd.validation import check_real, plain
 
 __all__ = ["AccuracyState", "WeightedVote"]
 
@@ -104,7 +104,7 @@ class WeightedVote(
     """
 
     name: ClassVar[str] = "weighted-vote"
-    smoothing: float = field(default=1.0, validator=_check_smoothing)
+    smoothing: float = field(default=1.0, converter=plain, validator=_check_smoothing)
 
     def sweep(
         self,

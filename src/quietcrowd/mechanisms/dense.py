@@ -22,9 +22,17 @@ MAX_CELLS = 10**9
 BLOCK = 2**22
 
 
-def check_cells(answers: Answers) -> None:
-    """Raise ParameterError where one report per worker and task are more than fit into memory."""
+def check_cells(answers: Answers, beside: int = 1) -> None:
+    """Raise ParameterError where a number per worker and task are more than fit into memory.
+
+    Or where `beside` numbers per worker, or per task, are.
+    """
     workers, tasks = len(answers.workers), len(answers.tasks)
+    if max(workers, tasks) * beside > MAX_CELLS:
+        raise ParameterError(
+            f"{beside:,} numbers for each of {workers:,} workers and {tasks:,} tasks are too many; "
+            f"at most {MAX_CELLS:,} fit. Take a lower rank, or randomise groups of workers."
+        )
     if workers * tasks > MAX_CELLS:
         raise ParameterError(
             f"every worker reports every task: {workers:,} workers and {tasks:,} tasks make "

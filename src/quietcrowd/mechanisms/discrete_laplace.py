@@ -20,7 +20,7 @@ from quietcrowd.privacy.rounding import ratio_up
 __all__ = ["DiscreteLaplace", "require_positive_epsilon"]
 
 BLOCK = 2**16
-LARGEST_SCALE = 2.0**46
+LARGEST_POWER = 46
 
 
 def require_positive_epsilon(epsilon: float) -> None:
@@ -67,10 +67,11 @@ class DiscreteLaplace:
         """
         require_positive_epsilon(epsilon)
         wanted = Fraction(distance) / Fraction(epsilon)
-        if not 1 <= wanted <= LARGEST_SCALE:
+        if not 1 <= wanted <= 2**LARGEST_POWER:
+            power = wanted.numerator.bit_length() - wanted.denominator.bit_length()
             raise ParameterError(
-                f"epsilon={epsilon!r} needs noise of {float(wanted):.3g} steps of the grid; from 1 "
-                f"to {LARGEST_SCALE:.3g} are possible. Take another epsilon, or another step."
+                f"epsilon={epsilon!r} needs noise of about 2^{power} steps of the grid; from 1 to "
+                f"2^{LARGEST_POWER} are possible. Take another epsilon, or another step."
             )
         return cls(scale=ratio_up(wanted))
 

@@ -19,6 +19,9 @@ FINENESS = 10
 """The default step is the largest power of two that is at most ``width / 2**FINENESS``."""
 
 MAX_STEPS = 2**24
+SMALLEST = -1000
+MOST_EXTRA = 1.01
+"""How much wider than the domain the grid may be."""
 
 
 def bounded_domain(_: Any, __: Any, domain: Any) -> None:
@@ -69,10 +72,11 @@ class Grid:
         Raises
         ------
         ParameterError
-            Where `step` is no power of two, or gives less than one or more than 2^24 steps.
+            Where `step` is no power of two, does not go into the width, or gives more than 2^24
+            steps; where the domain lies too far from 0 for floats, or is too narrow or too wide.
         """
         if step is None:
-            step = 2.0 ** (math.frexp(domain.width)[1] - 1 - FINENESS)
+            step = 2.0 ** max(math.frexp(domain.width)[1] - 1 - FINENESS, SMALLEST)
         if not (math.isfinite(step) and step > 0 and math.frexp(step)[0] == 0.5):
             raise ParameterError(f"step must be a power of two, such as 0.125; got {step!r}")
         if not 1 <= domain.width / step <= MAX_STEPS:
@@ -80,7 +84,19 @@ class Grid:
                 f"step must be from 1/{MAX_STEPS:,} of the width {domain.width:g} to all of it; "
                 f"got {step!r}"
             )
-        return cls(low=domain.low, step=step, steps=2 * math.ceil(domain.width / step / 2))
+        grid = cls(low=domain.low, step=step, steps=2 * math.ceil(domain.width / step / 2))
+        if grid.width > MOST_EXTRA * domain.width:
+            raise ParameterError(
+                f"step={step!r} does not go into the width {domain.width:g} an even number of "
+                "times: noise would be larger than it has to be. Take a smaller step."
+            )
+        farthest = max(abs(domain.low), abs(domain.high))
+        if farthest > step * 2.0**50 or not math.isfinite(farthest + step * 2.0**63):
+            raise ParameterError(
+                f"{domain.example()} lies too far from 0, or is too wide, for floats on a grid: "
+                "move or scale the answers by public numbers first"
+            )
+        return grid
 
     @property
     def width(self) -> float:

@@ -18,7 +18,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
-from quietcrowd.mechanisms.laplace_channel import BIT, Fill, LaplaceChannel
+from quietcrowd.mechanisms.laplace_channel import BIT_GRID, Fill, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import number, optional_number
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers, word_source
@@ -59,7 +59,8 @@ class LaplacePerturbation(Mechanism):
 
     A report is ``g(a) + Lap(width / epsilon)``, where g clips an answer to the domain and puts a
     number in place of a missing one, if every worker is to report every task. The sensitivity is
-    the width of the domain: the largest distance of two answers.
+    the width of the domain, rounded up to an even number of steps of the grid: the largest
+    distance of two answers.
 
     With ``participation="released"`` every cell gives two numbers, about the middle c of the
     domain: ``a - c`` and 1 where there is an answer, 0 and 0 where there is none, with noise of
@@ -168,7 +169,7 @@ class LaplacePerturbation(Mechanism):
             grid=self.grid,
             noise=DiscreteLaplace.for_loss(distance, self.epsilon),
             fill=self.fill,
-            participation_noise=DiscreteLaplace.for_loss(2 * BIT, self.epsilon)
+            participation_noise=DiscreteLaplace.for_loss(2 * BIT_GRID.steps, self.epsilon)
             if self.participation is not None
             else None,
         )
@@ -181,7 +182,8 @@ class LaplacePerturbation(Mechanism):
     @property
     def participation_domain(self) -> Lattice:
         """What a noisy participation bit can be."""
-        return Lattice(origin=0.0, step=1 / BIT)
+        noise = self.channel.participation_noise
+        return BIT_GRID.lattice(noise.scale if noise is not None else 0.0)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -220,7 +222,9 @@ class LaplacePerturbation(Mechanism):
         check_cells(answers)
         shape = (len(answers.tasks), len(answers.workers))
         reports = np.empty(shape, self.report_domain.dtype)
-        bits = None if self.participation is None else np.empty(shape, np.float64)
+        bits = (
+            None if self.participation is None else np.empty(shape, self.participation_domain.dtype)
+        )
         for workers, cells in dense_blocks(answers, places, NULL):
             filled = np.where(cells == NULL, self._fillings(cells.shape, word_source(rng)), cells)
             reports[:, workers] = self._with_noise(filled, rng).T
@@ -230,7 +234,7 @@ class LaplacePerturbation(Mechanism):
             table=dense_table(answers, self.report_domain, reports),
             mechanism=self,
             simulated=rng is not None,
-            participation=None if bits is None else bits.reshape(-1),
+            participation_codes=None if bits is None else bits.reshape(-1),
         )
 
     def _fillings(self, shape: tuple[int, ...], words: WordSource) -> npt.NDArray[np.int32]:
@@ -253,11 +257,11 @@ class LaplacePerturbation(Mechanism):
 
     def _noisy_bits(
         self, answered: npt.NDArray[np.bool_], rng: np.random.Generator | None
-    ) -> npt.NDArray[np.float64]:
+    ) -> npt.NDArray[Any]:
         noise, domain = self.channel.participation_noise, self.participation_domain
         assert noise is not None
-        bits = np.where(answered, np.int32(BIT), np.int32(0))
-        return domain.numbers(_add_noise(bits, noise, domain, rng))
+        bits = np.where(answered, np.int32(BIT_GRID.steps), np.int32(0))
+        return _add_noise(bits, noise, domain, rng)
 
     def read_reports(
         self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
@@ -266,11 +270,15 @@ class LaplacePerturbation(Mechanism):
         reports = super().read_reports(columns, tasks, workers, simulated=simulated)
         if self.participation is None:
             return reports
-        bits = columns.drop_columns("label").rename_columns({"participation": "label"})
-        table = Answers.from_frame(
-            bits, self.participation_domain, label="label", tasks=tasks, workers=workers
+        bits = Answers.from_frame(
+            columns,
+            self.participation_domain,
+            label="participation",
+            tasks=tasks,
+            workers=workers,
+            advice=False,
         )
-        return evolve(reports, participation=table.domain.decode(table.values).to_numpy())
+        return evolve(reports, participation_codes=bits.values)
 
     def _parameters(self) -> dict[str, Any]:
         bit = self.channel.participation_noise

@@ -13,12 +13,12 @@ from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.privacy.rounding import ratio_up
 
-__all__ = ["BIT", "Fill", "LaplaceChannel"]
+__all__ = ["BIT_GRID", "Fill", "LaplaceChannel"]
 
 Fill: TypeAlias = Literal["uniform", "midpoint"] | float | None
 
-BIT = 2**10
-"""Steps from "not answered" to "answered" on the grid of the participation bit."""
+BIT_GRID = Grid(low=0.0, step=2.0**-10, steps=2**10)
+"""The grid of the participation bit: 0 is "not answered", 1 is "answered"."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -63,5 +63,5 @@ class LaplaceChannel(Channel):
         if self.participation_noise is None:
             return one
         half = Fraction(self.grid.middle) / Fraction(self.noise.scale)
-        bit = Fraction(BIT) / Fraction(self.participation_noise.scale)
+        bit = Fraction(BIT_GRID.steps) / Fraction(self.participation_noise.scale)
         return max(one, ratio_up(half + bit))

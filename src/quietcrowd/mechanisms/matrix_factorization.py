@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import field, fields_dict, frozen
+from attrs import Factory, field, fields_dict, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
@@ -37,13 +37,23 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import check_real, check_whole, one_of
+from quietcrowd.validation import check_real, check_whole, one_of, plain
 
 __all__ = ["MatrixFactorization", "SketchChannel", "Variant"]
 
 Variant: TypeAlias = Literal["fill", "ridge", "statistics", "paper"]
 
 _HIDING: tuple[Variant, ...] = ("fill", "statistics")
+
+MAX_STEPS = 100_000
+
+
+def _usual_ridge(mechanism: MatrixFactorization) -> float:
+    return 0.0 if mechanism.variant == "paper" else 1.0
+
+
+def _usual_fill(mechanism: MatrixFactorization) -> Literal["midpoint"] | float:
+    return 0.0 if mechanism.variant == "paper" else "midpoint"
 
 
 def _check_epsilon(_: object, __: object, epsilon: float) -> None:
@@ -128,14 +138,14 @@ class MatrixFactorization(Mechanism):
         At least two numbers.
     epsilon : float
         Privacy loss of one cell, natural logarithm, above 0.
+    variant : {"fill", "ridge", "statistics", "paper"}
+        See above.
     rank : int
         Numbers per worker and task, d; 1 to 4,096.
     profile : {"gaussian", "rademacher", "buckets"}
         Law of the task profiles; see `TaskProfile`.
     ridge : float
-        At least 0; above 0 for "ridge" and "statistics". Not for "paper".
-    variant : {"fill", "ridge", "statistics", "paper"}
-        See above.
+        At least 0; above 0 for "ridge" and "statistics". Not for "paper", where it is 0.
     fill : "midpoint" or float
         The centre c; in the domain, unless the variant is "ridge". Not for "paper", where it is 0.
     seed : int
@@ -176,15 +186,19 @@ class MatrixFactorization(Mechanism):
     name: ClassVar[str] = "matrix-factorization"
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=_check_epsilon)
-    rank: int = 20
-    profile: Profile = "gaussian"
-    ridge: float = field(default=1.0, validator=_check_ridge)
     variant: Variant = field(default="fill", validator=one_of(*get_args(Variant)))
-    fill: Literal["midpoint"] | float = field(default="midpoint", converter=_fill)
-    seed: int = 0
+    rank: int = field(default=20, converter=plain)
+    profile: Profile = field(default="gaussian", validator=one_of(*get_args(Profile)))
+    ridge: float = field(
+        default=Factory(_usual_ridge, takes_self=True), converter=plain, validator=_check_ridge
+    )
+    fill: Literal["midpoint"] | float = field(
+        default=Factory(_usual_fill, takes_self=True), converter=_fill
+    )
+    seed: int = field(default=0, converter=plain)
     step: float | None = field(default=None, converter=optional_number)
     learning_rate: float | None = field(default=None, converter=optional_number)
-    max_steps: int = field(default=100_000, validator=_check_max_steps)
+    max_steps: int = field(default=MAX_STEPS, converter=plain, validator=_check_max_steps)
 
     def __attrs_post_init__(self) -> None:
         inside = self.fill == "midpoint" or self.domain.low <= self.fill <= self.domain.high
@@ -196,12 +210,26 @@ class MatrixFactorization(Mechanism):
             raise ParameterError(f'ridge must be above 0 with variant="{self.variant}"; got 0')
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise ParameterError(f"learning_rate must be above 0; got {self.learning_rate!r}")
+        self._check_variant()
+        _ = self.channel  # refuses an epsilon, a rank or a seed out of range
+
+    def _check_variant(self) -> None:
+        if self.variant == "paper" and (self.ridge, self.fill) != (0, 0):
+            raise ParameterError(
+                'variant="paper" has no ridge and no fill; '
+                f"got ridge={self.ridge!r}, fill={self.fill!r}"
+            )
+        descends = (self.learning_rate, self.max_steps) != (None, MAX_STEPS)
+        if self.variant != "paper" and descends:
+            raise ParameterError(
+                'learning_rate and max_steps go with variant="paper" alone; '
+                f"got learning_rate={self.learning_rate!r}, max_steps={self.max_steps!r}"
+            )
         if self.variant == "paper" and not isinstance(self.domain, FiniteDomain):
             raise ParameterError(
                 'variant="paper" has noise of the number of levels over epsilon: it needs an '
                 f"Ordinal domain; got {self.domain.example()}"
             )
-        _ = self.channel  # refuses an epsilon, a rank or a seed out of range
 
     @property
     def every_task(self) -> bool:
@@ -217,12 +245,11 @@ class MatrixFactorization(Mechanism):
     def channel(self) -> SketchChannel:
         """The law of what a device computes first; the same for every worker."""
         grid = Grid.over(self.domain, self.step)
+        centre = grid.middle if self.fill == "midpoint" else grid.nearest(self.fill)
         if self.variant == "paper":
-            centre = grid.nearest(0.0)
             levels = self.domain.size  # type: ignore[union-attr]
             distance = levels / Fraction(grid.step) * UNIT
         else:
-            centre = grid.middle if self.fill == "midpoint" else grid.nearest(self.fill)
             distance = Fraction(self._steps_per_epsilon(grid, centre) * UNIT)
         return SketchChannel(
             profile=TaskProfile(rank=self.rank, kind=self.profile, seed=self.seed),
@@ -241,6 +268,12 @@ class MatrixFactorization(Mechanism):
         if self.variant != "statistics":
             return grid.steps
         return max(grid.steps, 2 * _farthest(grid, centre))
+
+    @property
+    def sketch_length(self) -> int:
+        """How many numbers a worker sends."""
+        moments = self.rank * (self.rank + 1) // 2 if self.variant == "statistics" else 0
+        return self.rank + moments
 
     @property
     def report_domain(self) -> Reals:
@@ -277,12 +310,11 @@ class MatrixFactorization(Mechanism):
         )
 
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
-        check_cells(answers)
         channel = self.channel
-        profile = channel.profile.matrix(answers.tasks)
+        check_cells(answers, beside=max(self.sketch_length, self.rank))
         worker_sketch.check_exact(len(answers.tasks), _farthest(channel.grid, channel.centre))
-        if self.variant == "paper":
-            self._require_minimum(answers, profile)
+        profile = channel.profile.matrix(answers.tasks)
+        self._require_solution(answers, profile)
         places = channel.grid.places(self.domain.numbers(answers.values))
         null = np.iinfo(np.int32).min
         parts = []
@@ -333,18 +365,29 @@ class MatrixFactorization(Mechanism):
         ends, rows = answers.rows_by_worker
         tasks = answers.task_codes[rows]
         answered = [tasks[start:stop] for start, stop in pairwise(ends)]
-        first = word_source(rng)(sums.size).reshape(sums.shape) / 2**31 - 1.0
         solved = np.empty(sums.shape)
         for block in factor_solve.worker_blocks(*sums.shape):
             matrices = factor_solve.least_squares_matrices(profile / UNIT, answered[block])
             targets = self._in_units(sums[block])
             if self.variant == "paper":
+                words = word_source(rng)(targets.size).reshape(targets.shape)
+                start = words / 2**31 - 1.0
                 solved[block] = factor_solve.descend(
-                    matrices, targets, first[block], self.learning_rate, self.max_steps
+                    matrices, targets, start, self.learning_rate, self.max_steps
                 )
             else:
                 solved[block] = factor_solve.ridge_solve(matrices, targets, self.ridge)
         return solved
+
+    def _require_solution(self, answers: Answers, profile: npt.NDArray[np.int64]) -> None:
+        """Raise where there is no solution: ParameterError for all workers, AnswerError for one."""
+        if self.variant == "paper":
+            self._require_minimum(answers, profile)
+        elif self.ridge == 0 and np.linalg.matrix_rank(profile / UNIT) < self.rank:
+            raise ParameterError(
+                f"with ridge=0 there is no solution at rank {self.rank} for the profiles of "
+                f"{len(profile):,} tasks: take a ridge above 0, or a lower rank"
+            )
 
     def _require_minimum(self, answers: Answers, profile: npt.NDArray[np.int64]) -> None:
         """Raise AnswerError where equation 10 has no minimum for one of the workers."""
@@ -404,12 +447,9 @@ class MatrixFactorization(Mechanism):
         """Return the reports of a table; see `Mechanism.read_reports`."""
         nobody = pa.table({"task": tasks[:0], "worker": workers[:0], "label": pa.array([], "f8")})
         answers = Answers.from_frame(nobody, self.report_domain, tasks=tasks, workers=workers)
-        check_cells(answers)
-        length = self.rank
-        if self.variant == "statistics":
-            length += self.rank * (self.rank + 1) // 2
+        check_cells(answers, beside=self.sketch_length)
         kind = pa.float64() if self.variant in ("ridge", "paper") else pa.int64()
-        sketches = _pivot(columns, workers, length, kind)
+        sketches = _pivot(columns, workers, self.sketch_length, kind)
         return Reports(
             table=self._predictions(sketches, answers, self.channel.profile.matrix(tasks)),
             mechanism=self,

@@ -153,7 +153,9 @@ class Mechanism(ABC):
             Where a report is none that the mechanism can give, one stands there twice, or, where
             every worker reports every task, one is missing.
         """
-        table = Answers.from_frame(columns, self.report_domain, tasks=tasks, workers=workers)
+        table = Answers.from_frame(
+            columns, self.report_domain, tasks=tasks, workers=workers, advice=False
+        )
         if self.every_task and len(table) < len(table.tasks) * len(table.workers):
             raise AnswerError(
                 f"every worker reports every task, but there are {len(table):,} reports of "

@@ -23,6 +23,7 @@ from quietcrowd.mechanisms.parameters import (
     at_least_two_labels,
     check_epsilon,
     check_probability,
+    null_fits,
     optional_number,
 )
 from quietcrowd.mechanisms.randomness import WordSource, word_source
@@ -113,6 +114,7 @@ class RandomizedResponse(Mechanism):
                 f"flip_probability={self.flip_probability} tells every answer: its privacy loss is "
                 f"infinite, and at most {MAX_EPSILON:g} is possible"
             )
+        null_fits(self.domain, self.null)
         _ = self.channel  # refuses a privacy loss above 16
 
     @property

@@ -33,8 +33,8 @@ class Reports:
         What was done to the answers; public.
     simulated : bool
         Whether the noise came from a simulation: such reports protect nobody.
-    participation : ndarray of float64, shape (reports,), or None
-        A noisy 1 or 0 beside each report: whether the worker answered the task.
+    participation_codes : ndarray of int, shape (reports,), or None
+        A noisy bit beside each report, in the mechanism's `participation_domain`.
     sketches : ndarray, shape (workers, numbers), or None
         What each worker sent, where that is not the table itself.
 
@@ -47,7 +47,7 @@ class Reports:
     table: Answers
     mechanism: Mechanism
     simulated: bool = field(default=False, validator=instance_of(bool))
-    participation: npt.NDArray[np.float64] | None = None
+    participation_codes: npt.NDArray[Any] | None = None
     sketches: npt.NDArray[Any] | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -57,14 +57,24 @@ class Reports:
                 f"the reports are in {self.table.domain.example()}, "
                 f"the mechanism gives {expected.example()}"
             )
-        if self.participation is not None and self.participation.shape != (len(self.table),):
+        bits = self.participation_codes
+        if bits is not None and bits.shape != (len(self.table),):
             raise AnswerError(
-                f"participation must be {len(self.table):,} numbers; got {self.participation.shape}"
+                f"participation_codes must be {len(self.table):,} numbers; got {bits.shape}"
             )
         if self.sketches is not None and len(self.sketches) != len(self.table.workers):
             raise AnswerError(
                 f"sketches must be {len(self.table.workers):,} rows; got {len(self.sketches):,}"
             )
+
+    @property
+    def participation(self) -> npt.NDArray[np.float64] | None:
+        """A noisy 1 or 0 beside each report: whether the worker answered the task; or None."""
+        if self.participation_codes is None:
+            return None
+        domain = self.mechanism.participation_domain  # type: ignore[attr-defined]
+        numbers: npt.NDArray[np.float64] = domain.numbers(self.participation_codes)
+        return numbers
 
     def __len__(self) -> int:
         return len(self.table)

@@ -21,6 +21,7 @@ from quietcrowd.mechanisms.parameters import (
     Null,
     at_least_two_labels,
     check_probability,
+    null_fits,
     number,
     optional_number,
     require_epsilon,
@@ -111,6 +112,7 @@ class TwoLayerRandomizedResponse(Mechanism):
     null: Null = field(default=None, validator=one_of(*POSSIBLE_NULL))
 
     def __attrs_post_init__(self) -> None:
+        null_fits(self.domain, self.null)
         _ = self.worker_law
         _ = self.channel  # refuses a privacy loss above 16
 

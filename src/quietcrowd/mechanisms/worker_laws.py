@@ -122,14 +122,21 @@ class UniformEpsilons(WorkerLaw):
 
     @cached_property
     def table(self) -> tuple[int, ...]:
-        """The weights, rounded up; the first few by one more, so that their mean is whole."""
+        """The weights, rounded up; some by a little more, so that their mean is whole.
+
+        None is above 2^32 over `size`: what is kept has at least the weight of any other value.
+        """
+        most = TOTAL // self.size
         weights = [
-            min(other_weight_for(self.size, self.epsilon * (2 * i + 1) / STEPS), TOTAL // self.size)
+            min(other_weight_for(self.size, self.epsilon * (2 * i + 1) / STEPS), most)
             for i in reversed(range(STEPS))
         ]
-        for i in range(-sum(weights) % STEPS):
-            weights[i] += 1
-        return tuple(weights)
+        missing = -sum(weights) % STEPS
+        for place, weight in enumerate(weights):
+            added = min(most - weight, missing)
+            weights[place] += added
+            missing -= added
+        return tuple(weights) if not missing else (most,) * STEPS
 
     @property
     def mean(self) -> int:
