@@ -1,7 +1,8 @@
-"""Is the fact of having answered a task hidden? Checked on what is sent, not asserted.
+"""Is the fact of having answered a task hidden? Checked, not asserted.
 
-Two rows of a worker differ in one cell: no answer, or an answer at the end of the domain. Finite
-channels are enumerated. The others are sampled with the noise that real reports have: the
+Two rows of a worker differ in one cell: no answer, or an answer at the end of the domain. Where the
+law of what is sent is finite, or known number by number, all its ratios are taken; that real reports
+follow the law is checked as well, here or by `check_mechanism`. The others are sampled with the noise that real reports have: the
 log-likelihood ratio of the two rows is the best statistic to tell them apart; its threshold is
 chosen on one half of the samples, and on the other half Clopper-Pearson bounds, at 99.9 %, of the
 probabilities to exceed it prove a lower bound on epsilon. A bound above the stated epsilon
@@ -9,10 +10,13 @@ convicts; the seed of real noise is not ours to fix, and a false alarm has a cha
 most, far less in fact: the bounds below lie well inside.
 """
 
+import re
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -251,6 +255,35 @@ def test_factorization_with_exact_statistics_is_convicted():
     assert tell_apart(mechanism, statistic, seed=3) > 1.96
 
 
+def test_two_layer_reports_follow_the_joint_law():
+    """One draw for answers and another for NULL: what is kept in the two is independent."""
+    mechanism = TwoLayerRandomizedResponse(
+        domain=Ordinal(range(2)), epsilon=3.0, law="epsilon", null="category"
+    )
+    workers = 60_000
+    answers = Answers(
+        domain=mechanism.domain,
+        tasks=pa.array(["answered", "answered too", "null", "null too"]),
+        workers=pa.array(np.arange(workers)),
+        offsets=np.array([0, 1, 2, 2, 2]) * workers,
+        worker_codes=np.tile(np.arange(workers), 2),
+        values=np.zeros(2 * workers, np.uint8),
+    )
+    kept = mechanism.randomize(answers).table.values.reshape(4, workers) == np.array(
+        [[0], [0], [2], [2]]
+    )
+    keep = 1 - 2 * np.array(mechanism.worker_law.table, float) / 2**32
+    for one, other in ((0, 1), (2, 3), (0, 2), (1, 3)):
+        together = one // 2 == other // 2
+        expected = (keep**2).mean() if together else keep.mean() ** 2
+        found = int((kept[one] & kept[other]).sum())
+        assert stats.binomtest(found, workers, expected).pvalue > 1e-6, (one, other)
+    assert (keep**2).mean() - keep.mean() ** 2 > 0.02, "the two laws can be told apart"
+
+
 def test_every_mechanism_that_claims_it_is_checked_here():
-    checked = {RandomizedResponse, TwoLayerRandomizedResponse, LaplacePerturbation}
-    assert checked | {MatrixFactorization} == set(Mechanism.registry().values())
+    """What a mechanism's module is, a test of this file names."""
+    source = Path(__file__).read_text()
+    tests = "".join(re.findall(r"^def test_(?!every).*?(?=^def |\Z)", source, re.M | re.S))
+    for kind in Mechanism.registry().values():
+        assert f"{kind.__name__}(" in tests

@@ -11,18 +11,20 @@ import pandas as pd
 import pyarrow as pa
 
 from quietcrowd.answers import Answers, DroppedRows
-from quietcrowd.domains import Domain, FiniteDomain, Interval
+from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
 from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
-from quietcrowd.mechanisms.matrix_factorization import SketchChannel
+from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization, SketchChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.mechanisms.task_profile import UNIT
+from quietcrowd.mechanisms.worker_sketch import moment_sensitivity, upper_triangle
 
 __all__ = ["check_mechanism"]
 
 SEED = 20_180_819
+_ORIGIN = np.zeros(1, np.int64)
 SPREAD = 5.5
 """A count may be off by so many standard deviations: a false alarm once in 10^7 counts."""
 
@@ -152,40 +154,63 @@ def _check_laplace_noise(mechanism: Mechanism, channel: LaplaceChannel, workers:
         bits = np.rint(reports.participation * 2**10).astype(np.int64)
         _check_laplace(bits[kinds < 2] - 2**10, channel.participation_noise)
         _check_laplace(bits[kinds == 2], channel.participation_noise)
-    filling = channel.fill
-    if filling == "uniform" or filling is None:
-        return
-    place = grid.middle if filling == "midpoint" else grid.place(float(filling))
-    _check_laplace(reports.table.values[kinds == 2].astype(np.int64) - place, channel.noise)
+    if mechanism.every_task:
+        filled = reports.table.values[kinds == 2].astype(np.int64)
+        _check_laplace(filled, channel.noise, _fillings(mechanism, channel))
+
+
+def _fillings(mechanism: Mechanism, channel: LaplaceChannel) -> npt.NDArray[np.int64]:
+    """Return the places that stand for a missing answer, equally likely."""
+    grid, domain = channel.grid, mechanism.domain
+    if channel.fill == "midpoint":
+        return np.array([grid.middle])
+    if channel.fill != "uniform":
+        return np.array([grid.place(float(channel.fill or 0))])
+    if isinstance(domain, Ordinal):
+        return grid.places(np.array(domain.levels, np.float64)).astype(np.int64)
+    return np.arange(grid.steps + 1)
 
 
 def _check_sketch_noise(mechanism: Mechanism, channel: SketchChannel) -> None:
-    """Compare sums that devices send with the exact sums plus noise."""
-    answers = _answers_in(mechanism.domain, rows=2_000, workers=500).canonical
+    """Compare sums that devices send, or solve for, with the exact sums plus noise."""
+    assert isinstance(mechanism, MatrixFactorization)
+    answers = _answers_in(mechanism.domain, rows=4_000, workers=500).canonical
     reports = mechanism.randomize(answers)
     assert reports.sketches is not None
-    if reports.sketches.dtype != np.int64:
-        return
+    rank = mechanism.rank
     profile = channel.profile.matrix(answers.tasks)
-    places = channel.grid.places(mechanism.domain.numbers(answers.values))  # type: ignore[attr-defined]
-    exact = np.zeros((len(answers.workers), profile.shape[1]), np.int64)
+    places = channel.grid.places(mechanism.domain.numbers(answers.values))
+    exact = np.zeros((len(answers.workers), rank), np.int64)
     moved = (places.astype(np.int64) - channel.centre)[:, np.newaxis]
     np.add.at(exact, answers.worker_codes, profile[answers.task_codes] * moved)
-    noise = reports.sketches[:, : profile.shape[1]] - exact
-    _check_laplace(noise.reshape(-1), channel.noise)
-    assert channel.noise.scale >= 0.5 * UNIT, "noise is finer than the profile"
+    moments = np.zeros((len(answers.workers), rank, rank), np.int64)
+    rows = profile[answers.task_codes]
+    products = rows[:, :, np.newaxis] * rows[:, np.newaxis, :]
+    np.add.at(moments, answers.worker_codes, np.sign(products) * (np.abs(products) // UNIT))
+    sums = reports.sketches[:, :rank]
+    if mechanism.variant == "ridge":
+        whole = moments / UNIT + mechanism.ridge * np.eye(rank)
+        sums = np.einsum("wij,wj->wi", whole, sums) * (UNIT / channel.grid.step)
+    _check_laplace(np.rint(sums - exact).astype(np.int64).reshape(-1), channel.noise)
+    if mechanism.variant == "statistics":
+        upper = moments[:, *upper_triangle(rank)]
+        noise = DiscreteLaplace.for_loss(moment_sensitivity(profile), channel.moments_epsilon)
+        _check_laplace((reports.sketches[:, rank:] - upper).reshape(-1), noise)
 
 
-def _check_laplace(noise: npt.NDArray[np.int64], law: DiscreteLaplace) -> None:
-    """Compare counts between eighths of the law with what the law says."""
+def _check_laplace(
+    noisy: npt.NDArray[np.int64], law: DiscreteLaplace, places: npt.NDArray[np.int64] = _ORIGIN
+) -> None:
+    """Compare counts between some edges with a mixture of laws around equally likely places."""
     ratio = np.exp(-1.0 / law.scale)
-    edges = np.unique(np.ceil(law.scale * np.log([0.25, 0.5, 0.75]))).astype(np.int64)
-    inner = np.unique([*edges, 0, *(1 - edges)])
-    counts = np.bincount(np.searchsorted(inner, noise, side="right"), minlength=len(inner) + 1)
+    step = max(1.0, law.scale / 2)
+    edges = np.unique(np.rint(places.mean() + step * np.arange(-6, 7)).astype(np.int64))
+    away = edges[:, np.newaxis] - places[np.newaxis, :]
     below = np.where(
-        inner <= 0, ratio ** (1.0 - inner) / (1 + ratio), 1 - ratio ** (1.0 * inner) / (1 + ratio)
-    )
-    _check_counts(counts, np.diff(below, prepend=0.0, append=1.0), len(noise))
+        away <= 0, ratio ** (1.0 - away) / (1 + ratio), 1 - ratio ** (1.0 * away) / (1 + ratio)
+    ).mean(axis=1)
+    counts = np.bincount(np.searchsorted(edges, noisy, side="right"), minlength=len(edges) + 1)
+    _check_counts(counts, np.diff(below, prepend=0.0, append=1.0), len(noisy))
 
 
 def _check_counts(
