@@ -187,7 +187,8 @@ class Answers:
         if not len(native) and not all_listed:
             raise AnswerError(
                 "there is no answer: the frame has no row. "
-                "Where that is meant, list all ids with tasks= and workers=."
+                "Where that is meant, list all ids with tasks= and workers= "
+                "(on the command line: --all-tasks and --all-workers)."
             )
         with ThreadPoolExecutor(3) as pool:  # Arrow and NumPy let each other run
             tasks_read = pool.submit(_encode_ids, columns[task], task, tasks)
@@ -201,7 +202,7 @@ class Answers:
             row = int(np.argmin(inside))
             raise _out_of_domain(columns[label], label, row, domain, advice=advice)
         if skipped == len(inside) and not all_listed:
-            raise AnswerError(f"no answer lies in the domain {domain.describe()}")
+            raise AnswerError(f"no answer lies in the domain {domain.describe()}.")
         if skipped:
             task_codes, worker_codes = task_codes[inside], worker_codes[inside]
             values = values[inside]
@@ -213,7 +214,7 @@ class Answers:
         if repeated:
             if duplicates == "error":
                 rows = np.flatnonzero(inside)[order]
-                raise _answered_twice(rows, keep, columns, task, worker)
+                raise _answered_twice(rows, keep, columns, task, worker, advice=advice)
             order, sorted_tasks = order[keep], sorted_tasks[keep]
             sorted_workers = sorted_workers[keep]
         return cls(
@@ -368,7 +369,8 @@ def _encode_ids(
         row = int(np.argmax(codes == stranger))
         raise AnswerError(
             f"row {row}, column {name!r}: {ids[stranger].as_py()!r} is not in the list of "
-            f"{len(listed):,} {name}s. Add it to {name}s=, or drop the row."
+            f"{len(listed):,} {name}s. Add it to {name}s= (on the command line: --all-{name}s), "
+            "or drop the row."
         )
     return positions.to_numpy().astype(np.int32, copy=False)[codes], listed
 
@@ -446,16 +448,22 @@ def _answered_twice(
     columns: dict[str, pa.ChunkedArray],
     task: str,
     worker: str,
+    *,
+    advice: bool,
 ) -> AnswerError:
     second = int(np.argmin(keep))
     row, other = int(rows[second]), int(rows[second - 1])
     more = int(len(keep) - keep.sum())
+    way_out = (
+        'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates last), '
+        "or drop them."
+        if advice
+        else "Name every file once; a worker reports a task once."
+    )
     return AnswerError(
         f"row {row}, columns {task!r} and {worker!r}: worker {columns[worker][row].as_py()!r} "
         f"answered task {columns[task][row].as_py()!r} in row {other} already "
-        f"({more:,} such row{'s' * (more > 1)}). "
-        'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates last), '
-        "or drop them."
+        f"({more:,} such row{'s' * (more > 1)}). {way_out}"
     )
 
 
@@ -464,7 +472,7 @@ def _out_of_domain(
 ) -> AnswerError:
     value = column[row].as_py()
     place = f"row {row}, column {name!r}"
-    skip = 'with out_of_domain="skip" (on the command line: --skip-outside)'
+    skip = 'with out_of_domain="skip" (on the command line: infer --plain --skip-outside)'
     if value is None:
         return AnswerError(f"{place}: the answer is missing." + f" Drop the row {skip}." * advice)
     return AnswerError(

@@ -175,6 +175,11 @@ def randomize(
     tasks = len(table.tasks)
     busiest = max(1, int(table.answers_per_worker.max()))
     _note(f"{len(reports):,} reports of {len(table.workers):,} workers written to {output}.")
+    if all_tasks is not None and not randomiser.participation_protected:
+        _note(
+            f"{mechanism} does NOT hide which tasks were answered; laplace and "
+            "one-layer:null=category do."
+        )
     if not randomiser.every_task:
         _note(f"The busiest worker gave {busiest:,} answers:")
     _note(str(randomiser.guarantee(answers=busiest, tasks=tasks)))
@@ -227,6 +232,8 @@ def infer(
         data = _read_plain(reports[0], (labels, levels, between), columns, duplicates, **skip)
     else:
         data = _read_reports(reports, (labels, levels, between))
+        if skip_outside or duplicates != "error":
+            raise ParameterError("--skip-outside and --duplicates go with --plain")
     name = method or _usual_method(data)
     _check_smoothing(name, smoothing)
     chosen = options.build_method(name, smoothing, max_iterations=max_iterations, seed=seed)
@@ -300,15 +307,15 @@ def _about_labels(estimate: TruthEstimate) -> str:
     null = estimate.answers.dropped.null_reports
     text = f"{null:,} NULL reports left out; " if null else ""
     if isinstance(estimate.estimates, LabelEstimates):
-        text += f"{int(estimate.estimates.tied.sum()):,} tied; "
+        text += f"{int(estimate.truths_as('pandas')['tied'].sum()):,} tied; "
     return text
 
 
 @app.command()
 def evaluate(
     dataset: Annotated[Path, typer.Argument(help="Dataset folder with answers and truths.")],
-    mechanism: options.MechanismNames = ["one-layer", "two-layer"],  # noqa: B006
-    method: options.MethodNames = ["majority", "weighted-vote"],  # noqa: B006
+    mechanism: options.MechanismNames = None,
+    method: options.MethodNames = None,
     epsilon: options.Epsilons = ["1,0.5,0.1"],  # noqa: B006
     smoothing: options.Smoothing = None,
     trials: Annotated[
@@ -336,11 +343,15 @@ def evaluate(
         check_target(output)
     if plot is not None:
         check_picture(plot)
+    crowd = load_dataset(dataset)
+    labels = isinstance(crowd.answers.domain, FiniteDomain)
+    kinds = mechanism or (["one-layer", "two-layer"] if labels else ["laplace"])
+    names = method or (["majority", "weighted-vote"] if labels else ["mean", "weighted-mean"])
     experiment = Experiment(
-        dataset=load_dataset(dataset),
-        mechanisms=dict(map(options.choose_mechanism, options.split_all(mechanism))),
+        dataset=crowd,
+        mechanisms=dict(map(options.choose_mechanism, options.split_all(kinds))),
         epsilons=sorted(set(options.parse_numbers(epsilon, "--epsilon")), reverse=True),
-        methods=_methods(options.split_all(method), smoothing),
+        methods=_methods(options.split_all(names), smoothing),
         trials=trials,
         seed=seed,
         equal_exact=equal_exact,

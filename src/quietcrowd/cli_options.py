@@ -125,10 +125,12 @@ _MECHANISM_FLAGS: tuple[str, ...] = ("--mechanism", "-m")
 _PARAMETERS = "Parameters after colons: laplace:fill=midpoint."
 MechanismName = Annotated[str, _choice(MECHANISMS, *_MECHANISM_FLAGS, more=_PARAMETERS)]
 MechanismNames = Annotated[
-    list[str], _choice(MECHANISMS, *_MECHANISM_FLAGS, several=True, more=_PARAMETERS)
+    list[str] | None, _choice(MECHANISMS, *_MECHANISM_FLAGS, several=True, more=_PARAMETERS)
 ]
-MethodName = Annotated[str | None, _choice(METHODS, "--method", more="Default: by the answers.")]
-MethodNames = Annotated[list[str], _choice(METHODS, "--method", several=True)]
+MethodName = Annotated[
+    str | None, _choice(METHODS, "--method", more="Default: by what an answer is.")
+]
+MethodNames = Annotated[list[str] | None, _choice(METHODS, "--method", several=True)]
 Output = Annotated[
     Path | None,
     typer.Option(

@@ -78,48 +78,40 @@ def _marks_participation(private: pd.DataFrame) -> bool:
 
 
 def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: float) -> Table:
+    """Return a table with a line per mechanism, and below it one per method."""
     numbers = "correlation" in private
     table = plain_table(
         "claimed\nepsilon",
-        "\nmechanism",
-        "\nmethod",
+        "mechanism\n  method",
         f"exact\nat {result.mean_answers:,}",
         f"exact\nat {result.most_answers:,}",
         SCORE_HEADS[result.score][0],
         "\nchange",
         "std.\nerror",
         *(("corre-\nlation",) if numbers else ()),
-        numeric_from=3,
+        numeric_from=2,
     )
     marks = _marks_participation(private)
-    before = None
-    for _, row in private.iterrows():
-        group = (row["claimed_epsilon"], row["mechanism"])
-        if before is not None and group != before:
-            table.add_section()
-        open_ = marks and not row["participation_protected"]
-        first = (
-            f"{row['claimed_epsilon']:g}",
-            row["mechanism"] + "‡" * open_,
-            show_loss(row["exact_epsilon_mean"]),
-            show_loss(row["exact_epsilon_busiest"]),
-        )
-        claimed, mechanism, at_mean, at_most = first if group != before else ("",) * 4
+    for _, rows in private.groupby(["claimed_epsilon", "mechanism"], sort=False):
+        first = rows.iloc[0]
         table.add_row(
-            claimed,
-            mechanism,
-            Text(row["method"]),
-            at_mean,
-            at_most,
-            f"{row[result.score]:.4f}" + ("†" if row[result.score] >= guess else " "),
-            *(
-                ("", "")
-                if math.isnan(row["change"])
-                else (f"{row['change']:+.4f}", f"{row['change_se']:.4f}")
-            ),
-            *((f"{row['correlation']:.2f}",) if numbers else ()),
+            f"{first['claimed_epsilon']:g}",
+            Text(first["mechanism"] + "‡" * (marks and not first["participation_protected"])),
+            show_loss(first["exact_epsilon_mean"]),
+            show_loss(first["exact_epsilon_busiest"]),
         )
-        before = group
+        for _, row in rows.iterrows():
+            change = row["change"]
+            table.add_row(
+                "",
+                Text(f"  {row['method']}"),
+                "",
+                "",
+                f"{row[result.score]:.4f}" + ("†" if row[result.score] >= guess else " "),
+                "" if math.isnan(change) else f"{change:+.4f}",
+                "" if math.isnan(change) else f"{row['change_se']:.4f}",
+                *((f"{row['correlation']:.2f}",) if numbers else ()),
+            )
     return table
 
 
@@ -127,7 +119,7 @@ def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: fl
     notes = (
         "change: from the same method on the plain answers. exact: what one answer loses at most, "
         f"for the mean worker ({result.mean_answers:,} answers) and for the busiest "
-        f"({result.most_answers:,})."
+        f"({result.most_answers:,}). No change stands where a method reads reports alone."
     )
     if (private["mechanism"] == EQUAL_EXACT).any():
         notes += (

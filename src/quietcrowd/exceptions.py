@@ -11,7 +11,8 @@
         └── MissingExtraError      (ImportError)  an optional dependency is not installed
     Warning
     └── QuietcrowdWarning          (UserWarning)
-        └── NoiseIgnoredWarning                   randomised reports are read as plain answers
+        ├── NoiseIgnoredWarning                   randomised reports are read as plain answers
+        └── NoSignalWarning                       the noise hides how the truths differ
 
 Messages name the place, the value that was met, and the way out. They are written for the
 person who holds the data: nothing that a worker's device sends is ever derived from them.
@@ -22,6 +23,7 @@ __all__ = [
     "FormatError",
     "MissingExtraError",
     "MissingMechanismError",
+    "NoSignalWarning",
     "NoiseIgnoredWarning",
     "ParameterError",
     "QuietcrowdError",
@@ -59,3 +61,7 @@ class QuietcrowdWarning(UserWarning):
 
 class NoiseIgnoredWarning(QuietcrowdWarning):
     """A method without a model of the noise was given randomised reports."""
+
+
+class NoSignalWarning(QuietcrowdWarning):
+    """The noise is so large that the truths cannot be told apart."""

@@ -111,7 +111,9 @@ def test_bad_data(data, message):
 def test_numbers_need_another_method():
     frame = pd.DataFrame({"task": [1], "worker": [1], "label": [0.5]})
     answers = qc.Answers.from_frame(frame, qc.Interval(low=0, high=1))
-    with pytest.raises(AnswerError, match="MajorityVote needs a Categorical or Ordinal domain"):
+    with pytest.raises(
+        AnswerError, match="MajorityVote needs labels, a Categorical or Ordinal domain"
+    ):
         MajorityVote().fit(answers)
 
 

@@ -1,10 +1,15 @@
+import warnings
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd
+from quietcrowd.domains import Interval
 from quietcrowd.evaluation import correlation, mean_absolute_error
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, NoSignalWarning
 from quietcrowd.inference import Mean, RatioMean, noise_ignored
 from quietcrowd.mechanisms import LaplacePerturbation
 
@@ -53,7 +58,12 @@ def test_it_beats_reading_filled_values_as_answers_on_the_same_reports():
 
 def test_noise_alone_gives_the_mean_truth_and_not_the_bounds():
     crowd = sparse_crowd(tasks=100, workers=300, sparsity=0.9, truths="uniform", seed=4)
-    truths = RatioMean().fit(released(crowd, 0.05)).estimates.truths
+    with pytest.warns(NoSignalWarning, match="more workers, or a larger epsilon"):
+        alone = RatioMean().fit(released(crowd, 0.05, seed=1)).estimates.truths
+    assert np.ptp(alone) < 1e-9
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoSignalWarning)
+        truths = RatioMean().fit(released(crowd, 0.05)).estimates.truths
     assert truths.min() >= 0
     assert truths.max() <= 9
     assert truths.std() < 3.0
@@ -68,7 +78,41 @@ def test_it_has_no_model_of_other_reports_and_gives_no_warning_of_its_own(recwar
     ):
         with pytest.raises(AnswerError, match="needs reports with participation bits"):
             RatioMean().fit(data)
-    estimate = RatioMean().fit(released(crowd, 1.0))
+    estimate = RatioMean().fit(released(crowd, 100.0))
     assert not recwarn.list
     assert estimate.workers["error"].isna().all()
     assert estimate.converged
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.05, 0.5])
+def test_no_cut_biases_the_sums(epsilon):
+    """Where everybody answered the same, the ratio is that answer, however large the noise."""
+    workers = 10**6
+    answers = Answers(
+        domain=Interval(low=0, high=10),
+        tasks=pa.array([0, 1]),
+        workers=pa.array(np.arange(workers)),
+        offsets=np.array([0, 1, 2]) * workers,
+        worker_codes=np.tile(np.arange(workers), 2),
+        values=np.repeat([6.0, 7.0], workers),
+    )
+    mechanism = LaplacePerturbation(
+        domain=answers.domain, epsilon=epsilon, participation="released"
+    )
+    reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoSignalWarning)
+        estimate = RatioMean().fit(reports)
+    noise = np.sqrt(8 / epsilon**2 / workers)
+    assert estimate.state.share == pytest.approx(1.0, abs=5 * noise)
+    # a value of 1.5 around the middle, divided by a share with that noise, plus noise of its own
+    assert estimate.estimates.truths == pytest.approx(np.array([6.5, 6.5]), abs=0.5 + 40 * noise)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3])
+def test_noise_without_measure_is_no_accident(epsilon):
+    crowd = sparse_crowd(tasks=5, workers=4, sparsity=0.2, seed=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoSignalWarning)
+        truths = RatioMean().fit(released(crowd, epsilon)).estimates.truths
+    assert ((truths >= 0) & (truths <= 9)).all()

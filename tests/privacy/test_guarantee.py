@@ -52,14 +52,17 @@ def test_delta_and_participation_are_told():
         (5.6240175, "5.625"),
         (189.1, "189.1"),
         (189.10001, "189.2"),
-        (1e-9, "1.001e-09"),
+        (1e-9, "1e-09"),
+        (0.1, "0.1"),
+        (12 * 0.1, "1.2"),
+        (1.0000001e-9, "1.001e-09"),
         (float("inf"), "inf"),
         (12345.6, "1.235e+04"),
     ],
 )
 def test_losses_are_shown_rounded_up(epsilon, shown):
     assert show_loss(epsilon) == shown
-    assert float(shown) >= epsilon
+    assert float(shown) >= epsilon * (1 - 1e-12)
 
 
 @pytest.mark.parametrize(("beyond", "holds"), [(0.0, True), (1e-7, True), (1e-5, False)])

@@ -1,13 +1,13 @@
 """Is the fact of having answered a task hidden? Checked, not asserted.
 
 Two rows of a worker differ in one cell: no answer, or an answer at the end of the domain. Where the
-law of what is sent is finite, or known number by number, all its ratios are taken; that real reports
-follow the law is checked as well, here or by `check_mechanism`. The others are sampled with the noise that real reports have: the
-log-likelihood ratio of the two rows is the best statistic to tell them apart; its threshold is
-chosen on one half of the samples, and on the other half Clopper-Pearson bounds, at 99.9 %, of the
-probabilities to exceed it prove a lower bound on epsilon. A bound above the stated epsilon
-convicts; the seed of real noise is not ours to fix, and a false alarm has a chance of 10^-3 at
-most, far less in fact: the bounds below lie well inside.
+law of what is sent is finite, or known number by number, all its ratios are taken; that real
+reports follow the law is checked as well, here or by `check_mechanism`. The others are sampled with
+the noise that real reports have: the log-likelihood ratio of the two rows is the best statistic to
+tell them apart; its threshold is chosen on one half of the samples, and on the other half
+Clopper-Pearson bounds, at 99.9 %, of the probabilities to exceed it prove a lower bound on epsilon.
+A bound above the stated epsilon convicts; the seed of real noise is not ours to fix, and a false
+alarm has a chance of 10^-3 at most, far less in fact: the bounds below lie well inside.
 """
 
 import re

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,9 +18,8 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.evaluation.plots import EQUAL_EXACT, plot_scores
 from quietcrowd.evaluation.scores import Score, score_for
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.mechanisms.channel import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
@@ -237,10 +237,10 @@ class Experiment:
         skipped: list[str] = []
         cells = list(self._cells(first.domain, sizes, skipped))
         if not cells:
-            raise ParameterError(" ".join(skipped))
+            raise ParameterError("; ".join(skipped))
         cells = [cell for cell in cells if self._read_by_a_method(cell, skipped)]
         if not cells:
-            raise ParameterError(" ".join(skipped))
+            raise ParameterError("; ".join(skipped))
         crowds = [self._crowd(dataset) for dataset in self.dataset]
         rows = _reference_rows(crowds)
         with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
@@ -307,7 +307,8 @@ class Experiment:
         key = zlib.crc32(repr(cell.mechanism).encode())
         rng = np.random.default_rng(np.random.SeedSequence((self.seed, key, trial)))
         reports = cell.mechanism.randomize(crowd.dataset.answers, rng=rng)
-        with noise_ignored():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QuietcrowdWarning)
             return {
                 name: crowd.score.of(method.fit(reports, threads=1))
                 for name, method in self.methods.items()
@@ -383,9 +384,15 @@ def _row(
         f"{main}_se": _standard_error(scores[:, 0]),
         "change": float(changes.mean()),
         "change_se": _standard_error(changes),
-        **{name: float(scores[:, place].mean()) for place, name in enumerate(further, start=1)},
+        **{name: _mean(scores[:, place]) for place, name in enumerate(further, start=1)},
         "trials": len(scores),
     }
+
+
+def _mean(values: Any) -> float:
+    """Return the mean of the trials in which there is a value; NaN where there is none."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _standard_error(values: Any) -> float:

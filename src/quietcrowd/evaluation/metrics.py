@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import FiniteDomain, as_numbers, check_numeric
+from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import as_frame, column_of, positions_by_text
 from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
@@ -109,7 +109,13 @@ class KnownTruths(_MatchedTruths):
         super().__init__(answers, truths)
         self.codes, inside = domain.encode(self.labels)
         if not inside.all():
-            raise self._outside(int(np.argmin(inside)), f"outside the domain {domain.describe()}")
+            numbers = isinstance(domain, NumericDomain)
+            raise self._outside(
+                int(np.argmin(inside)),
+                f"outside the domain {domain.describe()}"
+                + ". For truths that are no levels take a method for numbers, such as Mean"
+                * numbers,
+            )
 
     def error_rate(self, estimate: TruthEstimate) -> float:
         """Return the share of known truths that an estimate gets wrong.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 from attrs import frozen
 
-from quietcrowd.domains import Categorical, check_finite
+from quietcrowd.domains import Categorical, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.estimate import LabelEstimate, TruthEstimate
@@ -49,7 +49,13 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
 
     def prepare(self, given: Given) -> tuple[Partition, Summary]:
         """Return partition and summary; see `FittingMethod.prepare`."""
-        domain = check_finite(given.answers.domain, type(self).__name__)
+        domain = given.answers.domain
+        if not isinstance(domain, FiniteDomain):
+            raise AnswerError(
+                f"{type(self).__name__} needs labels, a Categorical or Ordinal domain; these are "
+                f"numbers, {domain.describe()}. Take WeightedMean, Mean or Median (on the command "
+                "line: --method weighted-mean)."
+            )
         summary = summary_of(given.answers, labels=domain.size, channel=given.channel)
         return partition_of(given.answers), summary
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, NoSignalWarning
 from quietcrowd.inference import kernels
+from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import Given
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
@@ -139,6 +141,11 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
     over tasks, by as much as the variance of the noise, which is known, and the variance between
     tasks, which is estimated, say. The shrinkage vanishes as workers become more.
 
+    Warns
+    -----
+    NoSignalWarning
+        Where the noise hides how the truths differ: they are then all the same.
+
     References
     ----------
     ``docs/theory/sparse-answers.md``.
@@ -170,6 +177,20 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
                 'LaplacePerturbation(..., participation="released"). For others take Mean.'
             )
         return super().prepare(given)
+
+    def _infer(
+        self, given: Given, start: TruthEstimate | None, threads: int | None
+    ) -> TruthEstimate:
+        estimate = super()._infer(given, start, threads)
+        assert isinstance(estimate.state, Prior)
+        if estimate.state.truth_variance == 0 and len(given.answers.tasks) > 1:
+            warnings.warn(
+                "the noise hides how the truths differ: RatioMean gives all tasks the same truth, "
+                "their mean. It takes more workers, or a larger epsilon.",
+                NoSignalWarning,
+                stacklevel=4,
+            )
+        return estimate
 
     def sweep(
         self,

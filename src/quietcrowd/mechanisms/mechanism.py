@@ -156,10 +156,13 @@ class Mechanism(ABC):
         table = Answers.from_frame(
             columns, self.report_domain, tasks=tasks, workers=workers, advice=False
         )
-        if self.every_task and len(table) < len(table.tasks) * len(table.workers):
+        counts = table.answers_per_worker
+        if self.every_task and (counts < len(table.tasks)).any():
+            fewest = int(counts.argmin())
             raise AnswerError(
-                f"every worker reports every task, but there are {len(table):,} reports of "
-                f"{len(table.workers):,} workers on {len(table.tasks):,} tasks"
+                f"every worker reports every task, but worker {table.workers[fewest].as_py()!r} "
+                f"reports {counts[fewest]:,} of {len(table.tasks):,}. All devices need the same "
+                "public list of tasks."
             )
         return Reports(table=table, mechanism=self, simulated=simulated)
 

@@ -28,16 +28,22 @@ ABOUT_TASKS = ("which tasks are answered does not depend on the answers",)
 PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforehand",)
 """What is assumed where every worker reports every task."""
 
+DUST = 1 - Decimal("1e-12")
+
 CLAIM_ROUNDING = 1e-6
 """A claim of real-valued probabilities may be missed by this on a grid of 2^-32."""
 
 
 def show_loss(epsilon: float, digits: int = 4) -> str:
-    """Print a loss with a few significant digits, rounded up: "at most" must be true."""
+    """Print a loss with a few significant digits, rounded up: "at most" must be true.
+
+    But for one part in 10^12: 0.1, which is no float, prints as 0.1.
+    """
     if not math.isfinite(epsilon) or epsilon == 0:
         return f"{epsilon:g}"
+    shown = Decimal(epsilon) * DUST
     with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
-        return f"{float(+Decimal(epsilon)):.{digits}g}"
+        return f"{float(+shown):.{digits}g}"
 
 
 @frozen(kw_only=True)
