@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -339,10 +340,7 @@ def evaluate(
     Example: quietcrowd evaluate FOLDER -m laplace,matrix-factorization:rank=20 -e 1
     --method mean,weighted-mean
     """
-    if output is not None:
-        check_target(output)
-    if plot is not None:
-        check_picture(plot)
+    _check_targets(output, plot)
     crowd = load_dataset(dataset)
     labels = isinstance(crowd.answers.domain, FiniteDomain)
     kinds = mechanism or (["one-layer", "two-layer"] if labels else ["laplace"])
@@ -357,12 +355,27 @@ def evaluate(
         equal_exact=equal_exact,
     )
     result = experiment.run(progress=sys.stderr.isatty())
+    _hand_over(result, print_experiment, output, plot, as_json)
+
+
+def _check_targets(output: Path | None, plot: Path | None) -> None:
+    """Raise unless results can be written where they are to go: before long work."""
+    if output is not None:
+        check_target(output)
+    if plot is not None:
+        check_picture(plot)
+
+
+def _hand_over(
+    result: Any, show: Callable[[Any], None], output: Path | None, plot: Path | None, as_json: bool
+) -> None:
+    """Print, write and draw what an experiment or a figure gave."""
     for sentence in result.skipped:
         _one_line(f"note: {sentence}")
     if as_json:
-        typer.echo(result.frame.to_json(orient="records", double_precision=15, date_format="iso"))
+        typer.echo(result.frame.to_json(orient="records", double_precision=15))
     else:
-        print_experiment(result)
+        show(result)
     if output is not None:
         write_table(result.frame, output)
     if plot is not None:
@@ -387,21 +400,9 @@ def reproduce(
     Example: quietcrowd reproduce sun2018-3 --plot figure3.png
     """
     chosen = options.choose(figure, FIGURES, "FIGURE")
-    if output is not None:
-        check_target(output)
-    if plot is not None:
-        check_picture(plot)
+    _check_targets(output, plot)
     result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
-    for sentence in result.skipped:
-        _one_line(f"note: {sentence}")
-    if as_json:
-        typer.echo(result.frame.to_json(orient="records", double_precision=15))
-    else:
-        print_figure(result)
-    if output is not None:
-        write_table(result.frame, output)
-    if plot is not None:
-        result.plot(plot)
+    _hand_over(result, print_figure, output, plot, as_json)
 
 
 def _methods(names: list[str], smoothing: float | None) -> dict[str, FittingMethod[Any, Any]]:

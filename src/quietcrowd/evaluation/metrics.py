@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers, check_numeric
@@ -29,20 +28,7 @@ __all__ = [
 
 
 class _MatchedTruths:
-    """Known truths, matched to the tasks of answers once.
-
-    Parameters
-    ----------
-    answers : Answers
-        Whose tasks there are.
-    truths : dataframe
-        Columns ``task`` and ``label``; tasks match by what their ids print as.
-
-    Raises
-    ------
-    AnswerError
-        Where a task is not among the answers' tasks or occurs twice, or no truth is given.
-    """
+    """Known truths, matched to the tasks of answers once; see `KnownTruths`."""
 
     def __init__(self, answers: Answers, truths: Any) -> None:
         frame = as_frame(truths)
@@ -77,12 +63,8 @@ class _MatchedTruths:
                 "estimate must be what fit returned, a TruthEstimate; "
                 f"got {type(estimate).__name__}"
             )
-        if not _same_ids(estimate.answers.tasks, self.of_tasks):
+        if not estimate.answers.tasks.equals(self.of_tasks):
             raise AnswerError("the estimate and the known truths are of different tasks")
-
-
-def _same_ids(left: pa.Array, right: pa.Array) -> bool:
-    return bool(left.equals(right))
 
 
 class KnownTruths(_MatchedTruths):
@@ -142,18 +124,8 @@ class KnownTruths(_MatchedTruths):
 class KnownNumbers(_MatchedTruths):
     """Known numbers; they may lie outside of the domain of the answers.
 
-    Parameters
-    ----------
-    answers : Answers
-        Whose tasks there are.
-    truths : dataframe
-        Columns ``task`` and ``label``; tasks match by what their ids print as.
-
-    Raises
-    ------
-    AnswerError
-        Where a task is not among the answers' tasks or occurs twice, a truth is no finite number,
-        or no truth is given.
+    Parameters and errors are those of `KnownTruths`, but that answers may be in any domain, and a
+    truth has to be a finite number.
     """
 
     def __init__(self, answers: Answers, truths: Any) -> None:

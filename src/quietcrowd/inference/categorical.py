@@ -14,11 +14,11 @@ from attrs import frozen
 from quietcrowd.domains import Categorical, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
-from quietcrowd.inference.estimate import LabelEstimate, TruthEstimate
+from quietcrowd.inference.estimate import LabelEstimate
 from quietcrowd.inference.fitting import FittingMethod, Given
 from quietcrowd.inference.method import LabelEstimates, StateT, TallyT
 from quietcrowd.inference.partition import Partition, Summary, partition_of, summary_of
-from quietcrowd.inference.sweep import run_loop
+from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.mechanisms.channel import FiniteChannel
 
 __all__ = ["CategoricalMethod"]
@@ -59,31 +59,16 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         summary = summary_of(given.answers, labels=domain.size, channel=given.channel)
         return partition_of(given.answers), summary
 
-    def _infer(
-        self, given: Given, start: TruthEstimate | None, threads: int | None
-    ) -> TruthEstimate:
-        answers = given.answers
-        partition, summary = self.prepare(given)
-        result = run_loop(
-            self,
-            [partition],
-            summary,
-            start=self._align(start, answers.workers, answers.domain),
-            threads=threads,
-        )
+    def _estimate(
+        self, given: Given, summary: Summary, result: LoopResult[StateT, TallyT], **common: Any
+    ) -> LabelEstimate:
         agreement = self.agreement(summary, result.tally)
-        shares = answers.answers_per_worker / max(len(answers.tasks), 1)
+        shares = summary.answers_per_worker / max(summary.tasks, 1)
         return LabelEstimate(
-            method=self,
-            answers=answers,
             estimates=result.estimates,
             agreement=agreement,
             quality=_quality(agreement, shares, given.channel, summary.labels),
-            state=result.state,
-            iterations=result.iterations,
-            converged=result.converged,
-            history=result.history,
-            backend=given.backend,
+            **common,
         )
 
 

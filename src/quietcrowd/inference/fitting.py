@@ -20,6 +20,7 @@ from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.method import StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.sweep import LoopResult, run_loop
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.report_domains import OrNull
@@ -107,13 +108,27 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         given = self.read(data)
         if not len(given.answers):
             raise AnswerError("there is no answer")
-        return self._infer(given, start, threads)
+        partition, summary = self.prepare(given)
+        first = self._align(start, given.answers.workers, given.answers.domain)
+        result = run_loop(self, [partition], summary, start=first, threads=threads)
+        return self._estimate(
+            given,
+            summary,
+            result,
+            method=self,
+            answers=given.answers,
+            state=result.state,
+            iterations=result.iterations,
+            converged=result.converged,
+            history=result.history,
+            backend=given.backend,
+        )
 
     @abstractmethod
-    def _infer(
-        self, given: Given, start: TruthEstimate | None, threads: int | None
+    def _estimate(
+        self, given: Given, summary: Summary, result: LoopResult[StateT, TallyT], **common: Any
     ) -> TruthEstimate:
-        """Run the loop on answers, of which there is at least one."""
+        """Turn what the loop ended with into an estimate; `common` is what all estimates hold."""
 
     @abstractmethod
     def _domain_of(self, frame: nw.DataFrame[Any]) -> Domain:

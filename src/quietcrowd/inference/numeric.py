@@ -17,11 +17,11 @@ from attrs import evolve, frozen
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference import fixed_point
-from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
+from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.fitting import FittingMethod, Given
 from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Partition, Summary, partition_of, summary_of
-from quietcrowd.inference.sweep import run_loop
+from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.report_domains import Reals
 
 __all__ = ["NumericMethod", "SquaredErrors", "error_unit", "root_mean_square", "unit_for"]
@@ -102,34 +102,22 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         )
         return partition, summary
 
-    def _infer(
-        self, given: Given, start: TruthEstimate | None, threads: int | None
-    ) -> TruthEstimate:
-        answers = given.answers
-        partition, summary = self.prepare(given)
-        result = run_loop(
-            self,
-            [partition],
-            summary,
-            start=self._align(start, answers.workers, answers.domain),
-            threads=threads,
-        )
+    def _estimate(
+        self,
+        given: Given,  # noqa: ARG002
+        summary: Summary,
+        result: LoopResult[StateT, TallyT],
+        **common: Any,
+    ) -> NumericEstimate:
         found = result.estimates
-        weights = self.weights(summary, result.state) * (answers.answers_per_worker > 0)
+        weights = self.weights(summary, result.state) * (summary.answers_per_worker > 0)
+        total = fixed_point.exact_sum(weights, summary.workers)
         return NumericEstimate(
-            method=self,
-            answers=answers,
             estimates=NumericEstimates(
                 truths=found.truths * summary.extent + summary.middle,
                 spread=found.spread * summary.extent,
             ),
             error=self.error(summary, result.tally) * summary.extent,
-            quality=np.where(
-                weights > 0, weights / fixed_point.exact_sum(weights, summary.workers), np.nan
-            ),
-            state=result.state,
-            iterations=result.iterations,
-            converged=result.converged,
-            history=result.history,
-            backend=given.backend,
+            quality=np.where(weights > 0, weights / total, np.nan),
+            **common,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ from attrs import frozen
 
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
 from quietcrowd.inference import kernels
-from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.fitting import Given
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
 
@@ -178,19 +179,17 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
             )
         return super().prepare(given)
 
-    def _infer(
-        self, given: Given, start: TruthEstimate | None, threads: int | None
-    ) -> TruthEstimate:
-        estimate = super()._infer(given, start, threads)
-        assert isinstance(estimate.state, Prior)
-        if estimate.state.truth_variance == 0 and len(given.answers.tasks) > 1:
+    def _estimate(
+        self, given: Given, summary: Summary, result: LoopResult[Prior, TaskMoments], **common: Any
+    ) -> NumericEstimate:
+        if result.state is not None and result.state.truth_variance == 0 and summary.tasks > 1:
             warnings.warn(
                 "the noise hides how the truths differ: RatioMean gives all tasks the same truth, "
                 "their mean. It takes more workers, or a larger epsilon.",
                 NoSignalWarning,
                 stacklevel=4,
             )
-        return estimate
+        return super()._estimate(given, summary, result, **common)
 
     def sweep(
         self,

@@ -6,10 +6,11 @@ Nothing here needs Numba or pandas: this is what runs on a worker's device.
 from quietcrowd.mechanisms.channel import Channel, FiniteChannel
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
-from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization, SketchChannel
+from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.sketch_channel import SketchChannel
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
 __all__ = [

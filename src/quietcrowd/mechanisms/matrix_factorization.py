@@ -12,14 +12,12 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import Factory, field, fields_dict, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import factor_solve, worker_sketch
-from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
@@ -27,6 +25,8 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import number, optional_number
 from quietcrowd.mechanisms.randomness import word_source
 from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.sketch_channel import SketchChannel, farthest
+from quietcrowd.mechanisms.sketch_table import pivot
 from quietcrowd.mechanisms.task_profile import UNIT, Profile, TaskProfile
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
@@ -35,11 +35,10 @@ from quietcrowd.privacy.guarantee import (
     add_losses,
     check_counts,
 )
-from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import check_real, check_whole, one_of, plain
 
-__all__ = ["MatrixFactorization", "SketchChannel", "Variant"]
+__all__ = ["MatrixFactorization", "Variant"]
 
 Variant: TypeAlias = Literal["fill", "ridge", "statistics", "paper"]
 
@@ -70,49 +69,6 @@ def _check_max_steps(_: object, __: object, steps: Any) -> None:
 
 def _fill(value: Any) -> Literal["midpoint"] | float:
     return "midpoint" if isinstance(value, str) and value == "midpoint" else number(value)
-
-
-@frozen(kw_only=True, slots=False)
-class SketchChannel(Channel):
-    """The law of what a worker's device computes: exact sums over all tasks, plus noise.
-
-    Attributes
-    ----------
-    profile : TaskProfile
-        The public numbers of each task.
-    grid : Grid
-        Answers are rounded to it.
-    centre : int
-        Place on the grid that answers are counted from; a missing answer counts as it.
-    noise : DiscreteLaplace
-        Of each profile sum, in units of 2^-24 steps.
-    moments_epsilon : float
-        Loss about one cell by the noisy second moments; 0 where none are sent.
-    """
-
-    profile: TaskProfile
-    grid: Grid
-    centre: int
-    noise: DiscreteLaplace
-    moments_epsilon: float = 0.0
-
-    @cached_property
-    def epsilon(self) -> float:
-        """Loss about one cell, rounded up.
-
-        One answer against another; or, where second moments are sent, an answer against none, which
-        shows in both, if that is more.
-        """
-        value = self.noise.loss(self.grid.steps * UNIT)
-        if not self.moments_epsilon:
-            return value
-        farthest = Fraction(_farthest(self.grid, self.centre) * UNIT) / Fraction(self.noise.scale)
-        return max(value, ratio_up(farthest + Fraction(self.moments_epsilon)))
-
-    @property
-    def scale(self) -> float:
-        """Scale of the noise of a profile sum, in the answers' own unit."""
-        return self.noise.scale * self.grid.step / UNIT
 
 
 @frozen(kw_only=True, slots=False)
@@ -267,7 +223,7 @@ class MatrixFactorization(Mechanism):
         """
         if self.variant != "statistics":
             return grid.steps
-        return max(grid.steps, 2 * _farthest(grid, centre))
+        return max(grid.steps, 2 * farthest(grid, centre))
 
     @property
     def sketch_length(self) -> int:
@@ -312,7 +268,7 @@ class MatrixFactorization(Mechanism):
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         channel = self.channel
         check_cells(answers, beside=max(self.sketch_length, self.rank))
-        worker_sketch.check_exact(len(answers.tasks), _farthest(channel.grid, channel.centre))
+        worker_sketch.check_exact(len(answers.tasks), farthest(channel.grid, channel.centre))
         profile = channel.profile.matrix(answers.tasks)
         self._require_solution(answers, profile)
         places = channel.grid.places(self.domain.numbers(answers.values))
@@ -449,7 +405,7 @@ class MatrixFactorization(Mechanism):
         answers = Answers.from_frame(nobody, self.report_domain, tasks=tasks, workers=workers)
         check_cells(answers, beside=self.sketch_length)
         kind = pa.float64() if self.variant in ("ridge", "paper") else pa.int64()
-        sketches = _pivot(columns, workers, self.sketch_length, kind)
+        sketches = pivot(columns, workers, self.sketch_length, kind)
         return Reports(
             table=self._predictions(sketches, answers, self.channel.profile.matrix(tasks)),
             mechanism=self,
@@ -478,35 +434,3 @@ class MatrixFactorization(Mechanism):
     def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> MatrixFactorization:
         names = [name for name in fields_dict(cls) if name != "domain"]
         return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
-
-
-def _farthest(grid: Grid, centre: int) -> int:
-    """Return the largest distance of a place on the grid from the centre."""
-    return max(abs(centre), abs(grid.steps - centre))
-
-
-def _pivot(
-    columns: pa.Table, workers: pa.Array, length: int, kind: pa.DataType
-) -> npt.NDArray[Any]:
-    """Return the numbers of a long table, shape (workers, length)."""
-    try:
-        coordinates = pc.cast(columns["coordinate"], pa.int32()).to_numpy()
-        numbers = pc.cast(columns["number"], kind)
-    except pa.ArrowInvalid as error:
-        raise AnswerError(f"a report is no number: {' '.join(str(error).split())}") from None
-    who = pc.index_in(columns["worker"], workers)
-    if numbers.null_count or who.null_count or columns["coordinate"].null_count:
-        raise AnswerError("a report lacks its worker, its coordinate or its number")
-    places = who.to_numpy().astype(np.int64) * length + coordinates
-    inside = (coordinates >= 0) & (coordinates < length)
-    counts = np.bincount(places[inside], minlength=len(workers) * length)
-    if not inside.all() or (counts != 1).any():
-        raise AnswerError(
-            f"every worker sends {length:,} numbers, one for each coordinate from 0 to "
-            f"{length - 1:,}; here some are missing, repeated, or beyond that"
-        )
-    sketches = np.empty(len(places), numbers.to_numpy().dtype)
-    sketches[places] = numbers.to_numpy()
-    if sketches.dtype == np.float64 and not np.isfinite(sketches).all():
-        raise AnswerError("a report is not a finite number")
-    return sketches.reshape(len(workers), length)

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, MAX_SIZE
 
 __all__ = [
-    "POSSIBLE_NULL",
-    "Null",
     "at_least_two_labels",
     "check_epsilon",
     "check_probability",
-    "null_fits",
     "number",
     "optional_number",
     "require_epsilon",
 ]
-
-Null: TypeAlias = Literal["category"] | None
-
-POSSIBLE_NULL = (None, "category")
-"""What can become of a task that was not answered, in a finite channel."""
 
 
 def number(value: Any) -> float:
@@ -61,14 +53,6 @@ def check_probability(_: Any, attribute: Any, value: Any) -> None:
     """Validate a probability."""
     if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
         raise ParameterError(f"{attribute.name} must be from 0 to 1; got {value!r}")
-
-
-def null_fits(domain: FiniteDomain, null: Null) -> None:
-    """Raise ParameterError where NULL is one label too many for a finite channel."""
-    if null is not None and domain.size >= MAX_SIZE:
-        raise ParameterError(
-            f"domain must have at most {MAX_SIZE - 1:,} labels beside NULL; got {domain.size:,}"
-        )
 
 
 def at_least_two_labels(_: Any, __: Any, domain: Any) -> None:

@@ -12,18 +12,14 @@ import numpy as np
 from attrs import field, frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, other_weight_for
 from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
-from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.label_mechanism import LabelMechanism
 from quietcrowd.mechanisms.parameters import (
-    POSSIBLE_NULL,
-    Null,
-    at_least_two_labels,
     check_epsilon,
     check_probability,
-    null_fits,
     optional_number,
 )
 from quietcrowd.mechanisms.randomness import WordSource, word_source
@@ -35,14 +31,12 @@ from quietcrowd.privacy.guarantee import (
     add_losses,
     check_counts,
 )
-from quietcrowd.report_domains import OrNull
-from quietcrowd.validation import one_of
 
 __all__ = ["RandomizedResponse"]
 
 
 @frozen(kw_only=True, slots=False)
-class RandomizedResponse(Mechanism):
+class RandomizedResponse(LabelMechanism):
     """Keep the answer, or replace it by another one, uniformly.
 
     A report is the answer with probability ``1 - p``, and each of the other ``k - 1`` labels
@@ -96,12 +90,10 @@ class RandomizedResponse(Mechanism):
     """
 
     name: ClassVar[str] = "one-layer"
-    domain: FiniteDomain = field(validator=at_least_two_labels)
     epsilon: float | None = field(default=None, converter=optional_number, validator=check_epsilon)
     flip_probability: float | None = field(
         default=None, converter=optional_number, validator=check_probability
     )
-    null: Null = field(default=None, validator=one_of(*POSSIBLE_NULL))
 
     def __attrs_post_init__(self) -> None:
         if (self.epsilon is None) == (self.flip_probability is None):
@@ -114,23 +106,7 @@ class RandomizedResponse(Mechanism):
                 f"flip_probability={self.flip_probability} tells every answer: its privacy loss is "
                 f"infinite, and at most {MAX_EPSILON:g} is possible"
             )
-        null_fits(self.domain, self.null)
         _ = self.channel  # refuses a privacy loss above 16
-
-    @property
-    def every_task(self) -> bool:
-        """Whether every worker reports every task; see `Mechanism.every_task`."""
-        return self.null is not None
-
-    @property
-    def report_domain(self) -> Domain:
-        """What a report can be: a label, or NULL where that is one."""
-        return self.domain if self.null is None else OrNull(domain=self.domain)
-
-    @property
-    def _size(self) -> int:
-        """How many values a report can have."""
-        return self.domain.size + (self.null is not None)
 
     @property
     def other_weight(self) -> int | None:
@@ -139,7 +115,7 @@ class RandomizedResponse(Mechanism):
         None where that rounding reaches or passes the uniform law: all rows of the channel are
         then the same.
         """
-        size = self._size
+        size = self.size
         uniform = Fraction(TOTAL, size)
         if self.epsilon is not None:
             other = other_weight_for(size, self.epsilon)
@@ -152,7 +128,7 @@ class RandomizedResponse(Mechanism):
     @cached_property
     def channel(self) -> FiniteChannel:
         """The law of one report given one answer; the same for every worker."""
-        size, other = self._size, self.other_weight
+        size, other = self.size, self.other_weight
         if other is None:
             return FiniteChannel.uninformative(size)
         return FiniteChannel.randomized_response(size, other)
@@ -165,7 +141,7 @@ class RandomizedResponse(Mechanism):
         flip = self.flip_probability or 0.0
         if flip in (0.0, 1.0):
             return math.inf
-        return math.log((1 - flip) * (self._size - 1) / flip)
+        return math.log((1 - flip) * (self.size - 1) / flip)
 
     def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""

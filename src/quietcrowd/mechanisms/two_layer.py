@@ -15,13 +15,10 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, FiniteChannel, keep_or_replace
 from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
-from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.label_mechanism import LabelMechanism
 from quietcrowd.mechanisms.parameters import (
-    POSSIBLE_NULL,
-    Null,
     at_least_two_labels,
     check_probability,
-    null_fits,
     number,
     optional_number,
     require_epsilon,
@@ -36,7 +33,6 @@ from quietcrowd.privacy.guarantee import (
     check_counts,
     show_loss,
 )
-from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import one_of
 
 __all__ = ["TwoLayerRandomizedResponse"]
@@ -47,7 +43,7 @@ Law: TypeAlias = Literal["flip", "epsilon"]
 
 
 @frozen(kw_only=True, slots=False)
-class TwoLayerRandomizedResponse(Mechanism):
+class TwoLayerRandomizedResponse(LabelMechanism):
     """Draw one flip probability per worker, then keep or replace each answer with it.
 
     Worker u draws ``p_u`` uniformly from ``low`` to ``high`` once and tells nobody. A report is
@@ -104,15 +100,12 @@ class TwoLayerRandomizedResponse(Mechanism):
     """
 
     name: ClassVar[str] = "two-layer"
-    domain: FiniteDomain = field(validator=at_least_two_labels)
     low: float | None = field(default=None, converter=optional_number, validator=check_probability)
     high: float | None = field(default=None, converter=optional_number, validator=check_probability)
     epsilon: float | None = field(default=None, converter=optional_number)
     law: Law = field(default="flip", validator=one_of(*get_args(Law)))
-    null: Null = field(default=None, validator=one_of(*POSSIBLE_NULL))
 
     def __attrs_post_init__(self) -> None:
-        null_fits(self.domain, self.null)
         _ = self.worker_law
         _ = self.channel  # refuses a privacy loss above 16
 
@@ -130,7 +123,7 @@ class TwoLayerRandomizedResponse(Mechanism):
                 raise ParameterError(
                     f"low must not exceed high; got low={self.low}, high={self.high}"
                 )
-            return UniformFlips(size=self._size, low=self.low, high=self.high)
+            return UniformFlips(size=self.size, low=self.low, high=self.high)
         if self.low is not None or self.high is not None or self.epsilon is None:
             raise ParameterError(
                 'the law "epsilon" takes epsilon, and neither low nor high; '
@@ -141,22 +134,7 @@ class TwoLayerRandomizedResponse(Mechanism):
                 f"epsilon must be from 0 to {MAX_EPSILON / 2:g}: a worker may draw twice as much; "
                 f"got {self.epsilon!r}"
             )
-        return UniformEpsilons(size=self._size, epsilon=self.epsilon, null=self.every_task)
-
-    @property
-    def every_task(self) -> bool:
-        """Whether every worker reports every task; see `Mechanism.every_task`."""
-        return self.null is not None
-
-    @property
-    def report_domain(self) -> Domain:
-        """What a report can be: a label, or NULL where that is one."""
-        return self.domain if self.null is None else OrNull(domain=self.domain)
-
-    @property
-    def _size(self) -> int:
-        """How many values a report can have."""
-        return self.domain.size + (self.null is not None)
+        return UniformEpsilons(size=self.size, epsilon=self.epsilon, null=self.every_task)
 
     @classmethod
     def from_claimed_epsilon(
@@ -210,7 +188,7 @@ class TwoLayerRandomizedResponse(Mechanism):
         It describes one answer of each worker. Several answers of one worker share the flip
         probability and are not independent: their joint law is no product of this channel.
         """
-        return FiniteChannel.randomized_response(self._size, self.worker_law.mean)
+        return FiniteChannel.randomized_response(self.size, self.worker_law.mean)
 
     @property
     def worker_channel(self) -> None:
@@ -282,7 +260,7 @@ class TwoLayerRandomizedResponse(Mechanism):
                 cells == null, of_null[workers, np.newaxis], of_answers[workers, np.newaxis]
             )
             drawn = keep_or_replace(
-                cells.reshape(-1), self._size, weights.reshape(-1), words(cells.size)
+                cells.reshape(-1), self.size, weights.reshape(-1), words(cells.size)
             )
             reports[:, workers] = drawn.reshape(cells.shape).T
         return dense_table(answers, self.report_domain, reports)

@@ -15,9 +15,10 @@ from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
 from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
-from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization, SketchChannel
+from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.sketch_channel import SketchChannel
 from quietcrowd.mechanisms.task_profile import UNIT
 from quietcrowd.mechanisms.worker_sketch import moment_sensitivity, upper_triangle
 
