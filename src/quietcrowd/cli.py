@@ -35,11 +35,12 @@ from quietcrowd.formats import (
 from quietcrowd.inference import METHODS, RatioMean, TruthEstimate, WeightedMean, WeightedVote
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import LabelEstimates
-from quietcrowd.mechanisms import Reports
+from quietcrowd.mechanisms import FiniteChannel, Mechanism, Reports
 
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130
+SLOW_DRAWS, DRAWS_A_SECOND = 500_000, 100_000
 DEBUG = "QUIETCROWD_DEBUG"
 
 app = typer.Typer(
@@ -171,6 +172,8 @@ def randomize(
     )
     randomiser = maker(domain=table.domain, epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)
+    if rng is None:
+        _announce_exact_noise(randomiser, table)
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)
     tasks = len(table.tasks)
@@ -187,6 +190,16 @@ def randomize(
     _note("Randomising the same answers once more costs as much once more.")
     if reports.simulated:
         _note("The noise is simulated: these reports protect nobody.")
+
+
+def _announce_exact_noise(mechanism: Mechanism, answers: Answers) -> None:
+    """Say how long exact noise will take, where it takes long."""
+    if isinstance(mechanism.channel, FiniteChannel):
+        return
+    cells = len(answers.workers) * len(answers.tasks) if mechanism.every_task else len(answers)
+    draws = len(answers.workers) * getattr(mechanism, "sketch_length", 0) or cells
+    if draws > SLOW_DRAWS:
+        _note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
 
 
 @app.command()
