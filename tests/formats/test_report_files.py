@@ -1,6 +1,7 @@
 """Reports of every mechanism come back from every kind of file as they went."""
 
 import json
+import warnings
 
 import attrs
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
-from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdWarning
 from quietcrowd.formats import read_reports, write_reports
 from quietcrowd.inference import Mean, RatioMean, noise_ignored
 from quietcrowd.mechanisms import (
@@ -98,7 +99,8 @@ def test_one_file_per_device(mechanism, tmp_path):
     reports = read_reports(*paths)
     assert reports.table.workers.to_pylist() == ["idle", "u", "v"]
     assert reports.table.tasks.to_pylist() == tasks
-    with noise_ignored():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QuietcrowdWarning)
         method = RatioMean() if reports.participation is not None else Mean()
         assert len(method.fit(reports).truths) == 4
     with pytest.raises(AnswerError, match=r"answered task|repeated"):

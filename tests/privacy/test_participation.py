@@ -172,7 +172,7 @@ def test_laplace_with_a_released_bit():
 
     assert mechanism.participation_protected
     proven = tell_apart(mechanism, statistic)
-    assert 0.9 < proven <= mechanism.guarantee(tasks=3).epsilon
+    assert 0.85 < proven <= mechanism.guarantee(tasks=3).epsilon
 
 
 @pytest.mark.parametrize(
