@@ -429,10 +429,10 @@ def test_numbers_from_answers_to_truths(run, ratings):
     assert status == 0
     found = json.loads(output)
     assert found["method"]["method"] == "weighted-mean"
-    assert set(found["truths"][0]) == {"task", "truth", "spread", "answers"}
+    assert set(found["truths"][0]) == {"task", "truth", "standard_error", "spread", "answers"}
     assert "tied" not in errors
     status, output, _ = run("infer", ratings / "r.jsonl", "--method", "median")
-    assert output.splitlines()[0] == "task,truth,spread,answers"
+    assert output.splitlines()[0] == "task,truth,standard_error,spread,answers"
 
 
 def test_null_reports_are_counted_aloud(run, ratings):

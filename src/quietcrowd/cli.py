@@ -144,8 +144,8 @@ def randomize(
 
     Example: quietcrowd randomize answers.csv --labels no,yes -e 1 -o reports.parquet
 
-    Example: quietcrowd randomize ann.csv --between 0,10 -m laplace --all-tasks tasks.csv
-    -e 1 -o ann.parquet
+    Example: quietcrowd randomize ann.csv --between 0,10 -m laplace -e 1
+    --all-tasks tasks.csv --all-workers workers.csv -o ann.parquet
     """
     if output is None:
         raise ParameterError("say where the reports go: --output reports.parquet")

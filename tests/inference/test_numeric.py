@@ -164,3 +164,15 @@ def test_a_start_from_other_workers():
     assert len(warm.quality) == 20
     with pytest.raises(ParameterError, match="start must be an estimate of WeightedMean"):
         WeightedMean().fit(some, start=Mean().fit(some))
+
+
+def test_standard_errors_say_how_far_means_are_off():
+    crowd = sparse_crowd(tasks=400, workers=500, sparsity=0.8, truths="uniform", seed=8)
+    mechanism = LaplacePerturbation(domain=crowd.answers.domain, epsilon=2.0, fill=None)
+    reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(0))
+    plain = Mean().fit(crowd.answers).estimates.truths
+    with noise_ignored():
+        found = Mean().fit(reports).estimates
+        assert np.isnan(Median().fit(reports).estimates.standard_error).all()
+    ratios = (found.truths - plain) / found.standard_error
+    assert 0.8 < np.sqrt((ratios**2).mean()) < 1.1  # the answers' own spread is in both

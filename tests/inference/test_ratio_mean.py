@@ -116,3 +116,11 @@ def test_noise_without_measure_is_no_accident(epsilon):
         warnings.simplefilter("ignore", NoSignalWarning)
         truths = RatioMean().fit(released(crowd, epsilon)).estimates.truths
     assert ((truths >= 0) & (truths <= 9)).all()
+
+
+def test_standard_errors_say_how_far_truths_are_off():
+    crowd = sparse_crowd(tasks=300, workers=3_000, sparsity=0.7, truths="uniform", seed=7)
+    plain = Mean().fit(crowd.answers).estimates.truths
+    found = RatioMean().fit(released(crowd, 2.0)).estimates
+    ratios = (found.truths - plain) / found.standard_error
+    assert 0.7 < np.sqrt((ratios**2).mean()) < 1.4

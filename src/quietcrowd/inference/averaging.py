@@ -39,6 +39,7 @@ def average(
         error_unit(summary),
         squared,
         room.truths,
+        room.standard_error,
         room.spread,
     )
     return SquaredErrors(squared=squared)

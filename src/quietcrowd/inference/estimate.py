@@ -136,14 +136,15 @@ class LabelEstimate(TruthEstimate):
 class NumericEstimate(TruthEstimate):
     """Estimated numbers.
 
-    ``truths`` has columns ``task``, ``truth``, ``spread``, ``answers``; ``workers`` has
-    ``worker``, ``error``, ``quality``, ``answers``. A task without answers has no truth and no
-    spread, a worker without answers no error and no quality.
+    ``truths`` has columns ``task``, ``truth``, ``standard_error``, ``spread``, ``answers``;
+    ``workers`` has ``worker``, ``error``, ``quality``, ``answers``. A task without answers has no
+    truth and no spread, one with a single answer no standard error, a worker without answers no
+    error and no quality. Standard errors cover the noise, but no bias of filled-in answers.
 
     Attributes
     ----------
     estimates : NumericEstimates
-        Numbers and spreads, one entry per task.
+        Numbers, standard errors and spreads, one entry per task.
     error : ndarray of float64, shape (workers,)
         Root mean square of the distances of each worker's answers from the truths; of reports, the
         noise included.
@@ -158,6 +159,7 @@ class NumericEstimate(TruthEstimate):
         counts = self.answers.answers_per_task
         return {
             "truth": pa.array(self.estimates.truths, mask=counts == 0),
+            "standard_error": pa.array(self.estimates.standard_error, from_pandas=True),
             "spread": pa.array(self.estimates.spread, mask=counts == 0),
             "answers": pa.array(counts),
         }

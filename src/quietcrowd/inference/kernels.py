@@ -166,6 +166,7 @@ def mean_kernel(
     error_unit: float,
     squared: npt.NDArray[np.int64],
     truths: npt.NDArray[np.float64],
+    standard_errors: npt.NDArray[np.float64],
     spreads: npt.NDArray[np.float64],
 ) -> None:
     """Estimate each task by the weighted mean of its answers, and tally squared errors.
@@ -180,9 +181,10 @@ def mean_kernel(
         What 1.0 is stored as in sums over a task's answers, and over a worker's.
     squared : ndarray of int64
         Per worker, to which squared errors are added.
-    truths, spreads : ndarray of float64
-        Per task, to be filled; not filled where they are empty. Spread is the root mean square of
-        the task's errors.
+    truths, standard_errors, spreads : ndarray of float64
+        Per task, to be filled; not filled where they are empty. The standard error is that of a
+        weighted mean of independent answers of unknown variances; spread is the root mean square
+        of the task's errors.
     """
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
@@ -197,6 +199,14 @@ def mean_kernel(
         if len(truths):
             truths[task] = truth
             spreads[task] = np.sqrt(errors / error_unit / max(end - start, 1))
+            moved = np.int64(0)
+            for row in range(start, end):
+                part = weights[worker_codes[row]] * (values[row] - truth)
+                moved += np.int64(np.rint(part * part * weight_unit))
+            count = end - start
+            standard_errors[task] = (
+                np.sqrt(moved * weight_unit * count / (count - 1)) / total if count > 1 else np.nan
+            )
 
 
 @numba.njit(nogil=True, cache=True)

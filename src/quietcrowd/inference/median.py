@@ -27,7 +27,8 @@ class Median(NumericMethod[State, SquaredErrors]):
 
     Of an even number of answers it is the middle between the two in the middle. Under Laplace noise
     it is closer to the truth than the mean, where the noise outweighs the workers' own errors.
-    There is one pass and nothing to iterate, so `max_iterations` and `tolerance` change nothing.
+    There is one pass and nothing to iterate, so `max_iterations` and `tolerance` change nothing. It
+    gives no standard errors.
 
     Examples
     --------
@@ -58,6 +59,7 @@ class Median(NumericMethod[State, SquaredErrors]):
             room.truths,
             room.spread,
         )
+        room.standard_error[:] = np.nan
         return SquaredErrors(squared=squared)
 
     def error(self, summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:

@@ -97,16 +97,19 @@ class NumericEstimates(Estimates):
     ----------
     truths : ndarray of float64
         See `Estimates`.
+    standard_error : ndarray of float64
+        Of the truth, as far as the method can tell; NaN where it cannot.
     spread : ndarray of float64
         Root mean square of the distances of the task's answers from the truth.
     """
 
+    standard_error: npt.NDArray[np.float64]
     spread: npt.NDArray[np.float64]
 
     @classmethod
     def empty(cls, tasks: int) -> NumericEstimates:
         """Return room for the estimates of a number of tasks."""
-        return cls(truths=np.zeros(tasks), spread=np.zeros(tasks))
+        return cls(truths=np.zeros(tasks), standard_error=np.zeros(tasks), spread=np.zeros(tasks))
 
 
 StateT = TypeVar("StateT", bound=State)

@@ -115,6 +115,7 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         return NumericEstimate(
             estimates=NumericEstimates(
                 truths=found.truths * summary.extent + summary.middle,
+                standard_error=found.standard_error * summary.extent,
                 spread=found.spread * summary.extent,
             ),
             error=self.error(summary, result.tally) * summary.extent,

@@ -102,13 +102,14 @@ class _Ratios:
 
     def truths(
         self, shares: npt.NDArray[np.float64], prior: Prior | None
-    ) -> npt.NDArray[np.float64]:
-        """Return truths' distances from the middle, shrunk towards their mean."""
-        ratios = self.mean_value / shares
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return truths' distances from the middle, shrunk towards their mean, and their errors."""
+        ratios, noise = self.mean_value / shares, self.value_variance / shares**2
         if prior is not None:
-            kept = _kept(prior.truth_variance, self.value_variance / shares**2)
+            kept = _kept(prior.truth_variance, noise)
             ratios = prior.truth + kept * (ratios - prior.truth)
-        return np.clip(ratios, -0.5, 0.5)
+            noise = kept * noise
+        return np.clip(ratios, -0.5, 0.5), np.sqrt(noise)
 
     def moments(self, shares: npt.NDArray[np.float64]) -> TaskMoments:
         """Return what the prior is estimated from."""
@@ -140,7 +141,8 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
     workers become more, whatever the sparsity. Where few answered, the sum of bits is mostly noise;
     so the share of participants of each task, and then its truth, are shrunk towards their mean
     over tasks, by as much as the variance of the noise, which is known, and the variance between
-    tasks, which is estimated, say. The shrinkage vanishes as workers become more.
+    tasks, which is estimated, say. The shrinkage vanishes as workers become more. Standard errors
+    are those of the shrunk truths, the shares of participants taken as known.
 
     Warns
     -----
@@ -203,8 +205,10 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         shares = ratios.shares(state)
         if estimates is not None:
             grid = _channel(summary).grid
-            truths = ratios.truths(shares, state) * grid.width + grid.number(grid.middle)
+            distances, errors = ratios.truths(shares, state)
+            truths = distances * grid.width + grid.number(grid.middle)
             estimates.truths[:] = (truths - summary.middle) / summary.extent
+            estimates.standard_error[:] = errors * grid.width / summary.extent
             estimates.spread[:] = np.nan
         return ratios.moments(shares)
 

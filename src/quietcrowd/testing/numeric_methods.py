@@ -58,10 +58,23 @@ def _check_errors(method: NumericMethod[Any, Any], answers: Answers) -> None:
         rtol=1e-6,
         err_msg="spreads are off",
     )
+    _check_standard_errors(estimate, table)
     ends = table.groupby("task")["label"].agg(["min", "max"])
     within = table.groupby("task")["truth"].first().between(ends["min"] - 1e-9, ends["max"] + 1e-9)
     assert within.all(), "a truth lies outside of its task's answers"
     assert abs(np.nansum(estimate.quality) - 1) < 1e-9, "qualities do not sum to 1"
+
+
+def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> None:
+    """Compare with those of a weighted mean, where the method gives any."""
+    weights = estimate.quality[estimate.answers.worker_codes]
+    parts = table.assign(weight=weights, part=(weights * (table["label"] - table["truth"])) ** 2)
+    sums = parts.groupby("task")[["weight", "part"]].sum()
+    counts = parts.groupby("task").size()
+    expected = np.sqrt(sums["part"] * counts / (counts - 1).where(counts > 1)) / sums["weight"]
+    found = estimate.estimates.standard_error[estimate.answers.answers_per_task > 0]
+    if not np.isnan(found).all():
+        np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg="standard errors are off")
 
 
 def _check_units(method: NumericMethod[Any, Any], answers: Answers) -> None:
@@ -86,6 +99,7 @@ def _check_small_cases(method: NumericMethod[Any, Any]) -> None:
 
     single = fit(method, read([("a", "u", 4.0)]))
     assert single.truths["truth"].tolist() == [4.0]
+    assert single.truths["standard_error"].isna().all()
     same = fit(method, read([(task, worker, 7.0) for task in "abc" for worker in "uvw"]))
     assert same.truths["truth"].tolist() == [7.0, 7.0, 7.0]
     assert same.truths["spread"].tolist() == [0.0, 0.0, 0.0]
