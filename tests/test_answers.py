@@ -90,7 +90,7 @@ def test_full_lists_of_ids():
         Answers.from_frame(FRAME, DOMAIN, tasks=["a", "c"])
     with pytest.raises(AnswerError, match="every id once"):
         Answers.from_frame(FRAME, DOMAIN, workers=["u", "v", "v"])
-    with pytest.raises(AnswerError, match="ids like those of the column"):
+    with pytest.raises(AnswerError, match=r"'[uv]' is not in the list of 2 workers"):
         Answers.from_frame(FRAME, DOMAIN, workers=[1, 2])
 
 
@@ -275,3 +275,22 @@ def test_bad_rows_are_refused_or_counted_and_nothing_else(frame, odd, mix, dupli
     else:
         assert answers.dropped.out_of_domain == outside
         assert len(answers) + answers.dropped.duplicates + outside == len(frame)
+
+
+@pytest.mark.parametrize("rows", [[], [(2, "u", 1)], [(1, "u", 0), (2, "u", 1)]])
+@pytest.mark.parametrize("listed", [["1", "2"], [1, 2], [np.int8(1), np.int8(2)]])
+def test_listed_ids_match_by_what_they_print_as(rows, listed):
+    """With rows or without: whether a worker answered must not decide whether ids fit."""
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    answers = Answers.from_frame(frame, Categorical([0, 1]), tasks=listed, workers=["u", "v"])
+    assert [str(task) for task in answers.tasks.to_pylist()] == ["1", "2"]
+    assert type(answers.tasks[0].as_py()) is (str if listed[0] == "1" else int)
+    assert answers.answers_per_task.sum() == len(rows)
+
+
+@pytest.mark.parametrize("listed", [[[1]], [2**70], [1, "a"], [1, None], [1, 1]])
+@pytest.mark.parametrize("rows", [[], [(1, "u", 0)]])
+def test_lists_that_are_none(rows, listed):
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    with pytest.raises(AnswerError, match="tasks="):
+        Answers.from_frame(frame, Categorical([0, 1]), tasks=listed, workers=["u"])

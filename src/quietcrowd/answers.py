@@ -20,7 +20,14 @@ from attrs import evolve, field, frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import Backend, as_frame, column_of, dictionary_codes, to_native
+from quietcrowd.frames import (
+    Backend,
+    as_frame,
+    column_of,
+    dictionary_codes,
+    positions_by_text,
+    to_native,
+)
 from quietcrowd.validation import check_choice
 
 __all__ = ["Answers", "DroppedRows"]
@@ -142,9 +149,10 @@ class Answers:
         task, worker, label : str
             Names of the three columns.
         tasks, workers : iterable, optional
-            All ids, in the wanted order, including those without an answer. Default: the ids
-            that occur, in the order of their first row. Where both are given, the frame may have
-            no row at all: a worker who answered nothing has a device too.
+            All ids, in the wanted order, including those without an answer; they match by what
+            they print as. Default: the ids that occur, in the order of their first row. Where
+            both are given, the frame may have no row at all: a worker who answered nothing has a
+            device too.
         duplicates : {"error", "first", "last"}
             What to do where a worker answered a task twice.
         out_of_domain : {"error", "skip"}
@@ -355,24 +363,16 @@ def _encode_ids(
     if known is None:
         return codes, ids
     listed = _listed_ids(known, name)
-    try:
-        if pa.types.is_string(ids.type) != pa.types.is_string(listed.type):
-            raise pa.ArrowInvalid("texts and others cannot be compared")
-        positions = pc.index_in(pc.cast(ids, listed.type), listed)
-    except pa.ArrowInvalid as error:
-        raise AnswerError(
-            f"{name}s= must hold ids like those of the column ({ids.type}), not {listed.type}: "
-            f"{error}"
-        ) from None
-    if positions.null_count:
-        stranger = pc.index(positions.is_null(), True).as_py()
+    positions = positions_by_text(ids, listed)
+    if (positions < 0).any():
+        stranger = int(np.argmin(positions))
         row = int(np.argmax(codes == stranger))
         raise AnswerError(
             f"row {row}, column {name!r}: {ids[stranger].as_py()!r} is not in the list of "
             f"{len(listed):,} {name}s. Add it to {name}s= (on the command line: --all-{name}s), "
             "or drop the row."
         )
-    return positions.to_numpy().astype(np.int32, copy=False)[codes], listed
+    return positions.astype(np.int32)[codes], listed
 
 
 def _is_id_type(kind: pa.DataType) -> bool:
@@ -390,11 +390,15 @@ def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
     """Return a list of ids; its type is its own, so that no row of private answers shows in it."""
     try:
         listed = pa.array(list(known))
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise AnswerError(f"{name}s= must hold ids of one type: {error}") from None
+    except (pa.ArrowException, OverflowError) as error:
+        raise AnswerError(f"{name}s= must hold ids of one type: {error}.") from None
+    if len(listed) and not _is_id_type(listed.type):
+        raise AnswerError(
+            f"{name}s= holds {listed.type} values; ids must be strings, numbers or dates."
+        )
     listed = pc.cast(listed, _plain_type(listed.type))
     if len(pc.unique(listed)) < len(listed) or listed.null_count:
-        raise AnswerError(f"{name}s= must hold every id once, and none that is missing")
+        raise AnswerError(f"{name}s= must hold every id once, and none that is missing.")
     return listed
 
 
@@ -472,7 +476,7 @@ def _out_of_domain(
 ) -> AnswerError:
     value = column[row].as_py()
     place = f"row {row}, column {name!r}"
-    skip = 'with out_of_domain="skip" (on the command line: infer --plain --skip-outside)'
+    skip = 'with out_of_domain="skip" (of infer --plain: --skip-outside)'
     if value is None:
         return AnswerError(f"{place}: the answer is missing." + f" Drop the row {skip}." * advice)
     return AnswerError(

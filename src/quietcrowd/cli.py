@@ -177,16 +177,16 @@ def randomize(
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)
     tasks = len(table.tasks)
-    busiest = max(1, int(table.answers_per_worker.max()))
-    _note(f"{len(reports):,} reports of {len(table.workers):,} workers written to {output}.")
+    busiest = int(table.answers_per_worker.max())
+    _note(f"{len(reports):,} reports written to {output}; workers: {len(table.workers):,}.")
     if all_tasks is not None and not randomiser.participation_protected:
         _note(
             f"{mechanism} does NOT hide which tasks were answered; laplace and "
             "one-layer:null=category do."
         )
     if not randomiser.every_task:
-        _note(f"The busiest worker gave {busiest:,} answers:")
-    _note(str(randomiser.guarantee(answers=busiest, tasks=tasks)))
+        _note(f"Answers of the busiest worker: {busiest:,}.")
+    _note(str(randomiser.guarantee(answers=max(1, busiest), tasks=tasks)))
     _note("Randomising the same answers once more costs as much once more.")
     if reports.simulated:
         _note("The noise is simulated: these reports protect nobody.")
@@ -198,6 +198,7 @@ def _announce_exact_noise(mechanism: Mechanism, answers: Answers) -> None:
         return
     cells = len(answers.workers) * len(answers.tasks) if mechanism.every_task else len(answers)
     draws = len(answers.workers) * getattr(mechanism, "sketch_length", 0) or cells
+    draws *= 1 + (getattr(mechanism, "participation", None) is not None)
     if draws > SLOW_DRAWS:
         _note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
 

@@ -110,17 +110,23 @@ def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: fl
                 f"{row[result.score]:.4f}" + ("†" if row[result.score] >= guess else " "),
                 "" if math.isnan(change) else f"{change:+.4f}",
                 "" if math.isnan(change) else f"{row['change_se']:.4f}",
-                *((f"{row['correlation']:.2f}",) if numbers else ()),
+                *((_or_nothing(row["correlation"]),) if numbers else ()),
             )
     return table
+
+
+def _or_nothing(number: float) -> str:
+    return "" if math.isnan(number) else f"{number:.2f}"
 
 
 def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: float) -> str:
     notes = (
         "change: from the same method on the plain answers. exact: what one answer loses at most, "
         f"for the mean worker ({result.mean_answers:,} answers) and for the busiest "
-        f"({result.most_answers:,}). No change stands where a method reads reports alone."
+        f"({result.most_answers:,})."
     )
+    if private["change"].isna().any():
+        notes += " No change stands where a method reads reports alone."
     if (private["mechanism"] == EQUAL_EXACT).any():
         notes += (
             f" {EQUAL_EXACT}: the one-layer mechanism at the exact epsilon that the mechanism "

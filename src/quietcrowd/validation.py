@@ -29,12 +29,12 @@ def check_real(name: str, value: Any, low: float) -> None:
 
 def plain(value: Any) -> Any:
     """Return the Python number that a NumPy number is; anything else as it is."""
-    return value.item() if hasattr(value, "item") and hasattr(value, "dtype") else value
+    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     """Raise ParameterError unless `value` is one of the choices."""
-    if value not in choices:
+    if not any(value is choice or (value == choice) is True for choice in choices):
         raise ParameterError(
             f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}"
         )

@@ -148,7 +148,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """Return what there is to infer from; see `fit`."""
         if isinstance(data, Reports):
             mechanism = data.mechanism
-            if not self.models_noise:
+            if not self.models_noise and len(data):
                 kind = type(mechanism).__name__
                 warn_noise_ignored(
                     type(self).__name__,

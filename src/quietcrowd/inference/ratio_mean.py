@@ -186,8 +186,8 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
     ) -> NumericEstimate:
         if result.state is not None and result.state.truth_variance == 0 and summary.tasks > 1:
             warnings.warn(
-                "the noise hides how the truths differ: RatioMean gives all tasks the same truth, "
-                "their mean. It takes more workers, or a larger epsilon.",
+                "the noise hides how the truths differ: RatioMean gives all tasks the same truth. "
+                "It takes more workers, or a larger epsilon.",
                 NoSignalWarning,
                 stacklevel=4,
             )
@@ -207,6 +207,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
             grid = _channel(summary).grid
             distances, errors = ratios.truths(shares, state)
             truths = distances * grid.width + grid.number(grid.middle)
+            truths = np.clip(truths, grid.low, grid.high)
             estimates.truths[:] = (truths - summary.middle) / summary.extent
             estimates.standard_error[:] = errors * grid.width / summary.extent
             estimates.spread[:] = np.nan

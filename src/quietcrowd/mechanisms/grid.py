@@ -19,7 +19,7 @@ FINENESS = 10
 """The default step is the largest power of two that is at most ``width / 2**FINENESS``."""
 
 MAX_STEPS = 2**24
-SMALLEST = -1000
+SMALLEST = -960
 MOST_EXTRA = 1.01
 """How much wider than the domain the grid may be."""
 
@@ -52,11 +52,14 @@ class Grid:
     steps : int
         Number of steps from the lowest number to the highest; even, so that the middle is on the
         grid.
+    high : float
+        The highest number of the domain; the grid may end a little above it.
     """
 
     low: float
     step: float
     steps: int
+    high: float
 
     @classmethod
     def over(cls, domain: Ordinal | Interval, step: float | None = None) -> Grid:
@@ -75,16 +78,19 @@ class Grid:
             Where `step` is no power of two, does not go into the width, or gives more than 2^24
             steps; where the domain lies too far from 0 for floats, or is too narrow or too wide.
         """
+        if domain.width < 2.0**SMALLEST:
+            raise ParameterError(f"{domain.example()} is too narrow for floats on a grid")
         if step is None:
-            step = 2.0 ** max(math.frexp(domain.width)[1] - 1 - FINENESS, SMALLEST)
+            step = 2.0 ** (math.frexp(domain.width)[1] - 1 - FINENESS)
         if not (math.isfinite(step) and step > 0 and math.frexp(step)[0] == 0.5):
             raise ParameterError(f"step must be a power of two, such as 0.125; got {step!r}")
         if not 1 <= domain.width / step <= MAX_STEPS:
             raise ParameterError(
-                f"step must be from 1/{MAX_STEPS:,} of the width {domain.width:g} to all of it; "
+                f"step must be from 1/{MAX_STEPS:,} of the width {domain.width:g} to half of it; "
                 f"got {step!r}"
             )
-        grid = cls(low=domain.low, step=step, steps=2 * math.ceil(domain.width / step / 2))
+        steps = 2 * math.ceil(domain.width / step / 2)
+        grid = cls(low=domain.low, step=step, steps=steps, high=domain.high)
         if grid.width > MOST_EXTRA * domain.width:
             raise ParameterError(
                 f"step={step!r} does not go into the width {domain.width:g} an even number of "

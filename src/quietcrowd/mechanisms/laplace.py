@@ -75,9 +75,9 @@ class LaplacePerturbation(Mechanism):
     epsilon : float
         Privacy loss of one cell, natural logarithm, above 0.
     fill : {"uniform", "midpoint"}, float or None
-        What a missing answer counts as: a number drawn from the domain, its middle, a number of
-        it. None: missing answers are not reported, and participation is not protected. Default:
-        "uniform", or "midpoint" where participation is released.
+        What a missing answer counts as: a level or a number of the grid that is drawn, the middle
+        of the domain, a number of it. None: missing answers are not reported, and participation is
+        not protected. Default: "uniform", or "midpoint" where participation is released.
     scale : {"width", "paper"}
         Noise of scale width / epsilon, or, as printed, number of levels / epsilon.
     participation : {None, "released"}

@@ -17,7 +17,7 @@ __all__ = ["BIT_GRID", "Fill", "LaplaceChannel"]
 
 Fill: TypeAlias = Literal["uniform", "midpoint"] | float | None
 
-BIT_GRID = Grid(low=0.0, step=2.0**-10, steps=2**10)
+BIT_GRID = Grid(low=0.0, step=2.0**-10, steps=2**10, high=1.0)
 """The grid of the participation bit: 0 is "not answered", 1 is "answered"."""
 
 

@@ -122,7 +122,7 @@ class UniformEpsilons(WorkerLaw):
 
     @cached_property
     def table(self) -> tuple[int, ...]:
-        """The weights, rounded up; some by a little more, so that their mean is whole.
+        """The weights, rounded up; the largest by a little more, so that their mean is whole.
 
         None is above 2^32 over `size`: what is kept has at least the weight of any other value.
         """
@@ -132,8 +132,8 @@ class UniformEpsilons(WorkerLaw):
             for i in reversed(range(STEPS))
         ]
         missing = -sum(weights) % STEPS
-        for place, weight in enumerate(weights):
-            added = min(most - weight, missing)
+        for place in reversed(range(STEPS)):
+            added = min(most - weights[place], missing)
             weights[place] += added
             missing -= added
         return tuple(weights) if not missing else (most,) * STEPS
