@@ -7,9 +7,9 @@ whole order depends on ids alone: reports are in that order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -198,13 +198,11 @@ class Answers:
                 "Where that is meant, list all ids with tasks= and workers= "
                 "(on the command line: --all-tasks and --all-workers)."
             )
-        with ThreadPoolExecutor(3) as pool:  # Arrow and NumPy let each other run
-            tasks_read = pool.submit(_encode_ids, columns[task], task, tasks)
-            workers_read = pool.submit(_encode_ids, columns[worker], worker, workers)
-            values_read = pool.submit(domain.encode, columns[label])
-            task_codes, task_ids = tasks_read.result()
-            worker_codes, worker_ids = workers_read.result()
-            values, inside = values_read.result()
+        (task_codes, task_ids), (worker_codes, worker_ids), (values, inside) = _side_by_side(
+            partial(_encode_ids, columns[task], task, tasks),
+            partial(_encode_ids, columns[worker], worker, workers),
+            partial(domain.encode, columns[label]),
+        )
         skipped = int(len(inside) - inside.sum())
         if skipped and out_of_domain == "error":
             row = int(np.argmin(inside))
@@ -219,10 +217,10 @@ class Answers:
         )
         keep = _first_or_last(sorted_tasks, sorted_workers, duplicates)
         repeated = int(len(keep) - keep.sum())
+        if repeated and duplicates == "error":
+            rows = np.flatnonzero(inside)[order]
+            raise _answered_twice(rows, keep, columns, task, worker, advice=advice)
         if repeated:
-            if duplicates == "error":
-                rows = np.flatnonzero(inside)[order]
-                raise _answered_twice(rows, keep, columns, task, worker, advice=advice)
             order, sorted_tasks = order[keep], sorted_tasks[keep]
             sorted_workers = sorted_workers[keep]
         return cls(
@@ -340,6 +338,12 @@ class Answers:
             },
             backend,
         )
+
+
+def _side_by_side(*readers: Callable[[], Any]) -> list[Any]:
+    """Run readers in threads: Arrow and NumPy let each other run."""
+    with ThreadPoolExecutor(len(readers)) as pool:
+        return [reading.result() for reading in [pool.submit(reader) for reader in readers]]
 
 
 def _encode_ids(

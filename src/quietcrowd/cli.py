@@ -35,7 +35,7 @@ from quietcrowd.formats import (
 from quietcrowd.inference import METHODS, RatioMean, TruthEstimate, WeightedMean, WeightedVote
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import LabelEstimates
-from quietcrowd.mechanisms import FiniteChannel, Mechanism, Reports
+from quietcrowd.mechanisms import Mechanism, Reports
 
 __all__ = ["app", "main"]
 
@@ -156,12 +156,7 @@ def randomize(
     if simulate is None and (all_tasks is None or all_workers is None):
         # Before the answers are read: no error may depend on whether there are any.
         public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
-        if maker(domain=public, epsilon=epsilon).participation_protected:
-            raise ParameterError(
-                f"{mechanism} hides which tasks were answered: name all tasks and all workers "
-                "with --all-tasks FILE and --all-workers FILE. Those that occur in the answers "
-                "would give it away."
-            )
+        _refuse_own_lists(mechanism, maker, domain=public, epsilon=epsilon)
     table = _read_plain(
         answers,
         domain,
@@ -176,29 +171,40 @@ def randomize(
         _announce_exact_noise(randomiser, table)
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)
-    tasks = len(table.tasks)
-    busiest = int(table.answers_per_worker.max())
     _note(f"{len(reports):,} reports written to {output}; workers: {len(table.workers):,}.")
     if all_tasks is not None and not randomiser.participation_protected:
         _note(
             f"{mechanism} does NOT hide which tasks were answered; laplace and "
             "one-layer:null=category do."
         )
-    if not randomiser.every_task:
+    _tell_guarantee(reports, table)
+
+
+def _tell_guarantee(reports: Reports, answers: Answers) -> None:
+    """Say what the reports protect, of the worker who gave most answers."""
+    mechanism = reports.mechanism
+    busiest = int(answers.answers_per_worker.max())
+    if not mechanism.every_task:
         _note(f"Answers of the busiest worker: {busiest:,}.")
-    _note(str(randomiser.guarantee(answers=max(1, busiest), tasks=tasks)))
+    _note(str(mechanism.guarantee(answers=max(1, busiest), tasks=len(answers.tasks))))
     _note("Randomising the same answers once more costs as much once more.")
     if reports.simulated:
         _note("The noise is simulated: these reports protect nobody.")
 
 
+def _refuse_own_lists(mechanism: str, maker: Callable[..., Mechanism], **claim: Any) -> None:
+    """Raise where a mechanism hides who answered, and the lists would be those who did."""
+    if maker(**claim).participation_protected:
+        raise ParameterError(
+            f"{mechanism} hides which tasks were answered: name all tasks and all workers "
+            "with --all-tasks FILE and --all-workers FILE. Those that occur in the answers "
+            "would give it away."
+        )
+
+
 def _announce_exact_noise(mechanism: Mechanism, answers: Answers) -> None:
     """Say how long exact noise will take, where it takes long."""
-    if isinstance(mechanism.channel, FiniteChannel):
-        return
-    cells = len(answers.workers) * len(answers.tasks) if mechanism.every_task else len(answers)
-    draws = len(answers.workers) * getattr(mechanism, "sketch_length", 0) or cells
-    draws *= 1 + (getattr(mechanism, "participation", None) is not None)
+    draws = mechanism.noise_draws(answers)
     if draws > SLOW_DRAWS:
         _note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from quietcrowd.evaluation.experiment import ExperimentResult
 from quietcrowd.evaluation.figures import FigureResult
-from quietcrowd.evaluation.plots import EQUAL_EXACT
+from quietcrowd.evaluation.plots import EQUAL_EXACT, constant_changes
 from quietcrowd.privacy.guarantee import show_loss
 
 __all__ = ["plain_table", "print_experiment", "print_figure", "print_frame"]
@@ -149,10 +149,10 @@ def print_figure(result: FigureResult) -> None:
     heads = (name.replace("-", "-\n") for name in names)
     table = plain_table(crowd, "eps.", *heads, "con-\nstant", "plain\nMAE", numeric_from=1)
     references = result.frame[result.frame["mechanism"] == "none"]
+    guesses = constant_changes(result.frame, crowd)
     for (place, epsilon), rows in private.groupby([crowd, "claimed_epsilon"], sort=False):
         cells = rows.set_index("mechanism")
         mine = references[references[crowd] == place].set_index("method")["mae"]
-        guess = mine["constant"] - mine.drop("constant").iloc[0]
         shown = [
             f"{cells.loc[name, 'change']:+.2f} {cells.loc[name, 'correlation']:+.2f}"
             if name in cells.index
@@ -160,7 +160,7 @@ def print_figure(result: FigureResult) -> None:
             for name in names
         ]
         plain = f"{mine.drop('constant').iloc[0]:.2f}"
-        table.add_row(f"{place}", f"{epsilon:g}", *shown, f"{guess:+.2f}", plain)
+        table.add_row(f"{place}", f"{epsilon:g}", *shown, f"{guesses[place]:+.2f}", plain)
     console.print(table)
     notes = (
         "For each mechanism: change of the mean absolute error from the plain answers, and "

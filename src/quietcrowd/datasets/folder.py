@@ -41,7 +41,7 @@ def load_dataset(folder: str | Path, **options: Any) -> Dataset:
     """
     place = _find(folder)
     description = _description(place / "dataset.json")
-    domain = dataset_domain(place)
+    domain = _domain(description, place / "dataset.json")
     truth = place / "truth.csv"
     if not truth.is_file():
         raise FormatError(f"{truth}: this file is missing")

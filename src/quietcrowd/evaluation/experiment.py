@@ -235,10 +235,11 @@ class Experiment:
             tasks=len(first.tasks),
         )
         skipped: list[str] = []
-        cells = list(self._cells(first.domain, sizes, skipped))
-        if not cells:
-            raise ParameterError("; ".join(skipped))
-        cells = [cell for cell in cells if self._read_by_a_method(cell, skipped)]
+        cells = [
+            cell
+            for cell in self._cells(first.domain, sizes, skipped)
+            if self._read_by_a_method(cell, skipped)
+        ]
         if not cells:
             raise ParameterError("; ".join(skipped))
         crowds = [self._crowd(dataset) for dataset in self.dataset]

@@ -17,7 +17,6 @@ __all__ = [
     "KnownNumbers",
     "KnownTruths",
     "centred_error",
-    "constant_absolute_error",
     "constant_error_rate",
     "correlation",
     "error_rate",
@@ -244,11 +243,6 @@ def mean_absolute_error_change(private: TruthEstimate, plain: TruthEstimate, tru
     answers that are clipped to the domain are biased, and a constant guess may be nearer.
     """
     return mean_absolute_error(private, truths) - mean_absolute_error(plain, truths)
-
-
-def constant_absolute_error(answers: Answers, truths: Any) -> float:
-    """Return the mean absolute error of the best constant guess: no method should do worse."""
-    return KnownNumbers(answers, truths).constant_absolute_error()
 
 
 def centred_error(estimate: TruthEstimate, truths: Any) -> float:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from quietcrowd.evaluation.experiment import ExperimentResult
 
-__all__ = ["EQUAL_EXACT", "check_picture", "plot_panels", "plot_scores"]
+__all__ = ["EQUAL_EXACT", "check_picture", "constant_changes", "plot_panels", "plot_scores"]
 
 EQUAL_EXACT = "one-layer*"
 """The one-layer mechanism at the exact epsilon that another mechanism really has."""
@@ -140,7 +140,7 @@ def plot_panels(frame: pd.DataFrame, path: Path, *, title: str, across: str, pan
     every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, value in zip(every, panels, strict=True):
         _draw_panel(axes, frame, across, panel, value)
-        axes.set_title(f"{AXIS_NAMES[panel].split(':')[0]} {value}", fontsize="medium")
+        axes.set_title(f"{AXIS_NAMES[panel]} {value}", fontsize="medium")
         axes.set_xlabel(AXIS_NAMES[across])
         axes.grid(alpha=0.3)
     every[0].set_ylabel("change of the mean absolute error")
@@ -175,7 +175,7 @@ def _draw_panel(axes: Any, frame: pd.DataFrame, across: str, panel: str, value: 
             capsize=2,
             label=mechanism,
         )
-    guess = _constant_changes(frame, across, panel, value)
+    guess = _constant_line(frame, across, panel, value)
     axes.plot(
         list(guess),
         list(guess.values()),
@@ -189,18 +189,22 @@ def _draw_panel(axes: Any, frame: pd.DataFrame, across: str, panel: str, value: 
     axes.minorticks_off()
 
 
-def _constant_changes(frame: pd.DataFrame, across: str, panel: str, value: Any) -> dict[Any, float]:
-    """Return what the constant guess changes at each x, against the non-private result."""
+def constant_changes(frame: pd.DataFrame, crowd: str) -> dict[Any, float]:
+    """Return what the best constant guess changes, by crowd: against the non-private result.
+
+    `crowd` is the column that tells crowds apart.
+    """
     references = frame[frame["mechanism"] == "none"]
-    key = "sparsity" if "sparsity" in frame else "dataset"
-    by_crowd = {
-        crowd: rows.loc[rows["method"] == "constant", "mae"].iloc[0]
-        - rows.loc[rows["method"] != "constant", "mae"].iloc[0]
-        for crowd, rows in references.groupby(key)
-    }
-    private = frame[(frame["mechanism"] != "none") & (frame[panel] == value)]
-    points = private[[across, key]].drop_duplicates() if across != key else private[[across]]
     return {
-        row[across]: by_crowd[row[key]]
-        for _, row in points.drop_duplicates().sort_values(across).iterrows()
+        name: rows.loc[rows["method"] == "constant", "mae"].iloc[0]
+        - rows.loc[rows["method"] != "constant", "mae"].iloc[0]
+        for name, rows in references.groupby(crowd)
     }
+
+
+def _constant_line(frame: pd.DataFrame, across: str, panel: str, value: Any) -> dict[Any, float]:
+    """Return what the constant guess changes at each x of a panel."""
+    crowd = "sparsity" if "sparsity" in frame else "dataset"
+    changes = constant_changes(frame, crowd)
+    here = frame[(frame["mechanism"] != "none") & (frame[panel] == value)].sort_values(across)
+    return {row[across]: changes[row[crowd]] for _, row in here.iterrows()}

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.inference.averaging import average
-from quietcrowd.inference.method import NumericEstimates, State
-from quietcrowd.inference.numeric import NumericMethod, SquaredErrors, root_mean_square
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.averaging import AveragingMethod
+from quietcrowd.inference.method import State
 
 __all__ = ["Mean"]
 
 
 @frozen(kw_only=True, slots=False)
-class Mean(NumericMethod[State, SquaredErrors]):
+class Mean(AveragingMethod[State]):
     """The truth is the mean of the task's answers; all workers count the same.
 
     There is one pass and nothing to iterate, so `max_iterations` and `tolerance` change nothing.
@@ -38,17 +34,3 @@ class Mean(NumericMethod[State, SquaredErrors]):
     """
 
     name: ClassVar[str] = "mean"
-
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: State | None,
-        estimates: NumericEstimates | None,
-    ) -> SquaredErrors:
-        """Average the answers; see `TruthInference.sweep`."""
-        return average(partition, summary, self.weights(summary, state), estimates)
-
-    def error(self, summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:
-        """Return the workers' errors; see `NumericMethod.error`."""
-        return root_mean_square(summary, tally)

@@ -10,10 +10,10 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import fixed_point
-from quietcrowd.inference.averaging import average
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, State
-from quietcrowd.inference.numeric import NumericMethod, SquaredErrors, root_mean_square
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.averaging import AveragingMethod
+from quietcrowd.inference.method import IterativeInference, State
+from quietcrowd.inference.numeric import SquaredErrors, root_mean_square
+from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import check_real, plain
 
 __all__ = ["ErrorState", "WeightedMean"]
@@ -54,9 +54,7 @@ class ErrorState(State):
 
 
 @frozen(kw_only=True, slots=False)
-class WeightedMean(
-    NumericMethod[ErrorState, SquaredErrors], IterativeInference[ErrorState, SquaredErrors]
-):
+class WeightedMean(AveragingMethod[ErrorState], IterativeInference[ErrorState, SquaredErrors]):
     """Truth inference: truths by weighted mean, weights by distance from the truths, in turn.
 
     ::
@@ -97,16 +95,6 @@ class WeightedMean(
         """Return what each worker's answers count; see `NumericMethod.weights`."""
         return np.ones(summary.workers) if state is None else state.weights
 
-    def sweep(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: ErrorState | None,
-        estimates: NumericEstimates | None,
-    ) -> SquaredErrors:
-        """Average with the weights, or without at first; see `TruthInference.sweep`."""
-        return average(partition, summary, self.weights(summary, state), estimates)
-
     def update(self, summary: Summary, tally: SquaredErrors) -> tuple[ErrorState, float]:
         """Weigh the workers by their errors; see `IterativeInference.update`.
 
@@ -118,7 +106,3 @@ class WeightedMean(
         climbed: npt.NDArray[np.float64] = -counted * summary.answers_per_worker
         objective = fixed_point.exact_sum(climbed, summary.workers) / summary.answers
         return ErrorState(error=np.maximum(error, self.floor)), objective
-
-    def error(self, summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:
-        """Return the workers' errors; see `NumericMethod.error`."""
-        return root_mean_square(summary, tally)

@@ -180,10 +180,17 @@ class LaplacePerturbation(Mechanism):
         return self.grid.lattice(self.channel.noise.scale)
 
     @property
-    def participation_domain(self) -> Lattice:
-        """What a noisy participation bit can be."""
+    def participation_domain(self) -> Lattice | None:
+        """What a noisy participation bit can be; see `Mechanism.participation_domain`."""
         noise = self.channel.participation_noise
-        return BIT_GRID.lattice(noise.scale if noise is not None else 0.0)
+        return None if noise is None else BIT_GRID.lattice(noise.scale)
+
+    def noise_draws(self, answers: Answers) -> int:
+        """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
+        if not self.every_task:
+            return len(answers)
+        per_cell = 1 if self.participation is None else 2
+        return per_cell * len(answers.workers) * len(answers.tasks)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -222,9 +229,8 @@ class LaplacePerturbation(Mechanism):
         check_cells(answers)
         shape = (len(answers.tasks), len(answers.workers))
         reports = np.empty(shape, self.report_domain.dtype)
-        bits = (
-            None if self.participation is None else np.empty(shape, self.participation_domain.dtype)
-        )
+        bit_domain = self.participation_domain
+        bits = None if bit_domain is None else np.empty(shape, bit_domain.dtype)
         for workers, cells in dense_blocks(answers, places, NULL):
             filled = np.where(cells == NULL, self._fillings(cells.shape, word_source(rng)), cells)
             reports[:, workers] = self._with_noise(filled, rng).T
@@ -260,6 +266,7 @@ class LaplacePerturbation(Mechanism):
     ) -> npt.NDArray[Any]:
         noise, domain = self.channel.participation_noise, self.participation_domain
         assert noise is not None
+        assert domain is not None
         bits = np.where(answered, np.int32(BIT_GRID.steps), np.int32(0))
         return _add_noise(bits, noise, domain, rng)
 
@@ -268,11 +275,12 @@ class LaplacePerturbation(Mechanism):
     ) -> Reports:
         """Return the reports of a table; see `Mechanism.read_reports`."""
         reports = super().read_reports(columns, tasks, workers, simulated=simulated)
-        if self.participation is None:
+        domain = self.participation_domain
+        if domain is None:
             return reports
         bits = Answers.from_frame(
             columns,
-            self.participation_domain,
+            domain,
             label="participation",
             tasks=tasks,
             workers=workers,

@@ -231,6 +231,10 @@ class MatrixFactorization(Mechanism):
         moments = self.rank * (self.rank + 1) // 2 if self.variant == "statistics" else 0
         return self.rank + moments
 
+    def noise_draws(self, answers: Answers) -> int:
+        """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
+        return len(answers.workers) * self.sketch_length
+
     @property
     def report_domain(self) -> Reals:
         """What a predicted answer can be."""
@@ -273,11 +277,17 @@ class MatrixFactorization(Mechanism):
         self._require_solution(answers, profile)
         places = channel.grid.places(self.domain.numbers(answers.values))
         null = np.iinfo(np.int32).min
+        moment_noise = self._moment_noise(profile)
         parts = []
         for _, cells in dense_blocks(answers, places, null):
             answered = cells != null
             centred = np.where(answered, cells - np.int32(channel.centre), np.int32(0))
-            parts.append(self._noisy_sums(profile, centred, answered, rng))
+            sums = worker_sketch.profile_sums(profile, centred)
+            part = _with_noise(sums, channel.noise, rng)
+            if moment_noise is not None:
+                moments = worker_sketch.second_moments(profile, answered)
+                part = np.concatenate([part, _with_noise(moments, moment_noise, rng)], axis=1)
+            parts.append(part)
         sketches: npt.NDArray[Any] = np.concatenate(parts)
         if self.variant in ("ridge", "paper"):
             sketches = self._profiles(answers, profile, sketches, rng)
@@ -288,24 +298,10 @@ class MatrixFactorization(Mechanism):
             sketches=sketches,
         )
 
-    def _noisy_sums(
-        self,
-        profile: npt.NDArray[np.int64],
-        centred: npt.NDArray[np.int32],
-        answered: npt.NDArray[np.bool_],
-        rng: np.random.Generator | None,
-    ) -> npt.NDArray[np.int64]:
-        """Return what the devices of some workers compute, with noise, shape (workers, numbers)."""
-        sums = worker_sketch.profile_sums(profile, centred)
-        sums += self.channel.noise.sample(sums.size, rng).reshape(sums.shape)
+    def _moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace | None:
+        """Return the noise of second moments, if they are sent: a cell costs half of epsilon."""
         if self.variant != "statistics":
-            return sums
-        moments = worker_sketch.second_moments(profile, answered)
-        noise = self._moment_noise(profile).sample(moments.size, rng)
-        return np.concatenate([sums, moments + noise.reshape(moments.shape)], axis=1)
-
-    def _moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace:
-        """Return the noise of the second moments: a task moves them at half of epsilon."""
+            return None
         return DiscreteLaplace.for_loss(
             worker_sketch.moment_sensitivity(profile), self.channel.moments_epsilon
         )
@@ -434,3 +430,9 @@ class MatrixFactorization(Mechanism):
     def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> MatrixFactorization:
         names = [name for name in fields_dict(cls) if name != "domain"]
         return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
+
+
+def _with_noise(
+    sums: npt.NDArray[np.int64], noise: DiscreteLaplace, rng: np.random.Generator | None
+) -> npt.NDArray[np.int64]:
+    return sums + noise.sample(sums.size, rng).reshape(sums.shape)

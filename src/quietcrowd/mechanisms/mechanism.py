@@ -62,6 +62,15 @@ class Mechanism(ABC):
         """Whether every worker reports every task, answered or not."""
         return False
 
+    def noise_draws(self, answers: Answers) -> int:  # noqa: ARG002
+        """Return how many exact, slow draws of noise the reports of these answers take."""
+        return 0
+
+    @property
+    def participation_domain(self) -> Domain | None:
+        """What a noisy participation bit beside a report can be, if there is one."""
+        return None
+
     @property
     def participation_protected(self) -> bool:
         """Whether the fact of having answered a task is protected as an answer is."""

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from attrs.validators import instance_of
 
 from quietcrowd.answers import Answers
+from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import Backend, to_native
 
@@ -70,11 +71,10 @@ class Reports:
     @property
     def participation(self) -> npt.NDArray[np.float64] | None:
         """A noisy 1 or 0 beside each report: whether the worker answered the task; or None."""
-        if self.participation_codes is None:
+        domain = self.mechanism.participation_domain
+        if self.participation_codes is None or domain is None:
             return None
-        domain = self.mechanism.participation_domain  # type: ignore[attr-defined]
-        numbers: npt.NDArray[np.float64] = domain.numbers(self.participation_codes)
-        return numbers
+        return check_numeric(domain, "participation").numbers(self.participation_codes)
 
     def __len__(self) -> int:
         return len(self.table)
