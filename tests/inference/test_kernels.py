@@ -4,7 +4,7 @@ import pytest
 from quietcrowd.inference import kernels
 
 
-def run(labels, weights, rows, nats=0.0, seed=0):
+def run(labels, weights, rows, nats=0.0, seed=0, gold=-1):
     """Run the vote kernel on one task; rows are (worker, label)."""
     truths, confidence, tied = np.zeros(1, np.uint8), np.zeros(1), np.zeros(1, bool)
     agreement = np.zeros(len(weights), np.int64)
@@ -13,6 +13,7 @@ def run(labels, weights, rows, nats=0.0, seed=0):
         np.array([worker for worker, _ in rows], np.uint32),
         np.array([label for _, label in rows], np.uint8),
         np.array([99], np.uint64),
+        np.array([gold], np.int32),
         np.array(weights, np.int64),
         np.array([0] + [60 // i for i in range(1, labels + 1)], np.int64),
         nats,
@@ -44,6 +45,13 @@ def test_a_tie_credits_a_share_to_each_side():
     assert (confidence, tied, agreement) == (0.5, True, [30, 30])
 
 
+def test_a_known_truth_is_neither_voted_on_nor_tied():
+    rows = [(0, 0), (1, 2), (2, 0)]
+    assert run(3, [1, 1, 1], rows, gold=2) == (2, 1.0, False, [0, 60, 0])
+    assert run(3, [1, 1, 1], rows, gold=1) == (1, 1.0, False, [0, 0, 0])
+    assert run(3, [1, 1], rows[:2], gold=0) == (0, 1.0, False, [60, 0])
+
+
 def test_confidence_is_the_softmax_of_the_votes():
     confidence = run(3, [2, 1], [(0, 0), (1, 1)], nats=0.5)[1]
     expected = np.exp(1.0) / (np.exp(1.0) + np.exp(0.5) + 1.0)
@@ -57,6 +65,7 @@ def test_no_estimates_are_written_where_no_room_is_given():
         np.zeros(1, np.uint32),
         np.ones(1, np.uint8),
         np.zeros(1, np.uint64),
+        np.full(1, -1, np.int32),
         np.ones(1, np.int64),
         np.array([0, 60, 30], np.int64),
         0.0,

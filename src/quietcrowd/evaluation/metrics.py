@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers, check_numeric
+from quietcrowd.domains import FiniteDomain, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import as_frame, column_of, positions_by_text
 from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
+from quietcrowd.known_truths import MatchedTruths
 
 __all__ = [
     "KnownNumbers",
@@ -26,35 +26,8 @@ __all__ = [
 ]
 
 
-class _MatchedTruths:
-    """Known truths, matched to the tasks of answers once; see `KnownTruths`."""
-
-    def __init__(self, answers: Answers, truths: Any) -> None:
-        frame = as_frame(truths)
-        if missing := {"task", "label"} - set(frame.columns):
-            raise AnswerError(
-                f"truths: column {min(missing)!r} is missing; known truths have columns "
-                f"'task' and 'label', here are {', '.join(map(repr, frame.columns))}"
-            )
-        names = column_of(frame, "task")
-        if not len(names):
-            raise AnswerError("there is no known truth")
-        self.tasks = positions_by_text(names, answers.tasks)
-        if (self.tasks < 0).any():
-            row = int(np.argmin(self.tasks))
-            raise AnswerError(
-                f"truths, row {row}: task {names[row].as_py()!r} is no task of the answers. "
-                "Drop it, or give the answers the full list with tasks=."
-            )
-        counts = np.bincount(self.tasks, minlength=len(answers.tasks))
-        if counts.max() > 1:
-            twice = answers.tasks[int(counts.argmax())].as_py()
-            raise AnswerError(f"truths: task {twice!r} occurs {counts.max()} times")
-        self.labels = column_of(frame, "label")
-        self.of_tasks = answers.tasks
-
-    def _outside(self, row: int, what: str) -> AnswerError:
-        return AnswerError(f"truths, row {row}: {self.labels[row].as_py()!r} is {what}")
+class _ScoredTruths(MatchedTruths):
+    """Known truths that estimates are compared with."""
 
     def _check_tasks(self, estimate: TruthEstimate) -> None:
         if not isinstance(estimate, TruthEstimate):
@@ -66,7 +39,7 @@ class _MatchedTruths:
             raise AnswerError("the estimate and the known truths are of different tasks")
 
 
-class KnownTruths(_MatchedTruths):
+class KnownTruths(_ScoredTruths):
     """Known labels.
 
     Parameters
@@ -88,15 +61,7 @@ class KnownTruths(_MatchedTruths):
         if not isinstance(domain, FiniteDomain):
             raise AnswerError(f"an error rate needs labels; got {domain.example()}")
         super().__init__(answers, truths)
-        self.codes, inside = domain.encode(self.labels)
-        if not inside.all():
-            numbers = isinstance(domain, NumericDomain)
-            raise self._outside(
-                int(np.argmin(inside)),
-                f"outside the domain {domain.describe()}"
-                + ". For truths that are no levels take a method for numbers, such as Mean"
-                * numbers,
-            )
+        self.known = self.codes(domain)
 
     def error_rate(self, estimate: TruthEstimate) -> float:
         """Return the share of known truths that an estimate gets wrong.
@@ -113,14 +78,14 @@ class KnownTruths(_MatchedTruths):
             raise AnswerError("an error rate needs estimated labels; got numbers")
         answered = estimate.answers.answers_per_task[self.tasks] > 0
         truths = estimate.estimates.truths[self.tasks]
-        return float(np.mean((truths != self.codes) | ~answered))
+        return float(np.mean((truths != self.known) | ~answered))
 
     def constant_error_rate(self) -> float:
         """Return the error rate of the best constant guess: always the most frequent label."""
-        return float(1.0 - np.bincount(self.codes).max() / len(self.codes))
+        return float(1.0 - np.bincount(self.known).max() / len(self.known))
 
 
-class KnownNumbers(_MatchedTruths):
+class KnownNumbers(_ScoredTruths):
     """Known numbers; they may lie outside of the domain of the answers.
 
     Parameters and errors are those of `KnownTruths`, but that answers may be in any domain, and a
@@ -129,9 +94,7 @@ class KnownNumbers(_MatchedTruths):
 
     def __init__(self, answers: Answers, truths: Any) -> None:
         super().__init__(answers, truths)
-        self.numbers = as_numbers(self.labels)
-        if not np.isfinite(self.numbers).all():
-            raise self._outside(int(np.argmin(np.isfinite(self.numbers))), "no finite number")
+        self.known = self.numbers()
 
     def estimated(self, estimate: TruthEstimate) -> npt.NDArray[np.float64]:
         """Return the estimated numbers, one for each known one.
@@ -155,27 +118,27 @@ class KnownNumbers(_MatchedTruths):
 
     def mean_absolute_error(self, estimate: TruthEstimate) -> float:
         """Return the mean distance of estimated from known numbers."""
-        return float(np.abs(self.estimated(estimate) - self.numbers).mean())
+        return float(np.abs(self.estimated(estimate) - self.known).mean())
 
     def constant_absolute_error(self) -> float:
         """Return the mean absolute error of the best constant guess: always the median."""
-        return float(np.abs(self.numbers - np.median(self.numbers)).mean())
+        return float(np.abs(self.known - np.median(self.known)).mean())
 
     def centred_error(self, estimate: TruthEstimate) -> float:
         """Return the root mean square error after taking the mean from both: see `correlation`."""
         estimated = self.estimated(estimate)
-        return float(np.std(estimated - self.numbers))
+        return float(np.std(estimated - self.known))
 
     def constant_centred_error(self) -> float:
         """Return the centred error of any constant guess."""
-        return float(np.std(self.numbers))
+        return float(np.std(self.known))
 
     def correlation(self, estimate: TruthEstimate) -> float:
         """Return the correlation of estimated and known numbers; NaN where one does not vary."""
         estimated = self.estimated(estimate)
-        if np.ptp(estimated) == 0 or np.ptp(self.numbers) == 0:
+        if np.ptp(estimated) == 0 or np.ptp(self.known) == 0:
             return float("nan")
-        return float(np.corrcoef(estimated, self.numbers)[0, 1])
+        return float(np.corrcoef(estimated, self.known)[0, 1])
 
 
 def error_rate(estimate: TruthEstimate, truths: Any) -> float:

@@ -38,6 +38,7 @@ class AveragingMethod(NumericMethod[StateT, SquaredErrors]):
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
+            partition.gold,
             self.weights(summary, state),
             unit_for(summary.longest_task),
             error_unit(summary),

@@ -19,6 +19,7 @@ from quietcrowd.inference.fitting import FittingMethod, Given
 from quietcrowd.inference.method import LabelEstimates, StateT, TallyT
 from quietcrowd.inference.partition import Partition, Summary, partition_of, summary_of
 from quietcrowd.inference.sweep import LoopResult
+from quietcrowd.known_truths import label_per_task
 from quietcrowd.mechanisms.channel import FiniteChannel
 
 __all__ = ["CategoricalMethod"]
@@ -57,7 +58,8 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
                 "line: --method weighted-mean)."
             )
         summary = summary_of(given.answers, labels=domain.size, channel=given.channel)
-        return partition_of(given.answers), summary
+        gold = label_per_task(given.answers, given.gold, domain)
+        return partition_of(given.answers, gold), summary
 
     def _estimate(
         self, given: Given, summary: Summary, result: LoopResult[StateT, TallyT], **common: Any

@@ -32,6 +32,8 @@ class TruthEstimate(ABC):
         What they were found from.
     estimates : Estimates
         Arrays with one entry per task.
+    known : ndarray of bool, shape (tasks,)
+        Which truths were given, as `gold`, and not inferred.
     quality : ndarray of float64, shape (workers,)
         How good each worker is; NaN where nothing tells. See the kind of estimate.
     state : State or None
@@ -49,6 +51,7 @@ class TruthEstimate(ABC):
     method: TruthInference[Any, Any]
     answers: Answers
     estimates: Estimates
+    known: npt.NDArray[np.bool_]
     quality: npt.NDArray[np.float64]
     state: State | None
     iterations: int
@@ -79,6 +82,12 @@ class TruthEstimate(ABC):
         answers = pa.array(self.answers.answers_per_worker)
         return to_native({"worker": self.answers.workers, **columns, "answers": answers}, backend)
 
+    @property
+    def untold(self) -> npt.NDArray[np.bool_]:
+        """Which tasks have neither an answer nor a known truth, shape (tasks,)."""
+        nobody: npt.NDArray[np.bool_] = self.answers.answers_per_task == 0
+        return nobody & ~self.known
+
     @abstractmethod
     def _task_columns(self) -> dict[str, pa.Array]:
         """Return the columns of `truths` after the ids."""
@@ -102,7 +111,7 @@ class LabelEstimate(TruthEstimate):
 
     ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``; ``workers``
     has ``worker``, ``agreement``, ``quality``, ``answers``. A task without answers has no truth and
-    no confidence, a worker without answers no agreement and no quality.
+    no confidence unless its truth was known, a worker without answers no agreement and no quality.
 
     Attributes
     ----------
@@ -118,14 +127,13 @@ class LabelEstimate(TruthEstimate):
     agreement: npt.NDArray[np.float64]
 
     def _task_columns(self) -> dict[str, pa.Array]:
-        counts = self.answers.answers_per_task
-        nobody = counts == 0
-        codes = pa.array(self.estimates.truths, mask=nobody)
+        untold = self.untold
+        codes = pa.array(self.estimates.truths, mask=untold)
         return {
             "truth": self.answers.domain.decode(codes),
-            "confidence": pa.array(self.estimates.confidence, mask=nobody),
-            "answers": pa.array(counts),
-            "tied": pa.array(self.estimates.tied & ~nobody),
+            "confidence": pa.array(self.estimates.confidence, mask=untold),
+            "answers": pa.array(self.answers.answers_per_task),
+            "tied": pa.array(self.estimates.tied & ~untold),
         }
 
     def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
@@ -138,8 +146,9 @@ class NumericEstimate(TruthEstimate):
 
     ``truths`` has columns ``task``, ``truth``, ``standard_error``, ``spread``, ``answers``;
     ``workers`` has ``worker``, ``error``, ``quality``, ``answers``. A task without answers has no
-    truth and no spread, one with a single answer no standard error, a worker without answers no
-    error and no quality. Standard errors cover the noise, but no bias of filled-in answers.
+    spread, and no truth unless it was known; the standard error of a known truth is 0. Where
+    nothing tells of it, as by the mean of a single answer, there is none. A worker without answers
+    has no error and no quality. Standard errors cover the noise, but no bias of filled-in answers.
 
     Attributes
     ----------
@@ -158,7 +167,7 @@ class NumericEstimate(TruthEstimate):
     def _task_columns(self) -> dict[str, pa.Array]:
         counts = self.answers.answers_per_task
         return {
-            "truth": pa.array(self.estimates.truths, mask=counts == 0),
+            "truth": pa.array(self.estimates.truths, mask=self.untold),
             "standard_error": pa.array(self.estimates.standard_error, from_pandas=True),
             "spread": pa.array(self.estimates.spread, mask=counts == 0),
             "answers": pa.array(counts),

@@ -21,6 +21,7 @@ from quietcrowd.inference.method import StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopResult, run_loop
+from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.report_domains import OrNull
@@ -40,6 +41,8 @@ class Given:
         What was done to each report, as far as that is known.
     participation : ndarray or None
         See `Reports`.
+    gold : dataframe or None
+        Known truths, as of `FittingMethod.fit`.
     backend : {"pandas", "polars", "pyarrow"}
         Library of the frames that come back.
     """
@@ -47,6 +50,7 @@ class Given:
     answers: Answers
     channel: Channel | None = None
     participation: npt.NDArray[np.float64] | None = None
+    gold: Any = None
     backend: Backend = "pandas"
 
 
@@ -62,7 +66,12 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         return True
 
     def fit(
-        self, data: Any, start: TruthEstimate | None = None, *, threads: int | None = None
+        self,
+        data: Any,
+        start: TruthEstimate | None = None,
+        *,
+        gold: Any = None,
+        threads: int | None = None,
     ) -> TruthEstimate:
         """Find the truths and the workers' quality.
 
@@ -75,6 +84,9 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         start : TruthEstimate, optional
             An earlier estimate of the same method: its workers' state is the first one here.
             Workers are matched by what their ids print as; a new one starts as the median.
+        gold : dataframe, optional
+            Known truths, columns ``task`` and ``label``; tasks match by what their ids print as.
+            These truths stay as they are, and tell of the workers as inferred ones do.
         threads : int, optional
             Default: as many as the process may use and the answers are worth.
 
@@ -86,8 +98,9 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         Raises
         ------
         AnswerError
-            Where the method cannot use the domain, there is no answer, or the frame breaks a rule
-            of `Answers.from_frame`.
+            Where the method cannot use the domain, there is no answer, the frame breaks a rule
+            of `Answers.from_frame`, or a known truth is of no task of the answers, given twice,
+            or none that the method can use.
         ParameterError
             Where `start` comes from another kind of method or another domain.
 
@@ -96,16 +109,18 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         NoiseIgnoredWarning
             Where the method has no model of the noise in the reports that it was given.
         """
-        return self._fit(data, start, threads)
+        return self._fit(data, start, gold, threads)
 
     def fit_predict(self, data: Any) -> pd.Series[Any]:
         """Return the truths as crowd-kit does: a pandas Series ``agg_label``, indexed by task."""
-        truths = self._fit(data, None, None).truths_as("pandas")
+        truths = self._fit(data, None, None, None).truths_as("pandas")
         series: pd.Series[Any] = truths.set_index("task")["truth"].rename("agg_label")
         return series
 
-    def _fit(self, data: Any, start: TruthEstimate | None, threads: int | None) -> TruthEstimate:
-        given = self.read(data)
+    def _fit(
+        self, data: Any, start: TruthEstimate | None, gold: Any, threads: int | None
+    ) -> TruthEstimate:
+        given = evolve(self.read(data), gold=gold)
         if not len(given.answers):
             raise AnswerError("there is no answer")
         partition, summary = self.prepare(given)
@@ -117,6 +132,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             result,
             method=self,
             answers=given.answers,
+            known=_is_known(partition.gold),
             state=result.state,
             iterations=result.iterations,
             converged=result.converged,
@@ -192,3 +208,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         places = positions_by_text(workers, start.answers.workers)
         state: StateT = start.state.take(places)  # type: ignore[assignment]
         return state
+
+
+def _is_known(gold: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    known: npt.NDArray[np.bool_] = gold != UNKNOWN if gold.dtype.kind == "i" else ~np.isnan(gold)
+    return known

@@ -83,8 +83,8 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
 
     The kernel takes, in this order:
 
-    - ``offsets``, ``worker_codes``, ``values``, ``draws`` of a `Partition`; worker codes as
-      unsigned numbers, which spares a test for negative places;
+    - ``offsets``, ``worker_codes``, ``values``, ``draws``, ``gold`` of a `Partition`; worker codes
+      as unsigned numbers, which spares a test for negative places;
     - ``weights``, int64 per worker: what a vote counts;
     - ``shares``, int64: what an answer is credited where ``i`` labels tie, at place ``i``;
     - ``nats``, float: how much log-odds a vote of 1 is, or 0 where votes are mere counts;
@@ -100,6 +100,7 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
         worker_codes: npt.NDArray[np.uint32],
         values: npt.NDArray[Any],
         draws: npt.NDArray[np.uint64],
+        gold: npt.NDArray[np.int32],
         weights: npt.NDArray[np.int64],
         shares: npt.NDArray[np.int64],
         nats: float,
@@ -126,9 +127,16 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
             share = shares[winners]
             for label in range(labels):
                 credit[label] = share if votes[label] == best else 0
+            known = gold[task]
+            if known >= 0:
+                for label in range(labels):
+                    credit[label] = shares[1] if label == known else 0
             for row in range(start, end):
                 agreement[worker_codes[row]] += credit[values[row]]
-            if estimating:
+            if estimating and known >= 0:
+                truths[task] = known
+                confidence[task] = 1.0
+            elif estimating:
                 truths[task] = _pick_tied(votes, best, winners, draws[task], seed)
                 tied[task] = winners > 1
                 confidence[task] = _share_of_best(votes, best, nats)
@@ -161,6 +169,7 @@ def mean_kernel(
     offsets: npt.NDArray[np.int64],
     worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[np.float64],
+    gold: npt.NDArray[np.float64],
     weights: npt.NDArray[np.float64],
     weight_unit: float,
     error_unit: float,
@@ -173,8 +182,8 @@ def mean_kernel(
 
     Parameters
     ----------
-    offsets, worker_codes, values
-        Of a `Partition`; the values scaled to -1/2..1/2.
+    offsets, worker_codes, values, gold
+        Of a `Partition`; values and known truths scaled to -1/2..1/2.
     weights : ndarray of float64
         Per worker, above 0 and at most 1.
     weight_unit, error_unit : float
@@ -194,7 +203,10 @@ def mean_kernel(
             weight = weights[worker_codes[row]] * weight_unit
             total += np.int64(np.rint(weight))
             weighted += np.int64(np.rint(weight * values[row]))
+        known = not np.isnan(gold[task])
         truth = weighted / total if total > 0 else 0.0
+        if known:
+            truth = gold[task]
         errors = _task_errors(start, end, worker_codes, values, truth, error_unit, squared)
         if len(truths):
             truths[task] = truth
@@ -207,6 +219,8 @@ def mean_kernel(
             standard_errors[task] = (
                 np.sqrt(moved * weight_unit * count / (count - 1)) / total if count > 1 else np.nan
             )
+            if known:
+                standard_errors[task] = 0.0
 
 
 @numba.njit(nogil=True, cache=True)
@@ -214,6 +228,7 @@ def median_kernel(
     offsets: npt.NDArray[np.int64],
     worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[np.float64],
+    gold: npt.NDArray[np.float64],
     error_unit: float,
     squared: npt.NDArray[np.int64],
     truths: npt.NDArray[np.float64],
@@ -227,7 +242,9 @@ def median_kernel(
         start, end = offsets[task], offsets[task + 1]
         count = end - start
         truth = 0.0
-        if count > 0:
+        if not np.isnan(gold[task]):
+            truth = gold[task]
+        elif count > 0:
             half = count // 2
             parted = np.partition(values[start:end], half)
             truth = parted[half]

@@ -54,12 +54,14 @@ class Median(NumericMethod[State, SquaredErrors]):
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
+            partition.gold,
             error_unit(summary),
             squared,
             room.truths,
             room.spread,
         )
-        room.standard_error[:] = np.nan
+        if estimates is not None:
+            room.standard_error[:] = np.where(np.isnan(partition.gold), np.nan, 0.0)
         return SquaredErrors(squared=squared)
 
     def error(self, summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:

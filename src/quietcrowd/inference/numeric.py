@@ -22,6 +22,7 @@ from quietcrowd.inference.fitting import FittingMethod, Given
 from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Partition, Summary, partition_of, summary_of
 from quietcrowd.inference.sweep import LoopResult
+from quietcrowd.known_truths import number_per_task
 from quietcrowd.report_domains import Reals
 
 __all__ = ["NumericMethod", "SquaredErrors", "error_unit", "root_mean_square", "unit_for"]
@@ -89,14 +90,16 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         """Return partition and summary; see `FittingMethod.prepare`."""
         domain = check_numeric(given.answers.domain, type(self).__name__)
         numbers = domain.numbers(given.answers.values)
-        low, high = float(numbers.min()), float(numbers.max())
+        gold = number_per_task(given.answers, given.gold)
+        low = float(np.fmin.reduce(gold, initial=numbers.min()))
+        high = float(np.fmax.reduce(gold, initial=numbers.max()))
         summary = summary_of(given.answers, low=low, high=high, channel=given.channel)
         if not np.isfinite(summary.extent):
             raise AnswerError(
                 f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
             )
         partition = evolve(
-            partition_of(given.answers),
+            partition_of(given.answers, (gold - summary.middle) / summary.extent),
             values=(numbers - summary.middle) / summary.extent,
             participation=given.participation,
         )

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.inference import kernels
+from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 
 __all__ = ["Partition", "Summary", "partition_of", "summary_of"]
@@ -32,6 +33,9 @@ class Partition:
         What was answered: codes of labels, or numbers.
     draws : ndarray of uint64, shape (tasks,)
         A hash of each task's id; ties are broken by it and the seed.
+    gold : ndarray, shape (tasks,)
+        Known truths: codes of labels as int32, or numbers as float64, as `values` are; -1 or NaN
+        where the truth is to be inferred.
     participation : ndarray of float64 or None
         A noisy 1 or 0 beside each value; see `quietcrowd.Reports`.
     """
@@ -40,6 +44,7 @@ class Partition:
     worker_codes: npt.NDArray[np.int32]
     values: npt.NDArray[Any]
     draws: npt.NDArray[np.uint64]
+    gold: npt.NDArray[Any]
     participation: npt.NDArray[np.float64] | None = None
 
     @property
@@ -53,7 +58,12 @@ class Partition:
         targets = first + (last - first) * np.arange(1, parts) // parts
         cuts = np.unique([0, *np.searchsorted(self.offsets, targets), self.tasks])
         return [
-            evolve(self, offsets=self.offsets[start : end + 1], draws=self.draws[start:end])
+            evolve(
+                self,
+                offsets=self.offsets[start : end + 1],
+                draws=self.draws[start:end],
+                gold=self.gold[start:end],
+            )
             for start, end in pairwise(cuts)
         ]
 
@@ -73,7 +83,7 @@ class Summary:
     labels : int
         Number of labels of a finite domain; 0 where answers are numbers.
     low, high : float
-        The smallest and the largest number, where answers are numbers.
+        The smallest and the largest number, known truths included, where answers are numbers.
     channel : Channel or None
         What was done to every report, as far as that is known.
     """
@@ -107,13 +117,14 @@ class Summary:
         return int(self.answers_per_worker.sum())
 
 
-def partition_of(answers: Answers) -> Partition:
-    """Return all answers as one partition, without a copy."""
+def partition_of(answers: Answers, gold: npt.NDArray[Any] | None = None) -> Partition:
+    """Return all answers as one partition, without a copy; by default with no label known."""
     return Partition(
         offsets=answers.offsets,
         worker_codes=answers.worker_codes,
         values=answers.values,
         draws=_hash_ids(answers.tasks),
+        gold=np.full(len(answers.tasks), UNKNOWN, np.int32) if gold is None else gold,
     )
 
 

@@ -90,6 +90,7 @@ class _Ratios:
     bit_variance: npt.NDArray[np.float64]
     mean_value: npt.NDArray[np.float64]
     value_variance: npt.NDArray[np.float64]
+    gold: npt.NDArray[np.float64]
 
     def shares(self, prior: Prior | None) -> npt.NDArray[np.float64]:
         """Return shares of participants, shrunk towards their mean."""
@@ -109,15 +110,23 @@ class _Ratios:
             kept = _kept(prior.truth_variance, noise)
             ratios = prior.truth + kept * (ratios - prior.truth)
             noise = kept * noise
-        return np.clip(ratios, -0.5, 0.5), np.sqrt(noise)
+        return self._or_gold(np.clip(ratios, -0.5, 0.5)), self._or_gold(np.sqrt(noise), 0.0)
+
+    def _or_gold(
+        self,
+        inferred: npt.NDArray[np.float64],
+        known: npt.NDArray[np.float64] | float | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """Return what is inferred, and `known`, or the truth itself, where the truth is known."""
+        return np.where(np.isnan(self.gold), inferred, self.gold if known is None else known)
 
     def moments(self, shares: npt.NDArray[np.float64]) -> TaskMoments:
         """Return what the prior is estimated from."""
-        ratios = np.clip(self.mean_value / shares, -FARTHEST, FARTHEST)
-        noise = np.minimum(self.value_variance / shares**2, FARTHEST**2)
+        ratios = np.clip(self._or_gold(self.mean_value / shares), -FARTHEST, FARTHEST)
+        noise = np.minimum(self._or_gold(self.value_variance / shares**2, 0.0), FARTHEST**2)
         bit = np.clip(self.mean_bit, -FARTHEST, FARTHEST)
         bit_noise = np.minimum(self.bit_variance, FARTHEST**2)
-        value = np.clip(self.mean_value, -FARTHEST, FARTHEST)
+        value = np.clip(self._or_gold(self.mean_value, self.gold * shares), -FARTHEST, FARTHEST)
         share = np.minimum(shares, FARTHEST)
         return TaskMoments.of(bit, bit**2, bit_noise, value, share, ratios, ratios**2, noise)
 
@@ -207,8 +216,8 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
             grid = _channel(summary).grid
             distances, errors = ratios.truths(shares, state)
             truths = distances * grid.width + grid.number(grid.middle)
-            truths = np.clip(truths, grid.low, grid.high)
-            estimates.truths[:] = (truths - summary.middle) / summary.extent
+            truths = (np.clip(truths, grid.low, grid.high) - summary.middle) / summary.extent
+            estimates.truths[:] = np.where(np.isnan(partition.gold), truths, partition.gold)
             estimates.standard_error[:] = errors * grid.width / summary.extent
             estimates.spread[:] = np.nan
         return ratios.moments(shares)
@@ -265,4 +274,5 @@ def _ratios(partition: Partition, summary: Summary) -> _Ratios:
         bit_variance=bit_noise.variance * BIT_GRID.step**2 / counts,
         mean_value=(sums[0] / counts * summary.extent - centre) / grid.width,
         value_variance=channel.variance / grid.width**2 / counts,
+        gold=(partition.gold * summary.extent - centre) / grid.width,
     )

@@ -60,6 +60,7 @@ def sweep_votes(
         partition.worker_codes.view(np.uint32),
         partition.values,
         partition.draws,
+        partition.gold,
         weights,
         fixed_point.shares(summary.labels),
         nats,

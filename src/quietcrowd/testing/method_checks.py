@@ -22,6 +22,7 @@ __all__ = [
     "AnyMethod",
     "Feed",
     "check_empty",
+    "check_gold",
     "check_libraries",
     "check_names",
     "check_partitions",
@@ -135,6 +136,56 @@ def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     newcomer = answers.to_frame()
     newcomer.loc[0, "worker"] = 10**6
     fit(method, feed(Answers.from_frame(newcomer, answers.domain)), start=cold)
+
+
+def check_gold(
+    method: AnyMethod, answers: Answers, feed: Feed, truths: pd.DataFrame, wrong: pd.DataFrame
+) -> None:
+    """Check that known truths stay as they are, and count for the other tasks and the workers.
+
+    `truths` and `wrong` hold some tasks' truths, columns ``task`` and ``label``: the real ones, and
+    others that no method would infer.
+    """
+    for known in (truths, wrong):
+        estimate = fit(method, feed(answers), gold=known)
+        found = by_id(estimate.truths_as("pandas"), "task").set_index("task")
+        expected = known.assign(task=known["task"].astype(str)).set_index("task")["label"]
+        rows = found.loc[expected.index]
+        given = rows["truth"].to_numpy() == expected.to_numpy()
+        if not given.all():  # numbers may lose their last bit on the way to the scale of a sweep
+            given = np.isclose(rows["truth"], expected, rtol=1e-12, atol=1e-12)
+        assert given.all(), "a known truth did not stay as it is"
+        if "confidence" in rows:
+            assert (rows["confidence"] == 1).all(), "the confidence of a known truth is not 1"
+            assert not rows["tied"].any(), "a known truth is tied"
+        else:
+            assert (rows["standard_error"] == 0).all(), "a known truth is not sure"
+        shuffled = fit(method, feed(answers), gold=known.sample(frac=1, random_state=1))
+        assert_estimates_equal(estimate, shuffled)
+        _check_gold_partitions(method, feed(answers), known, estimate)
+    before, after = (
+        fit(method, feed(answers), gold=known).workers_as("pandas").drop(columns="worker")
+        for known in (None, wrong)
+    )
+    if before.drop(columns="answers").nunique().max() > 1:  # the method tells workers apart
+        assert not before.equals(after), "known truths tell nothing of the workers"
+    stranger = truths.assign(task=[f"{task} too" for task in truths["task"]])
+    for broken in (stranger, pd.concat([truths, truths]), truths.iloc[:0]):
+        try:
+            fit(method, feed(answers), gold=broken)
+        except AnswerError:
+            continue
+        raise AssertionError("known truths of no task, or given twice, must be an AnswerError")
+
+
+def _check_gold_partitions(
+    method: AnyMethod, data: Any, known: pd.DataFrame, expected: TruthEstimate
+) -> None:
+    with noise_ignored():
+        given = attrs.evolve(method.read(data), gold=known)
+    partition, summary = method.prepare(given)
+    again = run_loop(method, partition.split(5), summary, threads=2)
+    assert again.history == expected.history, "known truths depend on the partitions"
 
 
 def check_empty(method: AnyMethod) -> None:
