@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from quietcrowd.formats import write_answers as write_answers
     from quietcrowd.formats import write_reports as write_reports
     from quietcrowd.formats import write_table as write_table
+    from quietcrowd.inference import CATD as CATD
+    from quietcrowd.inference import CRH as CRH
+    from quietcrowd.inference import GTM as GTM
     from quietcrowd.inference import MajorityVote as MajorityVote
     from quietcrowd.inference import Mean as Mean
     from quietcrowd.inference import Median as Median
@@ -58,6 +61,8 @@ __version__ = _version("quietcrowd")
 _HOME = {
     "AnswerError": "exceptions",
     "Answers": "answers",
+    "CATD": "inference",
+    "CRH": "inference",
     "Categorical": "domains",
     "Dataset": "datasets",
     "Domain": "domains",
@@ -65,6 +70,7 @@ _HOME = {
     "ExperimentResult": "evaluation",
     "FiniteChannel": "mechanisms",
     "FormatError": "exceptions",
+    "GTM": "inference",
     "Interval": "domains",
     "LaplacePerturbation": "mechanisms",
     "MajorityVote": "inference",
@@ -102,6 +108,9 @@ _HOME = {
 }
 
 __all__ = [
+    "CATD",
+    "CRH",
+    "GTM",
     "AnswerError",
     "Answers",
     "Categorical",

@@ -12,7 +12,6 @@ from quietcrowd.answers import Answers
 from quietcrowd.evaluation.metrics import KnownNumbers, KnownTruths
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.numeric import NumericMethod
 
 __all__ = ["AbsoluteErrorScore", "ErrorRateScore", "Score", "score_for"]
 
@@ -79,6 +78,6 @@ class AbsoluteErrorScore(Score):
 
 def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod[Any, Any]]) -> Score:
     """Return the score that suits all of the methods."""
-    if any(isinstance(method, NumericMethod) for method in methods):
+    if any(not method.infers_labels for method in methods):
         return AbsoluteErrorScore(known=KnownNumbers(answers, truths))
     return ErrorRateScore(known=KnownTruths(answers, truths))

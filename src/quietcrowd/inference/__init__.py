@@ -1,6 +1,9 @@
 """The requester side: truth-inference methods, one file each, on one shared loop."""
 
+from quietcrowd.inference.catd import CATD
+from quietcrowd.inference.crh import CRH
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
+from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
 from quietcrowd.inference.median import Median
@@ -11,6 +14,9 @@ from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.inference.weighted_vote import WeightedVote
 
 __all__ = [
+    "CATD",
+    "CRH",
+    "GTM",
     "METHODS",
     "LabelEstimate",
     "MajorityVote",

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.inference import kernels
+from quietcrowd.inference import numeric_kernels
 from quietcrowd.inference.method import NumericEstimates, StateT
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -34,7 +34,7 @@ class AveragingMethod(NumericMethod[StateT, SquaredErrors]):
         """Average the answers with the weights; see `TruthInference.sweep`."""
         room = estimates or NumericEstimates.empty(0)
         squared = np.zeros(summary.workers, np.int64)
-        kernels.mean_kernel(
+        numeric_kernels.mean_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,

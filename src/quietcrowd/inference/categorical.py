@@ -31,6 +31,11 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
 
     corrects_quality: ClassVar[bool] = True
 
+    @property
+    def infers_labels(self) -> bool:
+        """True: truths are labels."""
+        return True
+
     def room(self, tasks: int, summary: Summary) -> LabelEstimates:
         """Return room for labels; see `TruthInference.room`."""
         return LabelEstimates.empty(tasks, np.min_scalar_type(summary.labels))

@@ -146,6 +146,11 @@ class FittingMethod(TruthInference[StateT, TallyT]):
     ) -> TruthEstimate:
         """Turn what the loop ended with into an estimate; `common` is what all estimates hold."""
 
+    @property
+    @abstractmethod
+    def infers_labels(self) -> bool:
+        """Whether truths are labels; otherwise they are numbers."""
+
     @abstractmethod
     def _domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
         """Return the domain of the answers in a frame."""

@@ -1,4 +1,4 @@
-"""The inner loops: serial functions over plain arrays that Numba compiles.
+"""The inner loops over labels: serial functions over plain arrays that Numba compiles.
 
 They hold no lock, so that a pool of threads can run them on runs of tasks, and they add in
 integers alone, so that neither threads nor partitions change a bit of what comes out.
@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["hash_texts", "mean_kernel", "median_kernel", "sum_kernel", "vote_kernel"]
+__all__ = ["hash_texts", "vote_kernel"]
 
 _FNV_BASIS = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
@@ -142,127 +142,3 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
                 confidence[task] = _share_of_best(votes, best, nats)
 
     return vote
-
-
-@numba.njit(nogil=True, cache=True)
-def _task_errors(
-    start: np.int64,
-    end: np.int64,
-    worker_codes: npt.NDArray[np.uint32],
-    values: npt.NDArray[np.float64],
-    truth: float,
-    error_unit: float,
-    squared: npt.NDArray[np.int64],
-) -> np.int64:
-    """Add the squared errors of a task's answers to their workers; return their sum."""
-    total = np.int64(0)
-    for row in range(start, end):
-        error = values[row] - truth
-        credit = np.int64(np.rint(error * error * error_unit))
-        squared[worker_codes[row]] += credit
-        total += credit
-    return total
-
-
-@numba.njit(nogil=True, cache=True)
-def mean_kernel(
-    offsets: npt.NDArray[np.int64],
-    worker_codes: npt.NDArray[np.uint32],
-    values: npt.NDArray[np.float64],
-    gold: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.float64],
-    weight_unit: float,
-    error_unit: float,
-    squared: npt.NDArray[np.int64],
-    truths: npt.NDArray[np.float64],
-    standard_errors: npt.NDArray[np.float64],
-    spreads: npt.NDArray[np.float64],
-) -> None:
-    """Estimate each task by the weighted mean of its answers, and tally squared errors.
-
-    Parameters
-    ----------
-    offsets, worker_codes, values, gold
-        Of a `Partition`; values and known truths scaled to -1/2..1/2.
-    weights : ndarray of float64
-        Per worker, above 0 and at most 1.
-    weight_unit, error_unit : float
-        What 1.0 is stored as in sums over a task's answers, and over a worker's.
-    squared : ndarray of int64
-        Per worker, to which squared errors are added.
-    truths, standard_errors, spreads : ndarray of float64
-        Per task, to be filled; not filled where they are empty. The standard error is that of a
-        weighted mean of independent answers of unknown variances; spread is the root mean square
-        of the task's errors.
-    """
-    for task in range(len(offsets) - 1):
-        start, end = offsets[task], offsets[task + 1]
-        total = np.int64(0)
-        weighted = np.int64(0)
-        for row in range(start, end):
-            weight = weights[worker_codes[row]] * weight_unit
-            total += np.int64(np.rint(weight))
-            weighted += np.int64(np.rint(weight * values[row]))
-        known = not np.isnan(gold[task])
-        truth = weighted / total if total > 0 else 0.0
-        if known:
-            truth = gold[task]
-        errors = _task_errors(start, end, worker_codes, values, truth, error_unit, squared)
-        if len(truths):
-            truths[task] = truth
-            spreads[task] = np.sqrt(errors / error_unit / max(end - start, 1))
-            moved = np.int64(0)
-            for row in range(start, end):
-                part = weights[worker_codes[row]] * (values[row] - truth)
-                moved += np.int64(np.rint(part * part * weight_unit))
-            count = end - start
-            standard_errors[task] = (
-                np.sqrt(moved * weight_unit * count / (count - 1)) / total if count > 1 else np.nan
-            )
-            if known:
-                standard_errors[task] = 0.0
-
-
-@numba.njit(nogil=True, cache=True)
-def median_kernel(
-    offsets: npt.NDArray[np.int64],
-    worker_codes: npt.NDArray[np.uint32],
-    values: npt.NDArray[np.float64],
-    gold: npt.NDArray[np.float64],
-    error_unit: float,
-    squared: npt.NDArray[np.int64],
-    truths: npt.NDArray[np.float64],
-    spreads: npt.NDArray[np.float64],
-) -> None:
-    """Estimate each task by the median of its answers; otherwise as `mean_kernel`.
-
-    The median of an even number of answers is the middle between the two in the middle.
-    """
-    for task in range(len(offsets) - 1):
-        start, end = offsets[task], offsets[task + 1]
-        count = end - start
-        truth = 0.0
-        if not np.isnan(gold[task]):
-            truth = gold[task]
-        elif count > 0:
-            half = count // 2
-            parted = np.partition(values[start:end], half)
-            truth = parted[half]
-            if count % 2 == 0:
-                truth = (truth + parted[:half].max()) / 2.0
-        errors = _task_errors(start, end, worker_codes, values, truth, error_unit, squared)
-        if len(truths):
-            truths[task] = truth
-            spreads[task] = np.sqrt(errors / error_unit / max(count, 1))
-
-
-@numba.njit(nogil=True, cache=True)
-def sum_kernel(
-    offsets: npt.NDArray[np.int64], values: npt.NDArray[np.float64], unit: float
-) -> npt.NDArray[np.int64]:
-    """Return the sum of each task's values in units, the same for any order of them."""
-    sums = np.zeros(len(offsets) - 1, np.int64)
-    for task in range(len(sums)):
-        for row in range(offsets[task], offsets[task + 1]):
-            sums[task] += np.int64(np.rint(values[row] * unit))
-    return sums

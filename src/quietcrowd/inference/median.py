@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.inference import kernels
+from quietcrowd.inference import numeric_kernels
 from quietcrowd.inference.method import NumericEstimates, State
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -50,7 +50,7 @@ class Median(NumericMethod[State, SquaredErrors]):
         """Take the medians; see `TruthInference.sweep`."""
         room = estimates or NumericEstimates.empty(0)
         squared = np.zeros(summary.workers, np.int64)
-        kernels.median_kernel(
+        numeric_kernels.median_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,

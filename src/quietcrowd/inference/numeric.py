@@ -7,7 +7,7 @@ units, so that neither the order of the answers nor a split of the tasks changes
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -65,7 +65,21 @@ def root_mean_square(summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.f
 
 @frozen(kw_only=True, slots=False)
 class NumericMethod(FittingMethod[StateT, TallyT]):
-    """A truth-inference method for numbers: `Ordinal` and `Interval` domains, and noisy reports."""
+    """A truth-inference method for numbers: `Ordinal` and `Interval` domains, and noisy reports.
+
+    Attributes
+    ----------
+    errors_from_model : bool
+        Whether standard errors are those of a model of the answers, and known for a single one;
+        otherwise they come from how a task's answers spread, if the method gives any.
+    """
+
+    errors_from_model: ClassVar[bool] = False
+
+    @property
+    def infers_labels(self) -> bool:
+        """False: truths are numbers."""
+        return False
 
     def room(self, tasks: int, summary: Summary) -> NumericEstimates:  # noqa: ARG002
         """Return room for numbers; see `TruthInference.room`."""

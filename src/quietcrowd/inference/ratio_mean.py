@@ -11,7 +11,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
-from quietcrowd.inference import kernels
+from quietcrowd.inference import numeric_kernels
 from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.fitting import Given
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
@@ -175,6 +175,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
 
     name: ClassVar[str] = "ratio-mean"
     models_noise: ClassVar[bool] = True
+    errors_from_model: ClassVar[bool] = True
     reads_answers: ClassVar[bool] = False
 
     def reads_reports(self, channel: Channel) -> bool:
@@ -265,7 +266,7 @@ def _ratios(partition: Partition, summary: Summary) -> _Ratios:
     largest = 1.0 + SCALES * bit_noise.scale * BIT_GRID.step
     bits = np.clip(partition.participation / largest, -1.0, 1.0)
     sums = [
-        kernels.sum_kernel(partition.offsets, column, unit) / unit
+        numeric_kernels.sum_kernel(partition.offsets, column, unit) / unit
         for column in (partition.values, bits)
     ]
     centre = grid.number(grid.middle) - summary.middle

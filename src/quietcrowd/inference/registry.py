@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.inference.catd import CATD
+from quietcrowd.inference.crh import CRH
 from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
 from quietcrowd.inference.median import Median
@@ -19,7 +22,17 @@ __all__ = ["METHODS", "method_from_dict"]
 
 METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
     method.name: method
-    for method in (MajorityVote, WeightedVote, Mean, Median, WeightedMean, RatioMean)
+    for method in (
+        MajorityVote,
+        WeightedVote,
+        Mean,
+        Median,
+        WeightedMean,
+        CRH,
+        CATD,
+        GTM,
+        RatioMean,
+    )
 }
 """Every method by its name on the command line."""
 

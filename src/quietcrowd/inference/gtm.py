@@ -1,0 +1,307 @@
+"""GTM: a Gaussian model of truths and of the workers' errors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import fixed_point
+from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
+from quietcrowd.inference.numeric import (
+    NumericMethod,
+    SquaredErrors,
+    error_unit,
+    root_mean_square,
+    unit_for,
+)
+from quietcrowd.inference.numeric_kernels import (
+    LEAST_SPREAD,
+    Codes,
+    Counts,
+    Floats,
+    add_squared,
+    median_of,
+)
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.validation import check_real, plain
+
+__all__ = ["GTM", "VarianceState"]
+
+FARTHEST = 64.0
+"""Standardised answers are cut at this; a known truth alone can be so far off."""
+
+ROBUST_SCALE = 1.4826
+"""Standard deviations in a median absolute deviation, of a Gaussian."""
+
+_EVIDENCE_ONE = 2.0**24
+
+
+@frozen(kw_only=True, eq=False)
+class VarianceState(State):
+    """How large each worker's errors are believed to be.
+
+    Attributes
+    ----------
+    variance : ndarray of float64, shape (workers,)
+        Above 0; in the unit that the method says.
+    """
+
+    variance: npt.NDArray[np.float64]
+
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the state of other workers; a new one is worth the median of the known."""
+        middle = np.sort(self.variance)[len(self.variance) // 2]
+        return type(self)(variance=np.where(positions >= 0, self.variance[positions], middle))
+
+
+@frozen(kw_only=True, eq=False)
+class GaussianTally(Tally):
+    """How far each worker's standardised answers were from the truths.
+
+    Attributes
+    ----------
+    squared : ndarray of int64, shape (workers,)
+        Expected squared distances, in units of `_square_unit`.
+    kept : ndarray of int64, shape (workers,)
+        Answers that are no outliers.
+    evidence : ndarray of int64, shape (1,)
+        Log prior of the truths and entropy of their posteriors, in units of 2^-24.
+    errors : SquaredErrors
+        Squared distances of all answers, not standardised.
+    """
+
+    squared: npt.NDArray[np.int64]
+    kept: npt.NDArray[np.int64]
+    evidence: npt.NDArray[np.int64]
+    errors: SquaredErrors
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            squared=self.squared + other.squared,
+            kept=self.kept + other.kept,
+            evidence=self.evidence + other.evidence,
+            errors=self.errors + other.errors,
+        )
+
+
+def _square_unit(summary: Summary) -> float:
+    return error_unit(summary) / (2.0 * FARTHEST) ** 2
+
+
+def _check_positive(_: object, attribute: Any, value: Any) -> None:
+    check_real(attribute.name, value, 0)
+    if value == 0:
+        raise ParameterError(f"{attribute.name} must be above 0; got {value!r}")
+
+
+def _check_finite(_: object, attribute: Any, value: Any) -> None:
+    check_real(attribute.name, value, -np.inf)
+
+
+@frozen(kw_only=True, slots=False)
+class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, Any]):
+    """Truths and errors are Gaussian; expectation maximisation finds the workers' variances.
+
+    Every task is standardised: of its answers that are no outliers the mean is taken, and they are
+    divided by their standard deviation. Then ::
+
+        truth_j  ~ N(prior_mean, prior_sd^2)
+        a_uj     ~ N(truth_j, s_u^2),      s_u^2 ~ inverse gamma(alpha, beta)
+
+        mean_j   = (prior_mean / prior_sd^2 + sum_u a_uj / s_u^2) / (1 / var_j)
+        var_j    = 1 / (1 / prior_sd^2 + sum_u 1 / s_u^2)
+        s_u^2    = (2 beta + sum_j (a_uj - mean_j)^2 + var_j) / (2 (alpha + 1) + n_u)
+
+    and the truths are moved back. Outliers count neither for the truth nor for their worker. The
+    evidence cannot fall.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Of the prior of a worker's variance, above 0.
+    prior_mean, prior_sd : float
+        Of the prior of a standardised truth.
+    outliers : float
+        An answer is one if it is farther from the median of the task's answers than this many
+        standard deviations, estimated by 1.4826 times the median absolute deviation; where that is
+        0, none is.
+
+    References
+    ----------
+    B. Zhao and J. Han, "A probabilistic model for estimating real-valued truth from conflicting
+    sources", QDB 2012. ``docs/theory/truth-discovery.md``.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
+    >>> weighted, plain = GTM().fit(crowd.answers), qc.Mean().fit(crowd.answers)
+    >>> qc.mean_absolute_error(weighted, crowd.truths) < qc.mean_absolute_error(plain, crowd.truths)
+    True
+    """
+
+    name: ClassVar[str] = "gtm"
+    errors_from_model: ClassVar[bool] = True
+    alpha: float = field(default=10.0, converter=plain, validator=_check_positive)
+    beta: float = field(default=10.0, converter=plain, validator=_check_positive)
+    prior_mean: float = field(default=0.0, converter=plain, validator=_check_finite)
+    prior_sd: float = field(default=1.0, converter=plain, validator=_check_positive)
+    outliers: float = field(default=10.0, converter=plain, validator=_check_positive)
+
+    def weights(self, summary: Summary, state: VarianceState | None) -> npt.NDArray[np.float64]:
+        """Return one over the variances, the greatest being 1; see `NumericMethod.weights`."""
+        if state is None:
+            return np.ones(summary.workers)
+        weights: npt.NDArray[np.float64] = state.variance.min() / state.variance
+        return weights
+
+    def sweep(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: VarianceState | None,
+        estimates: NumericEstimates | None,
+    ) -> GaussianTally:
+        """Find the truths' posteriors; see `TruthInference.sweep`."""
+        room = estimates or NumericEstimates.empty(0)
+        least = self.beta / (self.alpha + 1.0) if state is None else float(state.variance.min())
+        squared, kept, errors = (np.zeros(summary.workers, np.int64) for _ in range(3))
+        evidence = np.zeros(1, np.int64)
+        _gtm_kernel(
+            partition.offsets,
+            partition.worker_codes.view(np.uint32),
+            partition.values,
+            partition.gold,
+            self.weights(summary, state),
+            1.0 / least,
+            self.prior_mean,
+            1.0 / self.prior_sd**2,
+            self.outliers,
+            unit_for(summary.longest_task) / FARTHEST,
+            _square_unit(summary),
+            error_unit(summary),
+            squared,
+            kept,
+            evidence,
+            errors,
+            room.truths,
+            room.standard_error,
+            room.spread,
+        )
+        return GaussianTally(
+            squared=squared, kept=kept, evidence=evidence, errors=SquaredErrors(squared=errors)
+        )
+
+    def update(self, summary: Summary, tally: GaussianTally) -> tuple[VarianceState, float]:
+        """Estimate the workers' variances; see `IterativeInference.update`.
+
+        The objective is the lower bound of the log posterior of the variances that expectation
+        maximisation climbs, per answer, up to a constant.
+        """
+        squared = tally.squared / _square_unit(summary)
+        count = 2.0 * (self.alpha + 1.0) + tally.kept
+        variance = (2.0 * self.beta + squared) / count
+        climbed: npt.NDArray[np.float64] = -count / 2.0 * (np.log(variance) + 1.0)
+        total = fixed_point.exact_sum(climbed, summary.workers) + tally.evidence[0] / _EVIDENCE_ONE
+        return VarianceState(variance=variance), float(total / summary.answers)
+
+    def error(self, summary: Summary, tally: GaussianTally) -> npt.NDArray[np.float64]:
+        """Return the workers' errors; see `NumericMethod.error`."""
+        return root_mean_square(summary, tally.errors)
+
+
+@numba.njit(nogil=True, cache=True)
+def _standardise(values: Floats, known: float, cut: float, kept: npt.NDArray[np.bool_]) -> Any:
+    """Mark the answers of a task that are no outliers; return their mean and their spread.
+
+    A known truth counts for the spread, so that no error is much more than one.
+    """
+    median = median_of(values)
+    farthest = cut * ROBUST_SCALE * median_of(np.abs(values - median))
+    unit = 2.0**61 / (len(values) + 2)
+    count, total, squared = 0, np.int64(0), np.int64(0)
+    for place in range(len(values)):
+        kept[place] = farthest == 0.0 or abs(values[place] - median) <= farthest
+        if kept[place]:
+            count += 1
+            total += np.int64(np.rint(values[place] * unit))
+    mean = total / unit / max(count, 1)
+    for place in range(len(values)):
+        if kept[place]:
+            squared += np.int64(np.rint((values[place] - mean) ** 2 * unit))
+    if not np.isnan(known):
+        count += 1
+        squared += np.int64(np.rint((known - mean) ** 2 * unit))
+    return mean, np.sqrt(squared / unit / max(count, 1))
+
+
+@numba.njit(nogil=True, cache=True)
+def _gtm_kernel(
+    offsets: Counts,
+    worker_codes: Codes,
+    values: Floats,
+    gold: Floats,
+    weights: Floats,
+    precision_unit: float,
+    prior_mean: float,
+    prior_precision: float,
+    cut: float,
+    weight_unit: float,
+    square_unit: float,
+    error_unit: float,
+    squared: Counts,
+    kept: Counts,
+    evidence: Counts,
+    errors: Counts,
+    truths: Floats,
+    standard_errors: Floats,
+    spreads: Floats,
+) -> None:
+    """Find each task's posterior and tally the expected squared errors.
+
+    The precision of a worker is ``precision_unit`` times its weight; the rest is as of the kernels
+    in `numeric_kernels`.
+    """
+    inliers = np.empty(np.max(np.diff(offsets)) if len(offsets) > 1 else 0, np.bool_)
+    for task in range(len(offsets) - 1):
+        start, end = offsets[task], offsets[task + 1]
+        known = not np.isnan(gold[task])
+        centre, spread = _standardise(values[start:end], gold[task], cut, inliers)
+        scale = spread if spread > LEAST_SPREAD else 1.0
+        total, weighted = np.int64(0), np.int64(0)
+        for row in range(start, end):
+            if inliers[row - start]:
+                weight = weights[worker_codes[row]] * weight_unit
+                total += np.int64(np.rint(weight))
+                weighted += np.int64(np.rint(weight * (values[row] - centre) / scale))
+        precision = prior_precision + precision_unit * total / weight_unit
+        pulled = prior_precision * prior_mean + precision_unit * weighted / weight_unit
+        mean = float(pulled / precision)
+        variance = float(1.0 / precision)
+        if known:
+            mean = min(max((gold[task] - centre) / scale, -FARTHEST), FARTHEST)
+            variance = 0.0
+        else:
+            surprise = ((mean - prior_mean) ** 2 + variance) * prior_precision
+            evidence[0] += np.int64(
+                np.rint((np.log(variance * prior_precision) + 1.0 - surprise) / 2 * _EVIDENCE_ONE)
+            )
+        for row in range(start, end):
+            if inliers[row - start]:
+                error = (values[row] - centre) / scale - mean
+                error = min(max(error, -2.0 * FARTHEST), 2.0 * FARTHEST)
+                squared[worker_codes[row]] += np.int64(
+                    np.rint((error * error + variance) * square_unit)
+                )
+                kept[worker_codes[row]] += 1
+        truth = gold[task] if known else centre + scale * mean
+        missed = add_squared(start, end, worker_codes, values, truth, error_unit, errors)
+        if len(truths):
+            truths[task] = truth
+            spreads[task] = np.sqrt(missed / error_unit / max(end - start, 1))
+            standard_errors[task] = scale * np.sqrt(variance)

@@ -1,0 +1,214 @@
+"""Truth discovery by losses: what CRH and CATD share, for labels and for numbers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.domains import Domain
+from quietcrowd.inference import fixed_point, numeric_kernels
+from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.fitting import Given
+from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
+from quietcrowd.inference.numeric import (
+    NumericMethod,
+    SquaredErrors,
+    error_unit,
+    root_mean_square,
+    unit_for,
+)
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.sweep import LoopResult
+from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
+from quietcrowd.validation import check_real, one_of, plain
+
+__all__ = ["Loss", "LossWeighted", "WeightState"]
+
+Loss: TypeAlias = Literal["zero-one", "squared", "absolute"]
+
+LEAST_WEIGHT = 1e-6
+"""The least weight, the greatest being 1: who stands alone on a task still decides it."""
+
+
+@frozen(kw_only=True, eq=False)
+class WeightState(State):
+    """What each worker's answers count.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (workers,)
+        Above 0; the greatest is 1.
+    """
+
+    weights: npt.NDArray[np.float64]
+
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the state of other workers; a new one is worth the median of the known."""
+        middle = np.sort(self.weights)[len(self.weights) // 2]
+        return type(self)(weights=np.where(positions >= 0, self.weights[positions], middle))
+
+
+@frozen(kw_only=True, eq=False)
+class Losses(Tally):
+    """What the estimates cost each worker.
+
+    Attributes
+    ----------
+    losses : ndarray of int64, shape (workers,)
+        Sums, in units of `_loss_unit`.
+    errors : SquaredErrors
+        Sums of squared distances.
+    """
+
+    losses: npt.NDArray[np.int64]
+    errors: SquaredErrors
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(losses=self.losses + other.losses, errors=self.errors + other.errors)
+
+
+def _loss_unit(summary: Summary) -> float:
+    """Return what 1.0 is stored as: a loss is at most twice the answers of a task."""
+    busiest = int(summary.answers_per_worker.max(initial=0))
+    return unit_for(busiest * 2 * (summary.longest_task + 1))
+
+
+def _check_tolerance(_: object, __: object, tolerance: Any) -> None:
+    check_real("tolerance", tolerance, 0)
+
+
+@frozen(kw_only=True, slots=False)
+class LossWeighted(
+    CategoricalMethod[WeightState, Any],
+    NumericMethod[WeightState, Any],
+    IterativeInference[WeightState, Any],
+):
+    """A method that takes the truths that cost least, and weighs workers by what they cost.
+
+    Parameters
+    ----------
+    loss : {"zero-one", "squared", "absolute"}
+        What an answer costs: 1 where it is another label than the truth, for `Categorical` and
+        `Ordinal` domains; the squared or the absolute distance, for numbers. The truth is then the
+        weighted vote, mean or median.
+    tolerance : float
+        As of every method; smaller here, since the objective is flat where the truths come to rest.
+    """
+
+    loss: Loss = field(default="squared", validator=one_of(*get_args(Loss)))
+    tolerance: float = field(default=1e-13, converter=plain, validator=_check_tolerance)
+    divisor_power: ClassVar[int] = 0
+
+    @abstractmethod
+    def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return what each worker's answers count, at least 0, given what they cost in total."""
+
+    @property
+    def infers_labels(self) -> bool:
+        """Whether truths are labels, not numbers."""
+        return self.loss == "zero-one"
+
+    def _divisor_power(self) -> int:
+        """Return to which power of a task's standard deviation losses are divided by."""
+        return 0
+
+    def room(self, tasks: int, summary: Summary) -> Any:
+        """Return room for labels or numbers; see `TruthInference.room`."""
+        kind = CategoricalMethod if self.infers_labels else NumericMethod
+        return kind.room(self, tasks, summary)
+
+    def _domain_of(self, frame: nw.DataFrame[Any]) -> Any:
+        kind = CategoricalMethod if self.infers_labels else NumericMethod
+        domain: Domain = kind._domain_of(self, frame)
+        return domain
+
+    def prepare(self, given: Given) -> tuple[Partition, Summary]:
+        """Return partition and summary; see `FittingMethod.prepare`."""
+        kind = CategoricalMethod if self.infers_labels else NumericMethod
+        return kind.prepare(self, given)
+
+    def _estimate(
+        self, given: Given, summary: Summary, result: LoopResult[WeightState, Any], **common: Any
+    ) -> Any:
+        kind = CategoricalMethod if self.infers_labels else NumericMethod
+        estimate: TruthEstimate = kind._estimate(self, given, summary, result, **common)
+        return estimate
+
+    def weights(self, summary: Summary, state: WeightState | None) -> npt.NDArray[np.float64]:
+        """Return what each worker's answers count; see `NumericMethod.weights`."""
+        return np.ones(summary.workers) if state is None else state.weights
+
+    def sweep(
+        self, partition: Partition, summary: Summary, state: WeightState | None, estimates: Any
+    ) -> AgreementTally | Losses:
+        """Take the truths that cost least, and tally the costs; see `TruthInference.sweep`."""
+        weights = self.weights(summary, state)
+        if not self.infers_labels:
+            return self._sweep_numbers(partition, summary, weights, estimates)
+        fixed_point.check_room(summary.longest_task, 1.0)
+        return sweep_votes(
+            partition,
+            summary,
+            weights=fixed_point.to_fixed(weights),
+            nats=0.0,
+            seed=self.seed,
+            estimates=estimates,
+        )
+
+    def _sweep_numbers(
+        self,
+        partition: Partition,
+        summary: Summary,
+        weights: npt.NDArray[np.float64],
+        estimates: NumericEstimates | None,
+    ) -> Losses:
+        room = estimates or NumericEstimates.empty(0)
+        squared, losses = np.zeros(summary.workers, np.int64), np.zeros(summary.workers, np.int64)
+        numeric_kernels.loss_kernel(
+            partition.offsets,
+            partition.worker_codes.view(np.uint32),
+            partition.values,
+            partition.gold,
+            weights,
+            self.loss == "absolute",
+            self._divisor_power(),
+            unit_for(summary.longest_task),
+            error_unit(summary),
+            _loss_unit(summary),
+            squared,
+            losses,
+            room.truths,
+            room.standard_error,
+            room.spread,
+        )
+        return Losses(losses=losses, errors=SquaredErrors(squared=squared))
+
+    def update(self, summary: Summary, tally: AgreementTally | Losses) -> tuple[WeightState, float]:
+        """Weigh the workers by their losses; see `IterativeInference.update`.
+
+        The objective is minus the weighted loss per answer, which the next pass lowers.
+        """
+        if isinstance(tally, AgreementTally):
+            losses = summary.answers_per_worker - fixed_point.from_shares(tally.agreed)
+        else:
+            losses = tally.losses / _loss_unit(summary)
+        weights = self.weigh(summary, losses) * (summary.answers_per_worker > 0)
+        greatest = weights.max(initial=0.0)
+        weights = np.maximum(weights / greatest, LEAST_WEIGHT) if greatest > 0 else weights + 1.0
+        cost: npt.NDArray[np.float64] = -weights * losses
+        objective = fixed_point.exact_sum(cost, summary.workers) / summary.answers
+        return WeightState(weights=weights), objective
+
+    def agreement(self, summary: Summary, tally: AgreementTally) -> npt.NDArray[np.float64]:
+        """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
+        return share_of_agreements(summary, tally)
+
+    def error(self, summary: Summary, tally: Losses) -> npt.NDArray[np.float64]:
+        """Return the workers' errors; see `NumericMethod.error`."""
+        return root_mean_square(summary, tally.errors)
