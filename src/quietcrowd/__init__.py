@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from quietcrowd.inference import CATD as CATD
     from quietcrowd.inference import CRH as CRH
     from quietcrowd.inference import GTM as GTM
+    from quietcrowd.inference import MOON as MOON
     from quietcrowd.inference import MajorityVote as MajorityVote
     from quietcrowd.inference import Mean as Mean
     from quietcrowd.inference import Median as Median
@@ -73,6 +74,7 @@ _HOME = {
     "GTM": "inference",
     "Interval": "domains",
     "LaplacePerturbation": "mechanisms",
+    "MOON": "inference",
     "MajorityVote": "inference",
     "MatrixFactorization": "mechanisms",
     "Mean": "inference",
@@ -111,6 +113,7 @@ __all__ = [
     "CATD",
     "CRH",
     "GTM",
+    "MOON",
     "AnswerError",
     "Answers",
     "Categorical",

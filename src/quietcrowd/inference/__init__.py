@@ -7,6 +7,7 @@ from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
 from quietcrowd.inference.median import Median
+from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.registry import METHODS, method_from_dict
@@ -18,6 +19,7 @@ __all__ = [
     "CRH",
     "GTM",
     "METHODS",
+    "MOON",
     "LabelEstimate",
     "MajorityVote",
     "Mean",

@@ -40,6 +40,8 @@ class AveragingMethod(NumericMethod[StateT, SquaredErrors]):
             partition.values,
             partition.gold,
             self.weights(summary, state),
+            -0.5,
+            0.5,
             unit_for(summary.longest_task),
             error_unit(summary),
             squared,

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.inference import fixed_point
-from quietcrowd.inference.loss_weighted import LossWeighted
+from quietcrowd.inference.loss_weighted import LossWeighted, log_share_weights
 from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import one_of
 
@@ -17,9 +16,6 @@ __all__ = ["CRH"]
 
 Divisor: TypeAlias = Literal["std", "variance", "none"]
 Normaliser: TypeAlias = Literal["sum", "max"]
-
-LEAST_SHARE = 1e-12
-"""No worker's loss counts as less than this share of all."""
 
 POWERS = {"none": 0, "std": 1, "variance": 2}
 
@@ -77,9 +73,4 @@ class CRH(LossWeighted):
         """Return the logarithms of the shares; see `LossWeighted.weigh`."""
         answers = summary.answers_per_worker
         shared = losses / np.maximum(answers, 1) if self.per_answer else losses
-        total = fixed_point.exact_sum(shared, summary.workers)
-        whole = shared.max(initial=0.0) if self.normaliser == "max" else total
-        if total == 0:
-            return np.ones(summary.workers)
-        weights: npt.NDArray[np.float64] = -np.log(np.maximum(shared, LEAST_SHARE * total) / whole)
-        return np.maximum(weights, 0.0)
+        return log_share_weights(shared, of_largest=self.normaliser == "max")

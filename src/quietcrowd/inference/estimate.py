@@ -159,10 +159,14 @@ class NumericEstimate(TruthEstimate):
         noise included.
     quality : ndarray of float64, shape (workers,)
         The worker's share of all weight: what its answers counted. They sum to 1.
+    sigma : ndarray of float64, shape (workers,), or None
+        Standard deviation of each worker's own errors, the noise taken out, and a column of
+        ``workers``, where the method has a model of the noise.
     """
 
     estimates: NumericEstimates
     error: npt.NDArray[np.float64]
+    sigma: npt.NDArray[np.float64] | None = None
 
     def _task_columns(self) -> dict[str, pa.Array]:
         counts = self.answers.answers_per_task
@@ -174,4 +178,5 @@ class NumericEstimate(TruthEstimate):
         }
 
     def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
-        return {"error": self.error, "quality": self.quality}
+        known = {"error": self.error, "quality": self.quality}
+        return known if self.sigma is None else {**known, "sigma": self.sigma}

@@ -65,6 +65,10 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """Return whether reports of such a channel are enough for the method."""
         return True
 
+    def models_noise(self, channel: Channel | None) -> bool:  # noqa: ARG002
+        """Return whether the method knows what such a channel did to a report."""
+        return False
+
     def fit(
         self,
         data: Any,
@@ -169,15 +173,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """Return what there is to infer from; see `fit`."""
         if isinstance(data, Reports):
             mechanism = data.mechanism
-            if not self.models_noise and len(data):
-                kind = type(mechanism).__name__
-                warn_noise_ignored(
-                    type(self).__name__,
-                    kind,
-                    4,
-                    every_task=mechanism.every_task,
-                    corrects=self.corrects_quality,
-                )
+            if len(data):
+                self._warn_of_noise(mechanism, 5)
             given = Given(
                 answers=data.table,
                 channel=mechanism.worker_channel,
@@ -192,6 +189,17 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             return Given(answers=data)
         answers = Answers.from_frame(data, self._domain_of(as_frame(data)))
         return Given(answers=answers, backend=backend_of(data))
+
+    def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
+        """Warn of what the method does not know of the reports of a mechanism."""
+        if not self.models_noise(mechanism.worker_channel):
+            warn_noise_ignored(
+                type(self).__name__,
+                type(mechanism).__name__,
+                stacklevel,
+                every_task=mechanism.every_task,
+                corrects=self.corrects_quality,
+            )
 
     def _align(
         self, start: TruthEstimate | None, workers: pa.Array, domain: Domain

@@ -197,7 +197,12 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
             squared=squared, kept=kept, evidence=evidence, errors=SquaredErrors(squared=errors)
         )
 
-    def update(self, summary: Summary, tally: GaussianTally) -> tuple[VarianceState, float]:
+    def update(
+        self,
+        summary: Summary,
+        tally: GaussianTally,
+        state: VarianceState | None,  # noqa: ARG002
+    ) -> tuple[VarianceState, float]:
         """Estimate the workers' variances; see `IterativeInference.update`.
 
         The objective is the lower bound of the log posterior of the variances that expectation

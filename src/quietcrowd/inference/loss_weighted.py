@@ -28,9 +28,12 @@ from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
 from quietcrowd.validation import check_real, one_of, plain
 
-__all__ = ["Loss", "LossWeighted", "WeightState"]
+__all__ = ["Loss", "LossWeighted", "WeightState", "log_share_weights", "scaled_weights"]
 
 Loss: TypeAlias = Literal["zero-one", "squared", "absolute"]
+
+LEAST_SHARE = 1e-12
+"""No worker's loss counts as less than this share of all."""
 
 LEAST_WEIGHT = 1e-6
 """The least weight, the greatest being 1: who stands alone on a task still decides it."""
@@ -189,7 +192,12 @@ class LossWeighted(
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
 
-    def update(self, summary: Summary, tally: AgreementTally | Losses) -> tuple[WeightState, float]:
+    def update(
+        self,
+        summary: Summary,
+        tally: AgreementTally | Losses,
+        state: WeightState | None,  # noqa: ARG002
+    ) -> tuple[WeightState, float]:
         """Weigh the workers by their losses; see `IterativeInference.update`.
 
         The objective is minus the weighted loss per answer, which the next pass lowers.
@@ -198,9 +206,7 @@ class LossWeighted(
             losses = summary.answers_per_worker - fixed_point.from_shares(tally.agreed)
         else:
             losses = tally.losses / _loss_unit(summary)
-        weights = self.weigh(summary, losses) * (summary.answers_per_worker > 0)
-        greatest = weights.max(initial=0.0)
-        weights = np.maximum(weights / greatest, LEAST_WEIGHT) if greatest > 0 else weights + 1.0
+        weights = scaled_weights(self.weigh(summary, losses), summary)
         cost: npt.NDArray[np.float64] = -weights * losses
         objective = fixed_point.exact_sum(cost, summary.workers) / summary.answers
         return WeightState(weights=weights), objective
@@ -212,3 +218,29 @@ class LossWeighted(
     def error(self, summary: Summary, tally: Losses) -> npt.NDArray[np.float64]:
         """Return the workers' errors; see `NumericMethod.error`."""
         return root_mean_square(summary, tally.errors)
+
+
+def log_share_weights(
+    losses: npt.NDArray[np.float64], *, of_largest: bool = False
+) -> npt.NDArray[np.float64]:
+    """Return minus the logarithm of each worker's share of all losses, or of the largest one.
+
+    All 1 where there is no loss. These weights minimise the sum of weights times losses where the
+    sum of ``exp(-weight)`` is 1; ``docs/theory/truth-discovery.md``.
+    """
+    total = fixed_point.exact_sum(losses, len(losses))
+    if total == 0:
+        return np.ones(len(losses))
+    whole = losses.max() if of_largest else total
+    weights: npt.NDArray[np.float64] = -np.log(np.maximum(losses, LEAST_SHARE * total) / whole)
+    return np.maximum(weights, 0.0)
+
+
+def scaled_weights(weights: npt.NDArray[np.float64], summary: Summary) -> npt.NDArray[np.float64]:
+    """Return weights of which the greatest is 1, and none less than `LEAST_WEIGHT`.
+
+    All are 1 where all are 0; workers without answers do not count.
+    """
+    counted = weights * (summary.answers_per_worker > 0)
+    greatest = counted.max(initial=0.0)
+    return np.maximum(counted / greatest, LEAST_WEIGHT) if greatest > 0 else counted + 1.0

@@ -146,7 +146,6 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
-    models_noise: ClassVar[bool] = False
     max_iterations: int = field(default=100, converter=plain, validator=_check_limit)
     tolerance: float = field(default=1e-8, converter=plain, validator=_check_tolerance)
     seed: int = field(default=0, converter=plain, validator=_check_seed)
@@ -187,8 +186,17 @@ class IterativeInference(TruthInference[StateT, TallyT]):
     """A method that learns about the workers from a pass and passes again."""
 
     @abstractmethod
-    def update(self, summary: Summary, tally: TallyT) -> tuple[StateT, float]:
+    def update(self, summary: Summary, tally: TallyT, state: StateT | None) -> tuple[StateT, float]:
         """Return what is believed of the workers after a pass, and what the loop climbs.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of all answers.
+        tally : Tally
+            Of the whole pass.
+        state : State or None
+            What the pass believed of the workers.
 
         Returns
         -------

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from quietcrowd.exceptions import NoiseIgnoredWarning
 
-__all__ = ["noise_ignored", "warn_noise_ignored"]
+__all__ = ["noise_ignored", "warn_filled", "warn_noise_ignored"]
 
 
 def warn_noise_ignored(
@@ -27,6 +27,17 @@ def warn_noise_ignored(
     warnings.warn(
         f"{method} has no model of the noise: it reads the reports of {mechanism} as plain "
         f"answers, and is surer of the truths than it should be.{more}",
+        NoiseIgnoredWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def warn_filled(method: str, stacklevel: int) -> None:
+    """Warn that a method takes what was filled in for missing answers for answers."""
+    warnings.warn(
+        f"{method} knows the noise, but not who answered: every worker reports every task, and what"
+        " was filled in for no answer counts as an answer and draws the truths towards it. With "
+        'participation="released", RatioMean is free of that.',
         NoiseIgnoredWarning,
         stacklevel=stacklevel + 1,
     )

@@ -103,6 +103,8 @@ def mean_kernel(
     values: Floats,
     gold: Floats,
     weights: Floats,
+    low: float,
+    high: float,
     weight_unit: float,
     error_unit: float,
     squared: Counts,
@@ -118,6 +120,8 @@ def mean_kernel(
         See the module.
     weights : ndarray of float64
         Per worker, above 0 and at most 1.
+    low, high : float
+        Bounds of the estimates, scaled as the values are.
     weight_unit, error_unit : float
         What 1.0 is stored as in sums over a task's answers, and over a worker's.
     squared : ndarray of int64
@@ -130,7 +134,7 @@ def mean_kernel(
         start, end = offsets[task], offsets[task + 1]
         mean, total = _weighted_mean(start, end, worker_codes, values, weights, weight_unit)
         known = not np.isnan(gold[task])
-        truth = gold[task] if known else mean
+        truth = gold[task] if known else min(max(mean, low), high)
         errors = add_squared(start, end, worker_codes, values, truth, error_unit, squared)
         if len(truths):
             truths[task] = truth

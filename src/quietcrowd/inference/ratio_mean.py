@@ -174,13 +174,16 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
     """
 
     name: ClassVar[str] = "ratio-mean"
-    models_noise: ClassVar[bool] = True
     errors_from_model: ClassVar[bool] = True
     reads_answers: ClassVar[bool] = False
 
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether participation bits come with the reports."""
         return isinstance(channel, LaplaceChannel) and channel.participation_noise is not None
+
+    def models_noise(self, channel: Channel | None) -> bool:  # noqa: ARG002
+        """Return True; see `FittingMethod.models_noise`."""
+        return True
 
     def prepare(self, given: Given) -> tuple[Partition, Summary]:
         """Return partition and summary; see `FittingMethod.prepare`."""
@@ -223,7 +226,12 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
             estimates.spread[:] = np.nan
         return ratios.moments(shares)
 
-    def update(self, summary: Summary, tally: TaskMoments) -> tuple[Prior, float]:
+    def update(
+        self,
+        summary: Summary,
+        tally: TaskMoments,
+        state: Prior | None,  # noqa: ARG002
+    ) -> tuple[Prior, float]:
         """Estimate how shares and truths vary; see `IterativeInference.update`.
 
         The objective is the mean truth; it rests once the shares are known.

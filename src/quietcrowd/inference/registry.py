@@ -13,6 +13,7 @@ from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
 from quietcrowd.inference.median import Median
+from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.inference.weighted_vote import WeightedVote
@@ -31,6 +32,7 @@ METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
         CRH,
         CATD,
         GTM,
+        MOON,
         RatioMean,
     )
 }

@@ -3,7 +3,7 @@
 Worker state in, one pass over the tasks, a tally out::
 
     repeat:  tally = sum of method.sweep(partition, state)      # state None: majority
-             state, objective = method.update(summary, tally)
+             state, objective = method.update(summary, tally, state)
     until    the objective per answer rests
 
 then one more pass with the last state fills in the estimates, so that estimates, workers and
@@ -127,7 +127,7 @@ def _iterate(
     while isinstance(method, IterativeInference) and not converged:
         if len(history) == method.max_iterations:
             break
-        state, objective = method.update(summary, reduce(add, run_all(sweep, runs)))
+        state, objective = method.update(summary, reduce(add, run_all(sweep, runs)), state)
         history.append(objective)
         converged = len(history) > 1 and abs(history[-1] - history[-2]) <= method.tolerance
 

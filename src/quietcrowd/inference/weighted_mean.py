@@ -95,7 +95,12 @@ class WeightedMean(AveragingMethod[ErrorState], IterativeInference[ErrorState, S
         """Return what each worker's answers count; see `NumericMethod.weights`."""
         return np.ones(summary.workers) if state is None else state.weights
 
-    def update(self, summary: Summary, tally: SquaredErrors) -> tuple[ErrorState, float]:
+    def update(
+        self,
+        summary: Summary,
+        tally: SquaredErrors,
+        state: ErrorState | None,  # noqa: ARG002
+    ) -> tuple[ErrorState, float]:
         """Weigh the workers by their errors; see `IterativeInference.update`.
 
         The objective is minus the mean error over all answers, in units of their range; below the

@@ -125,7 +125,12 @@ class WeightedVote(
             estimates=estimates,
         )
 
-    def update(self, summary: Summary, tally: AgreementTally) -> tuple[AccuracyState, float]:
+    def update(
+        self,
+        summary: Summary,
+        tally: AgreementTally,
+        state: AccuracyState | None,  # noqa: ARG002
+    ) -> tuple[AccuracyState, float]:
         """Weigh the workers by their agreement; see `IterativeInference.update`."""
         agreed = fixed_point.from_shares(tally.agreed)
         answered = summary.answers_per_worker

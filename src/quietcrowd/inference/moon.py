@@ -1,0 +1,385 @@
+"""MOON: truths and workers' errors under Laplace noise of a known scale."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, field, frozen
+
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import fixed_point, numeric_kernels
+from quietcrowd.inference.estimate import NumericEstimate
+from quietcrowd.inference.fitting import Given
+from quietcrowd.inference.loss_weighted import log_share_weights, scaled_weights
+from quietcrowd.inference.method import IterativeInference, NumericEstimates
+from quietcrowd.inference.moon_kernel import mixture_kernel
+from quietcrowd.inference.moon_state import (
+    ErrorModel,
+    ErrorTally,
+    evidence_unit,
+    noise_scale,
+    noise_variance,
+    square_unit,
+)
+from quietcrowd.inference.noise_warning import warn_filled
+from quietcrowd.inference.numeric import (
+    NumericMethod,
+    SquaredErrors,
+    error_unit,
+    root_mean_square,
+    unit_for,
+)
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.sweep import LoopResult
+from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.validation import check_real, one_of, plain
+
+__all__ = ["MOON"]
+
+Variant: TypeAlias = Literal["mixture", "variance", "quadratic"]
+Solver: TypeAlias = Literal["em", "lagrange"]
+
+LEAST_SIGMA = 1e-3
+"""A worker's own errors are taken to be at least this part of the scale of the noise."""
+
+LEAST_VARIANCE = 1e-12
+"""And their variance at least this part of the squared range of all reports."""
+
+FARTHEST_STEP = 1.0
+"""A step of the scores changes the logarithm of a variance by no more than this."""
+
+LEAST_SHARE = 0.02
+"""Of a worker's squared errors at least this part is taken to be its own."""
+
+LEAST_POOLED = 0.025
+"""The workers' mean squared own error is at least this part of the variance of the noise."""
+
+REST = 5e-2
+"""A pass finds truths to this part of a standard error; the last one to far less."""
+
+LAST_REST = 1e-6
+
+
+def _check_positive(_: object, attribute: Any, value: Any) -> None:
+    check_real(attribute.name, value, 0)
+    if value == 0:
+        raise ParameterError(f"{attribute.name} must be above 0; got {value!r}")
+
+
+def _check_tolerance(_: object, __: object, tolerance: Any) -> None:
+    check_real("tolerance", tolerance, 0)
+
+
+@frozen(kw_only=True, slots=False)
+class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel, ErrorTally]):
+    """Truths from reports that hold a worker's own normal error and Laplace noise of known scale b.
+
+    ::
+
+        report_uj = truth_j + normal(0, sigma_u^2) + Laplace(b)
+
+    The variants differ in how they treat the noise, the solvers in what they climb:
+
+    - ``"mixture"``: the law of the sum of both, exactly; ``"variance"``: the noise is taken for one
+      more normal error of variance 2 b^2; ``"quadratic"``: the noise is ignored.
+    - ``"em"``: the posterior of truths and variances, which have an inverse gamma prior. Truths by
+      safe Newton steps, variances by steps of the scores that are at least those of expectation
+      maximisation. ``"lagrange"``: the sum of ``w_u D_u`` where ``sum of exp(-w_u) = 1``, as CRH,
+      with D_u the worker's squared errors without what the noise adds to them.
+
+    Truths are kept between the bounds of the public grid. The standard error of a truth is one over
+    the root of the curvature of its log likelihood, the variances taken as known. ``workers`` has a
+    column ``sigma``. Plain answers have no noise: all variants are then ``"quadratic"``.
+
+    Where unanswered tasks are reported too, what was filled in counts as an answer, and the truths
+    are pulled towards it: a `NoiseIgnoredWarning` says so.
+
+    Parameters
+    ----------
+    variant : {"mixture", "variance", "quadratic"}
+        How the noise is treated.
+    solver : {"em", "lagrange"}
+        What is climbed.
+    alpha : float
+        Of the inverse gamma prior of a variance, above 0: the prior counts as ``2 (alpha + 1)``
+        answers.
+    prior_share : float
+        The mode of the prior, as a share of the mean of the workers' squared own errors, above 0.
+    tolerance : float
+        As of every method.
+
+    References
+    ----------
+    "Mixture Distribution-Based Truth Discovery Algorithm under Local Differential Privacy", Journal
+    of Electronics & Information Technology 2025, of which the abstract and the skeleton of the
+    algorithm are public. What its equations 18 and 24 may be, and the solver "em":
+    ``docs/theory/moon.md``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import quietcrowd as qc
+    >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
+    >>> mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=10.0, fill=None)
+    >>> reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
+    >>> aware = MOON().fit(reports)
+    >>> with qc.noise_ignored():
+    ...     naive = qc.CRH().fit(reports)
+    >>> qc.mean_absolute_error(aware, crowd.truths) < qc.mean_absolute_error(naive, crowd.truths)
+    True
+    """
+
+    name: ClassVar[str] = "moon"
+    variant: Variant = field(default="mixture", validator=one_of(*get_args(Variant)))
+    solver: Solver = field(default="em", validator=one_of(*get_args(Solver)))
+    alpha: float = field(default=0.5, converter=plain, validator=_check_positive)
+    prior_share: float = field(default=0.2, converter=plain, validator=_check_positive)
+    tolerance: float = field(default=1e-7, converter=plain, validator=_check_tolerance)
+
+    def reads_reports(self, channel: Channel) -> bool:
+        """Return whether the noise is Laplace noise of known scale, or ignored anyway."""
+        return self.variant == "quadratic" or isinstance(channel, LaplaceChannel)
+
+    def models_noise(self, channel: Channel | None) -> bool:
+        """Return whether the variant knows of the noise; see `FittingMethod.models_noise`."""
+        return self.variant != "quadratic" and isinstance(channel, LaplaceChannel)
+
+    def prepare(self, given: Given) -> tuple[Partition, Summary]:
+        """Return partition and summary; see `FittingMethod.prepare`."""
+        channel = given.channel
+        if channel is not None and not self.reads_reports(channel):
+            raise AnswerError(
+                f"MOON(variant={self.variant!r}) needs reports with Laplace noise, as those of "
+                "LaplacePerturbation. For others take Mean, or variant='quadratic'."
+            )
+        return super().prepare(given)
+
+    def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
+        super()._warn_of_noise(mechanism, stacklevel + 1)
+        if mechanism.every_task and self.models_noise(mechanism.worker_channel):
+            warn_filled(type(self).__name__, stacklevel)
+
+    def _treats(self, summary: Summary) -> Variant:
+        """Return the variant that there is noise for."""
+        return self.variant if noise_scale(summary) > 0 else "quadratic"
+
+    def _noise_variance(self, summary: Summary) -> float:
+        """Return the variance of the noise that the variant knows of, scaled."""
+        return 0.0 if self._treats(summary) == "quadratic" else noise_variance(summary)
+
+    def weights(self, summary: Summary, state: ErrorModel | None) -> npt.NDArray[np.float64]:
+        """Return what each worker's reports count; see `NumericMethod.weights`."""
+        if state is None:
+            return np.ones(summary.workers)
+        if self.solver == "lagrange":
+            return state.weights
+        total = state.variance + self._noise_variance(summary)
+        weights: npt.NDArray[np.float64] = total.min() / total
+        return weights
+
+    def sweep(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: ErrorModel | None,
+        estimates: NumericEstimates | None,
+    ) -> ErrorTally:
+        """Find the truths and what they tell of the workers; see `TruthInference.sweep`."""
+        room = estimates or NumericEstimates.empty(0)
+        if self._treats(summary) == "mixture":
+            return self._sweep_mixture(partition, summary, state, room)
+        return self._sweep_means(partition, summary, state, room)
+
+    def _sweep_mixture(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: ErrorModel | None,
+        room: NumericEstimates,
+    ) -> ErrorTally:
+        sums, evidence = np.zeros((summary.workers, 3), np.int64), np.zeros(1, np.int64)
+        scale = noise_scale(summary)
+        ones = np.ones(summary.workers)
+        sigmas = ones if state is None else np.sqrt(state.variance) / scale
+        low, high = _bounds(summary)
+        mixture_kernel(
+            partition.offsets,
+            partition.worker_codes.view(np.uint32),
+            partition.values,
+            partition.gold,
+            np.maximum(sigmas, LEAST_SIGMA),
+            ones if self.solver == "em" else self.weights(summary, state),
+            scale,
+            low,
+            high,
+            LAST_REST if len(room.truths) else REST,
+            unit_for(summary.longest_task),
+            error_unit(summary),
+            square_unit(summary),
+            evidence_unit(summary, scale),
+            sums,
+            evidence,
+            room.truths,
+            room.standard_error,
+            room.spread,
+        )
+        squared, own, information = np.ascontiguousarray(sums.T)
+        return ErrorTally(
+            errors=SquaredErrors(squared=squared),
+            own=own,
+            information=information,
+            evidence=evidence,
+        )
+
+    def _sweep_means(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: ErrorModel | None,
+        room: NumericEstimates,
+    ) -> ErrorTally:
+        squared = np.zeros(summary.workers, np.int64)
+        low, high = _bounds(summary)
+        numeric_kernels.mean_kernel(
+            partition.offsets,
+            partition.worker_codes.view(np.uint32),
+            partition.values,
+            partition.gold,
+            self.weights(summary, state),
+            low,
+            high,
+            unit_for(summary.longest_task),
+            error_unit(summary),
+            squared,
+            room.truths,
+            room.standard_error,
+            room.spread,
+        )
+        return ErrorTally.of_errors(SquaredErrors(squared=squared))
+
+    def update(
+        self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
+    ) -> tuple[ErrorModel, float]:
+        """Learn of the workers' errors; see `IterativeInference.update`.
+
+        The objective of "em" is the log posterior per answer, up to a constant; of "lagrange" minus
+        the weighted loss per answer.
+        """
+        solve = self._update_posterior if self.solver == "em" else self._update_weights
+        return solve(summary, tally, state)
+
+    def _update_posterior(
+        self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
+    ) -> tuple[ErrorModel, float]:
+        if state is None:
+            pooled = _pooled(summary, tally, self._noise_variance(summary))
+            first = noise_scale(summary) ** 2 or pooled
+            state = ErrorModel.of(np.full(summary.workers, first), pooled)
+        variance = state.variance
+        own, information, likelihood = self._expected(summary, tally, variance)
+        beta = (self.alpha + 1.0) * self.prior_share * state.pooled
+        prior = -(self.alpha + 1.0) * np.log(variance) - beta / variance
+        objective = (likelihood + fixed_point.exact_sum(prior, summary.workers)) / summary.answers
+        count = summary.answers_per_worker.astype(np.float64) + 2.0 * (self.alpha + 1.0)
+        moved = _step(state, own + 2.0 * beta, count, information + beta / variance)
+        least = self._least_variance(summary)
+        return evolve(moved, variance=np.maximum(moved.variance, least)), objective
+
+    def _expected(
+        self, summary: Summary, tally: ErrorTally, variance: npt.NDArray[np.float64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
+        """Return each worker's expected squared own errors and information, and the likelihood."""
+        if self._treats(summary) == "mixture":
+            unit = square_unit(summary)
+            evidence = float(tally.evidence[0]) / evidence_unit(summary, noise_scale(summary))
+            return tally.own / unit, tally.information / unit, evidence
+        squared = tally.errors.squared / error_unit(summary)
+        answers = summary.answers_per_worker
+        total = variance + self._noise_variance(summary)
+        part = variance / total
+        own = answers * variance * (1.0 - part) + part**2 * squared
+        likelihood: npt.NDArray[np.float64] = -(answers * np.log(total) + squared / total) / 2.0
+        return own, answers * part**2 / 2.0, fixed_point.exact_sum(likelihood, summary.workers)
+
+    def _update_weights(
+        self,
+        summary: Summary,
+        tally: ErrorTally,
+        state: ErrorModel | None,
+    ) -> tuple[ErrorModel, float]:
+        answers = np.maximum(summary.answers_per_worker, 1)
+        squared = tally.errors.squared / error_unit(summary)
+        noise = self._noise_variance(summary)
+        own = np.maximum(squared - noise * answers, LEAST_SHARE * squared) / answers
+        weights = scaled_weights(log_share_weights(own), summary)
+        model = ErrorModel.of(
+            np.maximum(own, self._least_variance(summary)),
+            _pooled(summary, tally, noise) if state is None else state.pooled,
+            weights,
+        )
+        cost: npt.NDArray[np.float64] = -weights * own * answers
+        return model, fixed_point.exact_sum(cost, summary.workers) / summary.answers
+
+    def _least_variance(self, summary: Summary) -> float:
+        return max((LEAST_SIGMA * noise_scale(summary)) ** 2, LEAST_VARIANCE)
+
+    def error(self, summary: Summary, tally: ErrorTally) -> npt.NDArray[np.float64]:
+        """Return the workers' errors; see `NumericMethod.error`."""
+        return root_mean_square(summary, tally.errors)
+
+    def _estimate(
+        self,
+        given: Given,
+        summary: Summary,
+        result: LoopResult[ErrorModel, ErrorTally],
+        **common: Any,
+    ) -> NumericEstimate:
+        assert result.state is not None
+        silent = summary.answers_per_worker == 0
+        sigma = np.where(silent, np.nan, np.sqrt(result.state.variance) * summary.extent)
+        return evolve(super()._estimate(given, summary, result, **common), sigma=sigma)
+
+
+def _bounds(summary: Summary) -> tuple[float, float]:
+    """Return the bounds of the truths, scaled: the ends of the grid, or of all answers."""
+    if not isinstance(summary.channel, LaplaceChannel):
+        return -0.5, 0.5
+    grid = summary.channel.grid
+    return (
+        (grid.low - summary.middle) / summary.extent,
+        (grid.high - summary.middle) / summary.extent,
+    )
+
+
+def _pooled(summary: Summary, tally: ErrorTally, noise: float) -> float:
+    """Return the mean of the squared own errors of all workers, at least a small part of the noise.
+
+    `noise` is the variance of the noise that is in the reports.
+    """
+    total = fixed_point.exact_sum(tally.errors.squared / error_unit(summary), summary.workers)
+    return max(total / summary.answers - noise, LEAST_POOLED * noise, LEAST_VARIANCE)
+
+
+def _step(
+    state: ErrorModel,
+    squares: npt.NDArray[np.float64],
+    count: npt.NDArray[np.float64],
+    information: npt.NDArray[np.float64],
+) -> ErrorModel:
+    """Return variances after a step of the scores, at least that of expectation maximisation.
+
+    That sets the variance to ``squares / count``. The score of ln(variance) is
+    ``(squares / variance - count) / 2``; over the information it is the step of the scores. A
+    worker whose step turns round has gone too far: its haste is halved.
+    """
+    shortest = np.log(squares / count / state.variance)
+    turned = shortest * state.step < 0
+    haste = np.where(turned, np.maximum(state.haste / 2.0, 1.0), state.haste)
+    with np.errstate(divide="ignore", over="ignore"):
+        longest = np.abs((squares / state.variance - count) / 2.0 / information)
+    size = np.minimum(longest, np.minimum(haste * np.abs(shortest), FARTHEST_STEP))
+    step = np.sign(shortest) * np.maximum(size, np.abs(shortest))
+    return evolve(state, variance=state.variance * np.exp(step), step=step, haste=haste)

@@ -1,0 +1,239 @@
+"""The inner loop of MOON: truths from reports with normal errors and Laplace noise."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from quietcrowd.inference.normal_laplace import bend, moments
+from quietcrowd.inference.numeric_kernels import Codes, Counts, Floats
+
+__all__ = ["LARGEST_SCORE", "mixture_kernel"]
+
+MOST_STEPS = 40
+LEAST_CURVATURE = 0.05
+"""A report's curvature counts as at least this part of one over its variance."""
+
+LARGEST_CURVATURE = 2.0**20
+"""And as at most this many times the largest one over a variance on the task."""
+
+ROUGH_STEPS = 2
+"""Steps with rough scores before those with the law's own, which cost five times as much."""
+
+LARGEST_SCORE = 16.0
+"""A report's score of ln(variance) is cut at this."""
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _rough_start(
+    reports: Floats,
+    peaks: Floats,
+    precisions: Floats,
+    weights: Floats,
+    largest: float,
+    unit: float,
+) -> float:
+    """Return nearly the truth: a mean, then steps with scores that are straight and cut at 1.
+
+    The mean is weighted by one over the reports' variances. The law's score has the slope
+    ``peaks`` at 0, and is never beyond 1.
+    """
+    farthest = 1.0
+    for place in range(len(reports)):
+        farthest = max(farthest, abs(reports[place]))
+    share = unit / LARGEST_CURVATURE / largest
+    total, weighted = np.int64(0), np.int64(0)
+    for place in range(len(reports)):
+        weight = weights[place] * precisions[place] * (unit / largest)
+        total += np.int64(np.rint(weight))
+        weighted += np.int64(np.rint(weight * (reports[place] / farthest)))
+    truth = float(weighted / total * farthest) if total > 0 else 0.0
+    for _ in range(ROUGH_STEPS):
+        slope, curvature = np.int64(0), np.int64(0)
+        for place in range(len(reports)):
+            score = (reports[place] - truth) * peaks[place]
+            slope += np.int64(np.rint(weights[place] * min(max(score, -1.0), 1.0) * unit))
+            curved = peaks[place] if abs(score) < 1.0 else LEAST_CURVATURE * precisions[place]
+            curvature += np.int64(np.rint(weights[place] * min(curved * share, unit)))
+        if curvature <= 0:
+            break
+        truth += (slope / unit) / (curvature / share)
+    return truth
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _slope(
+    truth: float,
+    reports: Floats,
+    sigmas: Floats,
+    inverses: Floats,
+    precisions: Floats,
+    weights: Floats,
+    largest: float,
+    unit: float,
+) -> tuple[float, float]:
+    """Return the slope and the curvature of a task's weighted log likelihood, in units of b."""
+    slope, curvature = np.int64(0), np.int64(0)
+    bend_unit = unit / LARGEST_CURVATURE
+    share = bend_unit / largest
+    for place in range(len(reports)):
+        t, curved = bend(reports[place] - truth, sigmas[place], inverses[place])
+        slope += np.int64(np.rint(weights[place] * t * unit))
+        curved = min(max(curved, LEAST_CURVATURE * precisions[place]) * share, unit)
+        curvature += np.int64(np.rint(weights[place] * curved))
+    return float(slope / unit), float(curvature / share)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _climb(
+    reports: Floats,
+    sigmas: Floats,
+    inverses: Floats,
+    peaks: Floats,
+    precisions: Floats,
+    weights: Floats,
+    largest: float,
+    low: float,
+    high: float,
+    rest: float,
+    unit: float,
+) -> tuple[float, float]:
+    """Return the truth of the largest weighted log likelihood between two bounds, in units of b.
+
+    The likelihood is log-concave: Newton steps, cut at 1, are kept between the points that are
+    known to be too low and too high, until a step is less than `rest` standard errors. The second
+    number is the curvature there, or a step before.
+    """
+    truth = _rough_start(reports, peaks, precisions, weights, largest, unit)
+    truth = min(max(truth, low), high)
+    too_low, too_high = -np.inf, np.inf
+    curvature = 0.0
+    for _ in range(MOST_STEPS):
+        slope, curvature = _slope(
+            truth, reports, sigmas, inverses, precisions, weights, largest, unit
+        )
+        if slope > 0:
+            too_low = truth
+        else:
+            too_high = truth
+        new = min(max(truth + min(max(slope / curvature, -1.0), 1.0), low), high)
+        if not too_low < new < too_high:
+            between = too_low > -np.inf and too_high < np.inf
+            new = (too_low + too_high) / 2.0 if between else truth
+        moved = abs(new - truth)
+        truth = new
+        if moved * moved * curvature <= rest * rest:
+            break
+    return truth, curvature
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def mixture_kernel(
+    offsets: Counts,
+    worker_codes: Codes,
+    values: Floats,
+    gold: Floats,
+    sigmas: Floats,
+    weights: Floats,
+    scale: float,
+    low: float,
+    high: float,
+    rest: float,
+    weight_unit: float,
+    error_unit: float,
+    square_unit: float,
+    evidence_unit: float,
+    sums: Counts,
+    evidence: Counts,
+    truths: Floats,
+    standard_errors: Floats,
+    spreads: Floats,
+) -> None:
+    """Find each task's most likely truth, and tally what the reports tell of their workers.
+
+    Parameters
+    ----------
+    offsets, worker_codes, values, gold, truths, standard_errors, spreads
+        As of `quietcrowd.inference.numeric_kernels.mean_kernel`.
+    sigmas : ndarray of float64
+        Per worker, the standard deviation of its own errors, in units of the scale b.
+    weights : ndarray of float64
+        Per worker, above 0 and at most 1: what its log likelihood counts.
+    scale : float
+        b, scaled as the values are; above 0.
+    low, high : float
+        Bounds of the truths, scaled alike.
+    rest : float
+        A truth is found when it moves by less than this many standard errors.
+    weight_unit, error_unit, square_unit, evidence_unit : float
+        What 1.0 is stored as: in sums over a task, in the first column of `sums`, in the others,
+        and in sums of log likelihoods.
+    sums : ndarray of int64, shape (workers, 3)
+        To which are added: the squared errors of each worker's reports, the expected squares of its
+        own errors, and the squares of the scores of ln(sigma^2).
+    evidence : ndarray of int64, shape (1,)
+        To which the log densities are added, of errors in units of b.
+    """
+    longest = 0
+    for task in range(len(offsets) - 1):
+        longest = max(longest, offsets[task + 1] - offsets[task])
+    room = np.empty((6, longest))
+    law = np.empty((len(sigmas), 5))
+    for worker in range(len(sigmas)):
+        law[worker, 0] = sigmas[worker]
+        law[worker, 1] = 1.0 / sigmas[worker]
+        law[worker, 2] = 1.0 / (sigmas[worker] ** 2 + 2.0)
+        law[worker, 3] = weights[worker]
+        law[worker, 4] = bend(0.0, sigmas[worker], law[worker, 1])[1]
+    per_scale = 1.0 / scale
+    square_scale = scale**2 * square_unit
+    for task in range(len(offsets) - 1):
+        start, end = offsets[task], offsets[task + 1]
+        reports, task_sigmas, inverses, precisions, task_weights, peaks = room[:, : end - start]
+        largest = 0.0
+        for row in range(start, end):
+            place, worker = row - start, worker_codes[row]
+            reports[place] = values[row] * per_scale
+            task_sigmas[place] = law[worker, 0]
+            inverses[place] = law[worker, 1]
+            precisions[place] = law[worker, 2]
+            task_weights[place] = law[worker, 3]
+            peaks[place] = law[worker, 4]
+            largest = max(largest, precisions[place])
+        known = not np.isnan(gold[task])
+        if known:
+            truth, curvature = gold[task] * per_scale, np.inf
+        elif end == start:
+            truth, curvature = min(max(0.0, low * per_scale), high * per_scale), 0.0
+        else:
+            truth, curvature = _climb(
+                reports,
+                task_sigmas,
+                inverses,
+                peaks,
+                precisions,
+                task_weights,
+                largest,
+                low * per_scale,
+                high * per_scale,
+                rest,
+                weight_unit,
+            )
+        missed, likely = np.int64(0), np.int64(0)
+        for row in range(start, end):
+            place, worker = row - start, worker_codes[row]
+            error = reports[place] - truth
+            _, _, _, own, log_density = moments(error, task_sigmas[place], inverses[place])
+            score = min((own * inverses[place] * inverses[place] - 1.0) * 0.5, LARGEST_SCORE)
+            sums[worker, 1] += np.int64(np.rint(min(own * square_scale, 4.0 * square_unit)))
+            sums[worker, 2] += np.int64(np.rint(score * score * square_unit))
+            likely += np.int64(np.rint(log_density * evidence_unit))
+            error *= scale
+            credit = np.int64(np.rint(error * error * error_unit))
+            sums[worker, 0] += credit
+            missed += credit
+        evidence[0] += likely
+        if len(truths):
+            truths[task] = gold[task] if known else truth * scale
+            spreads[task] = np.sqrt(missed / error_unit / max(end - start, 1))
+            standard_errors[task] = scale / np.sqrt(curvature) if curvature > 0 else np.nan

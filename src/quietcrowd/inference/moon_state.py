@@ -1,0 +1,132 @@
+"""What MOON believes of the workers, and what a pass tells of them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.moon_kernel import LARGEST_SCORE
+from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
+from quietcrowd.inference.partition import Summary
+from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+
+__all__ = [
+    "ErrorModel",
+    "ErrorTally",
+    "evidence_unit",
+    "noise_scale",
+    "noise_variance",
+    "square_unit",
+]
+
+MOST_HASTE = 64.0
+"""A step of the scores is at most this many steps of expectation maximisation."""
+
+
+@frozen(kw_only=True, eq=False)
+class ErrorModel(State):
+    """How large each worker's own errors are believed to be, and what its reports count.
+
+    Attributes
+    ----------
+    variance : ndarray of float64, shape (workers,)
+        Of its own errors, without the noise; in the squared range of all reports.
+    weights : ndarray of float64, shape (workers,)
+        What its log likelihood counts; above 0, the greatest is 1.
+    step : ndarray of float64, shape (workers,)
+        By how much the logarithm of the variance was changed last.
+    haste : ndarray of float64, shape (workers,)
+        How many steps of expectation maximisation a step may be at most; at least 1.
+    pooled : float
+        Mean of the squared own errors of all workers, at the first pass.
+    """
+
+    variance: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]
+    step: npt.NDArray[np.float64]
+    haste: npt.NDArray[np.float64]
+    pooled: float
+
+    @classmethod
+    def of(
+        cls,
+        variance: npt.NDArray[np.float64],
+        pooled: float,
+        weights: npt.NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Return a model of which nothing was changed yet."""
+        return cls(
+            variance=variance,
+            weights=np.ones(len(variance)) if weights is None else weights,
+            step=np.zeros(len(variance)),
+            haste=np.full(len(variance), MOST_HASTE),
+            pooled=pooled,
+        )
+
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the state of other workers; a new one is as the one in the middle."""
+        middle = np.argsort(self.variance, kind="stable")[len(self.variance) // 2]
+        chosen = np.where(positions >= 0, positions, middle)
+        return type(self).of(self.variance[chosen], self.pooled, self.weights[chosen])
+
+
+@frozen(kw_only=True, eq=False)
+class ErrorTally(Tally):
+    """What a pass tells of the workers' errors.
+
+    Attributes
+    ----------
+    errors : SquaredErrors
+        Squared distances of the reports from the truths.
+    own : ndarray of int64, shape (workers,)
+        Expected squares of the workers' own errors, in units of `square_unit`.
+    information : ndarray of int64, shape (workers,)
+        Squares of the scores of the logarithms of the variances, in the same units.
+    evidence : ndarray of int64, shape (1,)
+        Log densities of the reports, in units of `evidence_unit`.
+    """
+
+    errors: SquaredErrors
+    own: npt.NDArray[np.int64]
+    information: npt.NDArray[np.int64]
+    evidence: npt.NDArray[np.int64]
+
+    @classmethod
+    def of_errors(cls, errors: SquaredErrors) -> Self:
+        """Return a tally that knows no more than the squared distances."""
+        nothing = np.zeros_like(errors.squared)
+        return cls(errors=errors, own=nothing, information=nothing, evidence=np.zeros(1, np.int64))
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            errors=self.errors + other.errors,
+            own=self.own + other.own,
+            information=self.information + other.information,
+            evidence=self.evidence + other.evidence,
+        )
+
+
+def square_unit(summary: Summary) -> float:
+    """Return what 1.0 is stored as in sums of squares of a worker's own errors and scores."""
+    return error_unit(summary) / LARGEST_SCORE**2
+
+
+def noise_scale(summary: Summary) -> float:
+    """Return the scale b of the noise in the range of all reports; 0 without noise."""
+    channel = summary.channel
+    return channel.scale / summary.extent if isinstance(channel, LaplaceChannel) else 0.0
+
+
+def evidence_unit(summary: Summary, scale: float) -> float:
+    """Return what 1.0 is stored as: a log density is at most so large, in units of b."""
+    return unit_for(summary.answers) / (2.0 / scale + 64.0)
+
+
+def noise_variance(summary: Summary) -> float:
+    """Return the variance of the noise in the squared range of all reports; 0 without noise."""
+    channel = summary.channel
+    return channel.variance / summary.extent**2 if isinstance(channel, LaplaceChannel) else 0.0
