@@ -148,8 +148,9 @@ class VarianceLaw:
         if self.least < _CUT:
             away = self.steps * math.sqrt(count / _CUT)
             small = _CUT * self.rate * (1 - gaussian_delta(epsilon, away))
-        bends = self.rate * (0.33 * math.log1p(1 / (_CUT * self.rate)) + 0.375)
-        return small + bends + 0.09 * epsilon * math.sqrt(self.rate) / self.steps
+        rate = self.rate / count  # of the variance of the sum of what differs
+        bends = rate * (0.33 * math.log1p(1 / (_CUT * self.rate)) + 0.375)
+        return small + bends + 0.09 * epsilon * math.sqrt(rate) / (self.steps * count)
 
     def epsilon_at(self, delta: float, count: int = 1) -> float:
         """Return the least epsilon at which `delta_at` is at most `delta`; or infinity."""
