@@ -226,3 +226,12 @@ def test_more_noise_loses_less():
     assert losses[0] > losses[1] > losses[2]
     at_least = gaussian_delta(1.0, 1.0)
     assert losses[2] < at_least, "never more than with the least variance alone"
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])
+def test_the_grid_can_lose_more_than_its_continuous_limit(epsilon):
+    law = VarianceLaw(steps=1, rate=0.02, mean=400)
+    chances, laws = mixture(law, reach=150)
+    known = chances @ outside(laws, shifted(laws, 1), epsilon)
+    limit = -math.expm1((epsilon - math.hypot(epsilon, math.sqrt(0.04))) / 2)
+    assert limit < known <= law.delta_at(epsilon)
