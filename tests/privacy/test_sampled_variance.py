@@ -228,7 +228,7 @@ def test_more_noise_loses_less():
     assert losses[2] < at_least, "never more than with the least variance alone"
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("epsilon", [0.0, 0.02])
 def test_the_grid_can_lose_more_than_its_continuous_limit(epsilon):
     law = VarianceLaw(steps=1, rate=0.02, mean=400)
     chances, laws = mixture(law, reach=150)
