@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, signal, special, stats
+from scipy import integrate, signal, special
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.sampled_variance import (
@@ -21,7 +21,7 @@ STEPS = 1000
 
 def continuous(epsilon, distance):
     """Return the delta of Gaussian noise by the printed formula."""
-    return stats.norm.cdf(distance / 2 - epsilon / distance) - math.exp(epsilon) * stats.norm.cdf(
+    return special.ndtr(distance / 2 - epsilon / distance) - math.exp(epsilon) * special.ndtr(
         -distance / 2 - epsilon / distance
     )
 
