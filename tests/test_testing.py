@@ -15,6 +15,7 @@ from quietcrowd.mechanisms import (
     Mechanism,
     RandomizedResponse,
     Reports,
+    SampledVarianceGaussian,
     TwoLayerRandomizedResponse,
 )
 from quietcrowd.testing import assert_estimates_equal, check_mechanism, check_method
@@ -36,6 +37,10 @@ NUMERIC = [
     MatrixFactorization(domain=STARS, epsilon=1.0, profile="buckets", rank=20, seed=7),
     MatrixFactorization(domain=STARS, epsilon=1.0, variant="ridge"),
     MatrixFactorization(domain=STARS, epsilon=1.0, variant="statistics", fill=1.0),
+    SampledVarianceGaussian(domain=STARS, epsilon=1.0, delta=0.1),
+    SampledVarianceGaussian(domain=DEGREES, rate=0.01, delta=0.3),
+    SampledVarianceGaussian(domain=STARS, epsilon=0.2, delta=0.5, least_variance=3.0),
+    SampledVarianceGaussian(domain=DEGREES, epsilon=5.0, delta=1e-3, step=1.0),
 ]
 
 
@@ -241,6 +246,19 @@ def test_a_harmless_mechanism_passes():
 def test_broken_mechanisms_are_convicted_of_what_they_do(kind, charge):
     with pytest.raises(AssertionError, match=charge):
         check_mechanism(kind(domain=YES_NO, epsilon=1.0))
+
+
+def test_gaussian_noise_of_another_rate_is_convicted():
+    weak = SampledVarianceGaussian(domain=STARS, epsilon=6.0, delta=0.1)
+
+    class TooLittleNoise(SampledVarianceGaussian):
+        def _randomize(self, answers, rng):
+            reports = weak._randomize(answers, rng)
+            table = reports.table.with_values(self.report_domain, reports.table.values)
+            return attrs.evolve(reports, mechanism=self, table=table)
+
+    with pytest.raises(AssertionError, match="reports do not follow the channel"):
+        check_mechanism(TooLittleNoise(domain=STARS, epsilon=1.0, delta=0.1))
 
 
 def test_noise_of_another_channel_is_convicted():

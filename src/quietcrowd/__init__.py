@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms import Mechanism as Mechanism
     from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
     from quietcrowd.mechanisms import Reports as Reports
+    from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
     from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
     from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
 
@@ -89,6 +90,7 @@ _HOME = {
     "RandomizedResponse": "mechanisms",
     "RatioMean": "inference",
     "Reports": "mechanisms",
+    "SampledVarianceGaussian": "mechanisms",
     "TruthEstimate": "inference",
     "TwoLayerRandomizedResponse": "mechanisms",
     "WeightedMean": "inference",
@@ -139,6 +141,7 @@ __all__ = [
     "RandomizedResponse",
     "RatioMean",
     "Reports",
+    "SampledVarianceGaussian",
     "TruthEstimate",
     "TwoLayerRandomizedResponse",
     "WeightedMean",

@@ -43,6 +43,24 @@ def test_delta_and_participation_are_told():
     assert "Whether a task was answered is protected alike." in text
 
 
+@pytest.mark.parametrize(("delta", "holds"), [(0.0, True), (0.1, True), (0.1001, False)])
+def test_a_claim_may_be_a_pair(delta, holds):
+    guarantee = PrivacyGuarantee(
+        answers=2,
+        epsilon=1.0,
+        worker_epsilon=2.0,
+        delta=delta,
+        participation_protected=False,
+        claimed_epsilon=1.0,
+        claimed_delta=0.1,
+        assumptions=(),
+        source="",
+    )
+    assert guarantee.claim_holds == holds
+    said = f"The paper's claim of 1 with delta = 0.1 {'holds' if holds else 'does not hold'}."
+    assert said in " ".join(str(guarantee).split())
+
+
 @pytest.mark.parametrize(
     ("epsilon", "shown"),
     [

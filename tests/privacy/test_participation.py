@@ -27,6 +27,7 @@ from quietcrowd.mechanisms import (
     MatrixFactorization,
     Mechanism,
     RandomizedResponse,
+    SampledVarianceGaussian,
     TwoLayerRandomizedResponse,
 )
 from quietcrowd.mechanisms.task_profile import UNIT
@@ -221,9 +222,14 @@ def exact_sums(mechanism):
     return {True: without + cell, False: without}, channel.noise.scale
 
 
-def test_reports_of_answers_alone_are_convicted():
+@pytest.mark.parametrize("noise", ["laplace", "sampled-variance"])
+def test_reports_of_answers_alone_are_convicted(noise):
     """Whether a report exists tells everything: the stated guarantee says so, and so do samples."""
-    mechanism = LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None)
+    mechanism = (
+        LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None)
+        if noise == "laplace"
+        else SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.1)
+    )
     assert not mechanism.participation_protected
 
     def statistic(reports):

@@ -10,6 +10,8 @@ from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.sampled_variance import SampledVarianceGaussian
+from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
 from quietcrowd.mechanisms.sketch_channel import SketchChannel
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
@@ -22,6 +24,8 @@ __all__ = [
     "Mechanism",
     "RandomizedResponse",
     "Reports",
+    "SampledVarianceChannel",
+    "SampledVarianceGaussian",
     "SketchChannel",
     "TwoLayerRandomizedResponse",
 ]

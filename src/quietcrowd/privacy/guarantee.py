@@ -68,8 +68,9 @@ class PrivacyGuarantee:
     tasks : int or None
         How many tasks there are, where every worker reports every task: all of them count then,
         answered or not.
-    claimed_epsilon : float
-        What the paper states. It may be less than `epsilon`: then the claim does not hold.
+    claimed_epsilon, claimed_delta : float
+        What the paper states. Either may be less than `epsilon` or `delta`: then the claim does
+        not hold.
     participation_claimed : bool
         Whether the paper states it for participation as well.
     assumptions : tuple of str
@@ -85,17 +86,21 @@ class PrivacyGuarantee:
     participation_protected: bool
     tasks: int | None = None
     claimed_epsilon: float
+    claimed_delta: float = 0.0
     participation_claimed: bool = False
     assumptions: tuple[str, ...]
     source: str
 
     @property
     def claim_holds(self) -> bool:
-        """Whether the paper's claim holds: its figure covers the loss, up to 32-bit weights.
+        """Whether the paper's claim holds: its figures cover the loss, up to 32-bit weights.
 
         And participation is protected, where the paper says so.
         """
-        covered = self.epsilon <= self.claimed_epsilon + CLAIM_ROUNDING
+        covered = (
+            self.epsilon <= self.claimed_epsilon + CLAIM_ROUNDING
+            and self.delta <= self.claimed_delta + CLAIM_ROUNDING
+        )
         return covered and self.participation_protected >= self.participation_claimed
 
     def __str__(self) -> str:
@@ -111,13 +116,15 @@ class PrivacyGuarantee:
         if plural:
             loss += f", given the others, and {show_loss(self.worker_epsilon)} about all together"
         if self.delta:
-            loss += f", but for a probability delta = {self.delta:.3g}"
+            loss += f", but for a probability delta = {show_loss(self.delta, 3)}"
+        claim = f"{self.claimed_epsilon:.4g}"
+        if self.claimed_delta:
+            claim += f" with delta = {self.claimed_delta:.3g}"
         sentences = (
             loss,
             "Whether a task was answered "
             + ("is protected alike" if self.participation_protected else "is not protected"),
-            f"The paper's claim of {self.claimed_epsilon:.4g} "
-            + ("holds" if self.claim_holds else "does not hold"),
+            f"The paper's claim of {claim} " + ("holds" if self.claim_holds else "does not hold"),
             f"Assumed: {'; '.join(self.assumptions)}",
             f"Source: {self.source}",
         )

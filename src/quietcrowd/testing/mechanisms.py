@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
 from quietcrowd.mechanisms.sketch_channel import SketchChannel
 from quietcrowd.mechanisms.task_profile import UNIT
 from quietcrowd.mechanisms.worker_sketch import moment_sensitivity, upper_triangle
@@ -108,6 +110,8 @@ def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
         _check_finite_noise(mechanism, channel, workers)
     elif isinstance(channel, LaplaceChannel):
         _check_laplace_noise(mechanism, channel, workers // 3)
+    elif isinstance(channel, SampledVarianceChannel):
+        _check_drawn_noise(mechanism, channel, workers // 20)
     elif isinstance(channel, SketchChannel):
         _check_sketch_noise(mechanism, channel)
 
@@ -158,6 +162,25 @@ def _check_laplace_noise(mechanism: Mechanism, channel: LaplaceChannel, workers:
     if mechanism.every_task:
         filled = reports.table.values[kinds == 2].astype(np.int64)
         _check_laplace(filled, channel.noise, _fillings(mechanism, channel))
+
+
+def _check_drawn_noise(mechanism: Mechanism, channel: SampledVarianceChannel, workers: int) -> None:
+    grid = channel.grid
+    ends = np.array([mechanism.domain.low, mechanism.domain.high])  # type: ignore[attr-defined]
+    kinds = np.arange(workers) % 2
+    values = ends[kinds]
+    if isinstance(mechanism.domain, FiniteDomain):
+        values = np.array([0, mechanism.domain.size - 1], mechanism.domain.dtype)[kinds]
+    reports = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2))
+    noise = reports.table.values.astype(np.int64) - grid.places(ends)[kinds]
+    law = channel.noise
+    variances = law.least_variance - np.log1p(-(np.arange(4000) + 0.5) / 4000) / law.rate
+    step = np.sqrt(law.least_variance + 1 / law.rate) / 2
+    edges = np.unique(np.rint(step * np.arange(-6, 7)).astype(np.int64))
+    away = (edges[:, np.newaxis] - 0.5) / np.sqrt(2 * variances)
+    below = np.array([(1 + math.erf(x)) / 2 for x in away.reshape(-1)]).reshape(away.shape)
+    counts = np.bincount(np.searchsorted(edges, noise, side="right"), minlength=len(edges) + 1)
+    _check_counts(counts, np.diff(below.mean(axis=1), prepend=0.0, append=1.0), len(noise))
 
 
 def _fillings(mechanism: Mechanism, channel: LaplaceChannel) -> npt.NDArray[np.int64]:
@@ -261,12 +284,16 @@ def _check_reports(mechanism: Mechanism, answers: Answers, reports: Reports) -> 
 def _check_guarantees(mechanism: Mechanism) -> None:
     one = mechanism.guarantee(tasks=1)
     assert one.worker_epsilon == one.epsilon
-    assert one.epsilon >= mechanism.channel.epsilon, "less is stated than the channel loses"
+    if one.delta:  # stated at an epsilon below the pure loss
+        assert one.epsilon <= mechanism.channel.epsilon
+    else:
+        assert one.epsilon >= mechanism.channel.epsilon, "less is stated than the channel loses"
     assert one.epsilon <= mechanism.channel.epsilon + 1e-6, "more is stated than the channel loses"
     before = one
     for answers in (2, 10, 100):
         now = mechanism.guarantee(answers=answers, tasks=2 * answers)
         assert now.epsilon >= before.epsilon - 1e-9
+        assert now.delta >= before.delta
         assert now.worker_epsilon >= max(before.worker_epsilon, now.epsilon) - 1e-9
         assert max(map(len, str(now).splitlines())) <= 80
         before = now

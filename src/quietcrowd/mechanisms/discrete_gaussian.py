@@ -1,0 +1,137 @@
+"""Whole-numbered Gaussian noise, drawn exactly, with a variance that each worker draws.
+
+``P(Z = z)`` is proportional to ``exp(-z**2 / (2 V))``. The variance V is a whole number of public
+units, and exponential: an exact, geometric number of units beyond a public least one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.privacy.sampled_variance import MEAN
+
+__all__ = ["MOST_LEAST", "DrawnGaussian"]
+
+BLOCK = 2**16
+MOST_LEAST = 2**46
+"""The largest least variance, in units."""
+
+_LARGEST = 2**49
+"""The largest number of units beyond the least; the square root of a float tells them apart."""
+
+
+@frozen(kw_only=True)
+class DrawnGaussian:
+    """Gaussian noise on the whole numbers, of one drawn variance per worker.
+
+    Parameters
+    ----------
+    unit : float
+        Unit of the variance, in squared steps; the exponential part has a mean of 2^42 units.
+    least : int
+        Least variance, in units, at most 2^46.
+
+    References
+    ----------
+    C. Canonne, G. Kamath, T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS
+    2020, algorithms 2 and 3, as OpenDP implements them.
+    """
+
+    unit: float
+    least: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Rate of the exponential part of the variance, in 1 over squared steps."""
+        return 1 / (self.unit * MEAN)
+
+    @property
+    def least_variance(self) -> float:
+        """Least variance, in squared steps."""
+        return self.unit * self.least
+
+    @property
+    def scale(self) -> float:
+        """Scale of the Laplace noise that the exponential part alone amounts to, in steps."""
+        return 1 / math.sqrt(2 * self.rate)
+
+    def draw(self, count: int, rng: np.random.Generator | None) -> npt.NDArray[np.float64]:
+        """Return the standard deviations of `count` workers, rounded up, in steps.
+
+        Parameters
+        ----------
+        count : int
+            How many workers.
+        rng : numpy.random.Generator or None
+            For a simulation in floats; None draws exactly, from the operating system.
+        """
+        if rng is not None:
+            units = rng.standard_exponential(count) * MEAN
+        else:
+            units = _geometric(count).astype(np.float64)
+        deviations = np.sqrt((units + self.least) * self.unit)
+        return np.nextafter(np.nextafter(deviations, np.inf), np.inf)
+
+    def sample(
+        self,
+        deviations: npt.NDArray[np.float64],
+        codes: npt.NDArray[np.int32],
+        rng: np.random.Generator | None,
+    ) -> npt.NDArray[np.int64]:
+        """Draw one independent number of noise for each of `codes`.
+
+        Parameters
+        ----------
+        deviations : ndarray of float, shape (workers,)
+            What `draw` gave; each taken as the exact rational number that the float is.
+        codes : ndarray of int, shape (n,)
+            Whose deviation each number has.
+        rng : numpy.random.Generator or None
+            For a fast simulation in floats; None draws exactly, from the operating system.
+        """
+        if rng is None:
+            return _sample_exactly(deviations, codes)
+        noise = np.empty(len(codes), np.int64)
+        for start in range(0, len(codes), BLOCK):
+            block = slice(start, start + BLOCK)
+            own = deviations[codes[block]]
+            noise[block] = np.rint(rng.standard_normal(len(own)) * own)
+        return noise
+
+
+def _geometric(count: int) -> npt.NDArray[np.int64]:
+    """Return whole numbers k from 1 with probabilities proportional to ``exp(-k / MEAN)``.
+
+    Zeros are drawn again, and so is what is above the largest: once in e^128 times.
+    """
+    law = DiscreteLaplace(scale=float(MEAN))
+    drawn = np.zeros(count, np.int64)
+    while len(open_places := np.flatnonzero((drawn < 1) | (drawn > _LARGEST))):
+        drawn[open_places] = np.abs(law.sample(len(open_places), None))
+    return drawn
+
+
+def _sample_exactly(
+    deviations: npt.NDArray[np.float64], codes: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    numbers, metric = vector_domain(atom_domain(T="i64")), l2_distance(T="f64")
+    noise = np.empty(len(codes), np.int64)
+    of_workers = np.split(
+        np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=1))[:-1]
+    )
+    for worker, places in enumerate(of_workers):
+        if len(places):
+            measurement = make_gaussian(numbers, metric, scale=float(deviations[worker]))
+            noise[places] = measurement([0] * len(places))
+    return noise

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from quietcrowd.mechanisms import discrete_gaussian
+from quietcrowd.mechanisms.discrete_gaussian import BLOCK, DrawnGaussian
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.privacy.sampled_variance import MEAN
+
+FALSE_ALARM = 1e-6
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_variances_are_exponential_beyond_the_least(seed):
+    rng = None if seed is None else np.random.default_rng(seed)
+    law = DrawnGaussian(unit=100.0 / MEAN, least=MEAN // 2)
+    assert (law.rate, law.least_variance) == pytest.approx((0.01, 50.0))
+    assert law.scale == pytest.approx(np.sqrt(50.0))
+    variances = law.draw(5_000, rng) ** 2 - 50.0
+    assert variances.min() > 0
+    assert stats.kstest(variances, stats.expon(scale=100.0).cdf).pvalue > FALSE_ALARM
+
+
+def test_exact_variances_are_whole_numbers_of_units_rounded_up(monkeypatch):
+    law = DrawnGaussian(unit=0.75, least=2)
+    monkeypatch.setattr(discrete_gaussian, "_geometric", lambda count: np.arange(1, count + 1))
+    deviations = law.draw(1000, None)
+    units = deviations**2 / 0.75 - 2
+    assert units == pytest.approx(np.arange(1, 1001), rel=1e-12)
+    for k, deviation in enumerate(deviations, start=1):
+        numerator, denominator = deviation.as_integer_ratio()
+        assert 4 * numerator**2 >= 3 * (k + 2) * denominator**2
+
+
+def test_zeros_and_what_is_too_large_are_drawn_again(monkeypatch):
+    given = iter([[0, 5, -(2**49) - 1, -7], [2**49, 0], [1]])
+    monkeypatch.setattr(DiscreteLaplace, "sample", lambda *_: np.array(next(given)))
+    assert discrete_gaussian._geometric(4).tolist() == [2**49, 5, 1, 7]
+
+
+@pytest.mark.parametrize(
+    ("deviation", "seed"), [(0.6, None), (1.7, None), (40.0, None), (1.7, 1), (40.0, 1)]
+)
+def test_noise_follows_the_discrete_gaussian(deviation, seed):
+    rng = None if seed is None else np.random.default_rng(seed)
+    count = 10_000
+    drawn = DrawnGaussian(unit=1.0).sample(np.array([deviation]), np.zeros(count, np.int32), rng)
+    assert drawn.dtype == np.int64
+    edge = max(1, int(2.5 * deviation))
+    places = np.arange(-20 * edge, 20 * edge + 1)
+    law = np.exp(-(places**2) / (2 * deviation**2))
+    if seed is not None:  # a simulation rounds a Gaussian
+        law = np.diff(stats.norm.cdf(np.append(places, places[-1] + 1) - 0.5, scale=deviation))
+    ends = np.clip(places, -edge, edge) + edge
+    expected = np.bincount(ends, weights=law / law.sum()) * count
+    counts = np.bincount(np.clip(drawn, -edge, edge) + edge, minlength=2 * edge + 1)
+    assert stats.chisquare(counts, expected * counts.sum() / expected.sum()).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_every_number_has_the_deviation_of_its_worker(seed):
+    rng = None if seed is None else np.random.default_rng(seed)
+    deviations = np.array([1e-3, 1e6, 1.0, 1e12])  # the third has no number
+    codes = np.array([3, 0, 1, 0, 3, 1, 1], np.int32)
+    noise = np.abs(DrawnGaussian(unit=1.0).sample(deviations, codes, rng))
+    assert (noise[codes == 0] == 0).all()
+    assert ((noise[codes == 1] > 0) & (noise[codes == 1] < 1e8)).all()
+    assert (noise[codes == 3] > 1e8).all()
+
+
+def test_many_draws_come_in_blocks_and_none_in_none():
+    noise = DrawnGaussian(unit=1.0)
+    none = np.zeros(0, np.int32)
+    assert len(noise.sample(np.ones(2), none, None)) == 0
+    assert len(noise.draw(0, None)) == 0
+    drawn = noise.sample(np.array([5.0]), np.zeros(BLOCK + 3, np.int32), np.random.default_rng(0))
+    assert len(drawn) == BLOCK + 3
+    assert drawn[-3:].any()
+    assert drawn.std() == pytest.approx(5.0, rel=0.05)
