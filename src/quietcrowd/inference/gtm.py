@@ -30,7 +30,7 @@ from quietcrowd.inference.numeric_kernels import (
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import check_real, plain
 
-__all__ = ["GTM", "VarianceState"]
+__all__ = ["GTM", "GaussianTally", "VarianceState"]
 
 FARTHEST = 64.0
 """Standardised answers are cut at this; a known truth alone can be so far off."""

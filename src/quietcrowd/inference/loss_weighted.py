@@ -28,7 +28,14 @@ from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
 from quietcrowd.validation import check_real, one_of, plain
 
-__all__ = ["Loss", "LossWeighted", "WeightState", "log_share_weights", "scaled_weights"]
+__all__ = [
+    "Loss",
+    "LossWeighted",
+    "Losses",
+    "WeightState",
+    "log_share_weights",
+    "scaled_weights",
+]
 
 Loss: TypeAlias = Literal["zero-one", "squared", "absolute"]
 
