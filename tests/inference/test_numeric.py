@@ -61,7 +61,7 @@ def algorithm_1(answers, floor, sweeps):
 
 
 def test_weighted_mean_is_algorithm_1():
-    estimate = WeightedMean(tolerance=0.0, max_iterations=60).fit(CROWD.answers)
+    estimate = WeightedMean(smoothing=0.0, tolerance=0.0, max_iterations=60).fit(CROWD.answers)
     truths, error = algorithm_1(CROWD.answers, 1e-3, 61)
     assert estimate.estimates.truths == pytest.approx(truths, abs=1e-6)
     assert estimate.error == pytest.approx(error, abs=1e-6)
@@ -69,10 +69,10 @@ def test_weighted_mean_is_algorithm_1():
     assert estimate.quality == pytest.approx((1 / error) / (1 / error).sum(), rel=1e-5)
 
 
-@given(tables())
+@given(tables(), st.sampled_from([0.0, 0.3, 1.0, 10.0]))
 @settings(deadline=None)
-def test_the_loop_cannot_fall(frame):
-    history = WeightedMean(max_iterations=20).fit(frame).history
+def test_the_loop_cannot_fall(frame, smoothing):
+    history = WeightedMean(max_iterations=20, smoothing=smoothing).fit(frame).history
     assert all(after >= before - 1e-9 for before, after in pairwise(history))
 
 

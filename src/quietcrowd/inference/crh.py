@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.inference.loss_weighted import LossWeighted, log_share_weights
+from quietcrowd.inference.loss_weighted import LossWeighted
 from quietcrowd.inference.partition import Summary
+from quietcrowd.inference.weights import log_share_weights
 from quietcrowd.validation import one_of
 
 __all__ = ["CRH"]

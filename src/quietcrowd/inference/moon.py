@@ -12,7 +12,6 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import fixed_point, numeric_kernels
 from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.fitting import Given
-from quietcrowd.inference.loss_weighted import log_share_weights, scaled_weights
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.moon_kernel import mixture_kernel
 from quietcrowd.inference.moon_state import (
@@ -33,6 +32,7 @@ from quietcrowd.inference.numeric import (
 )
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopResult
+from quietcrowd.inference.weights import log_share_weights, scaled_weights
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 from quietcrowd.validation import check_real, one_of, plain
