@@ -173,6 +173,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """Return what there is to infer from; see `fit`."""
         if isinstance(data, Reports):
             mechanism = data.mechanism
+            self._refuse(mechanism)
             if len(data):
                 self._warn_of_noise(mechanism, 5)
             given = Given(
@@ -189,6 +190,9 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             return Given(answers=data)
         answers = Answers.from_frame(data, self._domain_of(as_frame(data)))
         return Given(answers=answers, backend=backend_of(data))
+
+    def _refuse(self, mechanism: Any) -> None:
+        """Raise AnswerError where the reports of a mechanism are not enough for the method."""
 
     def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
         """Warn of what the method does not know of the reports of a mechanism."""

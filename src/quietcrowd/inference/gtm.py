@@ -35,6 +35,9 @@ __all__ = ["GTM", "GaussianTally", "VarianceState"]
 FARTHEST = 64.0
 """Standardised answers are cut at this; a known truth alone can be so far off."""
 
+LARGEST_MEAN = 1e6
+"""The mean of the prior is at most this many standard deviations off."""
+
 ROBUST_SCALE = 1.4826
 """Standard deviations in a median absolute deviation, of a Gaussian."""
 
@@ -100,7 +103,8 @@ def _check_positive(_: object, attribute: Any, value: Any) -> None:
 
 
 def _check_finite(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, -np.inf)
+    check_real(attribute.name, value, -LARGEST_MEAN)
+    check_real(attribute.name, -value, -LARGEST_MEAN)
 
 
 @frozen(kw_only=True, slots=False)

@@ -147,15 +147,19 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         """Return whether the variant knows of the noise; see `FittingMethod.models_noise`."""
         return self.variant != "quadratic" and isinstance(channel, LaplaceChannel)
 
-    def prepare(self, given: Given) -> tuple[Partition, Summary]:
-        """Return partition and summary; see `FittingMethod.prepare`."""
-        channel = given.channel
-        if channel is not None and not self.reads_reports(channel):
+    def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
+        """Return the ends of the public grid; see `NumericMethod.bounds`."""
+        if not isinstance(channel, LaplaceChannel):
+            return None
+        return channel.grid.low, channel.grid.low + channel.grid.width
+
+    def _refuse(self, mechanism: Any) -> None:
+        if not self.reads_reports(mechanism.channel):
             raise AnswerError(
-                f"MOON(variant={self.variant!r}) needs reports with Laplace noise, as those of "
-                "LaplacePerturbation. For others take Mean, or variant='quadratic'."
+                f"MOON(variant={self.variant!r}) needs reports with Laplace noise of known scale, "
+                f"as those of LaplacePerturbation; got those of {type(mechanism).__name__}. For "
+                "them take Mean, or variant='quadratic'."
             )
-        return super().prepare(given)
 
     def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
         super()._warn_of_noise(mechanism, stacklevel + 1)
@@ -169,6 +173,10 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     def _noise_variance(self, summary: Summary) -> float:
         """Return the variance of the noise that the variant knows of, scaled."""
         return 0.0 if self._treats(summary) == "quadratic" else noise_variance(summary)
+
+    def _scaled_bounds(self, summary: Summary) -> tuple[float, float]:
+        low, high = self.bounds(summary.channel) or (summary.low, summary.high)
+        return (low - summary.middle) / summary.extent, (high - summary.middle) / summary.extent
 
     def weights(self, summary: Summary, state: ErrorModel | None) -> npt.NDArray[np.float64]:
         """Return what each worker's reports count; see `NumericMethod.weights`."""
@@ -204,7 +212,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         scale = noise_scale(summary)
         ones = np.ones(summary.workers)
         sigmas = ones if state is None else np.sqrt(state.variance) / scale
-        low, high = _bounds(summary)
+        low, high = self._scaled_bounds(summary)
         mixture_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
@@ -242,7 +250,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         room: NumericEstimates,
     ) -> ErrorTally:
         squared = np.zeros(summary.workers, np.int64)
-        low, high = _bounds(summary)
+        low, high = self._scaled_bounds(summary)
         numeric_kernels.mean_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
@@ -283,10 +291,18 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         beta = (self.alpha + 1.0) * self.prior_share * state.pooled
         prior = -(self.alpha + 1.0) * np.log(variance) - beta / variance
         objective = (likelihood + fixed_point.exact_sum(prior, summary.workers)) / summary.answers
+        if objective < state.objective:
+            return _go_back(state), objective
         count = summary.answers_per_worker.astype(np.float64) + 2.0 * (self.alpha + 1.0)
         moved = _step(state, own + 2.0 * beta, count, information + beta / variance)
         least = self._least_variance(summary)
-        return evolve(moved, variance=np.maximum(moved.variance, least)), objective
+        model = evolve(
+            moved,
+            variance=np.maximum(moved.variance, least),
+            cautious=np.maximum(moved.cautious, least),
+            objective=objective,
+        )
+        return model, objective
 
     def _expected(
         self, summary: Summary, tally: ErrorTally, variance: npt.NDArray[np.float64]
@@ -343,17 +359,6 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         return evolve(super()._estimate(given, summary, result, **common), sigma=sigma)
 
 
-def _bounds(summary: Summary) -> tuple[float, float]:
-    """Return the bounds of the truths, scaled: the ends of the grid, or of all answers."""
-    if not isinstance(summary.channel, LaplaceChannel):
-        return -0.5, 0.5
-    grid = summary.channel.grid
-    return (
-        (grid.low - summary.middle) / summary.extent,
-        (grid.high - summary.middle) / summary.extent,
-    )
-
-
 def _pooled(summary: Summary, tally: ErrorTally, noise: float) -> float:
     """Return the mean of the squared own errors of all workers, at least a small part of the noise.
 
@@ -375,11 +380,23 @@ def _step(
     ``(squares / variance - count) / 2``; over the information it is the step of the scores. A
     worker whose step turns round has gone too far: its haste is halved.
     """
-    shortest = np.log(squares / count / state.variance)
+    cautious = squares / count
+    shortest = np.log(cautious / state.variance)
     turned = shortest * state.step < 0
     haste = np.where(turned, np.maximum(state.haste / 2.0, 1.0), state.haste)
     with np.errstate(divide="ignore", over="ignore"):
         longest = np.abs((squares / state.variance - count) / 2.0 / information)
     size = np.minimum(longest, np.minimum(haste * np.abs(shortest), FARTHEST_STEP))
     step = np.sign(shortest) * np.maximum(size, np.abs(shortest))
-    return evolve(state, variance=state.variance * np.exp(step), step=step, haste=haste)
+    variance = state.variance * np.exp(step)
+    return evolve(state, variance=variance, cautious=cautious, step=step, haste=haste)
+
+
+def _go_back(state: ErrorModel) -> ErrorModel:
+    """Return the model after the cautious step, where the longer one lowered the objective."""
+    return evolve(
+        state,
+        variance=state.cautious,
+        step=np.zeros_like(state.step),
+        haste=np.maximum(state.haste / 4.0, 1.0),
+    )

@@ -37,19 +37,26 @@ class ErrorModel(State):
         Of its own errors, without the noise; in the squared range of all reports.
     weights : ndarray of float64, shape (workers,)
         What its log likelihood counts; above 0, the greatest is 1.
+    pooled : float
+        Mean of the squared own errors of all workers, at the first pass.
     step : ndarray of float64, shape (workers,)
         By how much the logarithm of the variance was changed last.
     haste : ndarray of float64, shape (workers,)
         How many steps of expectation maximisation a step may be at most; at least 1.
-    pooled : float
-        Mean of the squared own errors of all workers, at the first pass.
+    cautious : ndarray of float64, shape (workers,)
+        The variance after a step of expectation maximisation alone, which cannot lower the
+        objective: what to go back to where the longer step does.
+    objective : float
+        Before the step.
     """
 
     variance: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]
+    pooled: float
     step: npt.NDArray[np.float64]
     haste: npt.NDArray[np.float64]
-    pooled: float
+    cautious: npt.NDArray[np.float64]
+    objective: float = -np.inf
 
     @classmethod
     def of(
@@ -62,9 +69,10 @@ class ErrorModel(State):
         return cls(
             variance=variance,
             weights=np.ones(len(variance)) if weights is None else weights,
+            pooled=pooled,
             step=np.zeros(len(variance)),
             haste=np.full(len(variance), MOST_HASTE),
-            pooled=pooled,
+            cautious=variance,
         )
 
     def take(self, positions: npt.NDArray[np.intp]) -> Self:

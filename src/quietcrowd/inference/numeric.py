@@ -23,6 +23,7 @@ from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Partition, Summary, partition_of, summary_of
 from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.known_truths import number_per_task
+from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.report_domains import Reals
 
 __all__ = ["NumericMethod", "SquaredErrors", "error_unit", "root_mean_square", "unit_for"]
@@ -89,6 +90,10 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
     def error(self, summary: Summary, tally: TallyT) -> npt.NDArray[np.float64]:
         """Return each worker's root mean square error, scaled; NaN without answers."""
 
+    def bounds(self, channel: Channel | None) -> tuple[float, float] | None:  # noqa: ARG002
+        """Return public bounds that truths are kept between, or None where answers bound them."""
+        return None
+
     def weights(
         self,
         summary: Summary,
@@ -105,8 +110,9 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         domain = check_numeric(given.answers.domain, type(self).__name__)
         numbers = domain.numbers(given.answers.values)
         gold = number_per_task(given.answers, given.gold)
-        low = float(np.fmin.reduce(gold, initial=numbers.min()))
-        high = float(np.fmax.reduce(gold, initial=numbers.max()))
+        least, most = self.bounds(given.channel) or (numbers[0], numbers[0])
+        low = float(np.fmin.reduce(gold, initial=min(numbers.min(), least)))
+        high = float(np.fmax.reduce(gold, initial=max(numbers.max(), most)))
         summary = summary_of(given.answers, low=low, high=high, channel=given.channel)
         if not np.isfinite(summary.extent):
             raise AnswerError(

@@ -83,7 +83,8 @@ class Summary:
     labels : int
         Number of labels of a finite domain; 0 where answers are numbers.
     low, high : float
-        The smallest and the largest number, known truths included, where answers are numbers.
+        The smallest and the largest number where answers are numbers; known truths and public
+        bounds of the truths, if any, lie between them.
     channel : Channel or None
         What was done to every report, as far as that is known.
     """
