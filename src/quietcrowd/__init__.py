@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from quietcrowd.formats import write_table as write_table
     from quietcrowd.inference import CATD as CATD
     from quietcrowd.inference import CRH as CRH
+    from quietcrowd.inference import DawidSkene as DawidSkene
     from quietcrowd.inference import GTM as GTM
     from quietcrowd.inference import MOON as MOON
     from quietcrowd.inference import MajorityVote as MajorityVote
@@ -67,6 +68,7 @@ _HOME = {
     "CRH": "inference",
     "Categorical": "domains",
     "Dataset": "datasets",
+    "DawidSkene": "inference",
     "Domain": "domains",
     "Experiment": "evaluation",
     "ExperimentResult": "evaluation",
@@ -120,6 +122,7 @@ __all__ = [
     "Answers",
     "Categorical",
     "Dataset",
+    "DawidSkene",
     "Domain",
     "Experiment",
     "ExperimentResult",

@@ -2,6 +2,7 @@
 
 from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
+from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
@@ -20,6 +21,7 @@ __all__ = [
     "GTM",
     "METHODS",
     "MOON",
+    "DawidSkene",
     "LabelEstimate",
     "MajorityVote",
     "Mean",

@@ -8,6 +8,7 @@ from typing import Any
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
+from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
@@ -26,6 +27,7 @@ METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
     for method in (
         MajorityVote,
         WeightedVote,
+        DawidSkene,
         Mean,
         Median,
         WeightedMean,
