@@ -10,6 +10,7 @@ from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
 from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
@@ -28,6 +29,7 @@ METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
         MajorityVote,
         WeightedVote,
         DawidSkene,
+        GLAD,
         Mean,
         Median,
         WeightedMean,
