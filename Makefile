@@ -32,7 +32,7 @@ format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.ready $(PEERS)/.ready ## benchmarks, with the comparison with peers
-	$(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks
+	$(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks tests/inference/test_crowd_kit.py
 
 lock: $(VENV)/.ready ## write requirements.lock and benchmarks/peers.lock
 	$(LOCK) --all-extras --group dev pyproject.toml -o requirements.lock

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from quietcrowd.formats import write_table as write_table
     from quietcrowd.inference import CATD as CATD
     from quietcrowd.inference import CRH as CRH
+    from quietcrowd.inference import GLAD as GLAD
     from quietcrowd.inference import GTM as GTM
     from quietcrowd.inference import MOON as MOON
+    from quietcrowd.inference import DawidSkene as DawidSkene
     from quietcrowd.inference import MajorityVote as MajorityVote
     from quietcrowd.inference import Mean as Mean
     from quietcrowd.inference import Median as Median
@@ -67,11 +69,13 @@ _HOME = {
     "CRH": "inference",
     "Categorical": "domains",
     "Dataset": "datasets",
+    "DawidSkene": "inference",
     "Domain": "domains",
     "Experiment": "evaluation",
     "ExperimentResult": "evaluation",
     "FiniteChannel": "mechanisms",
     "FormatError": "exceptions",
+    "GLAD": "inference",
     "GTM": "inference",
     "Interval": "domains",
     "LaplacePerturbation": "mechanisms",
@@ -114,12 +118,14 @@ _HOME = {
 __all__ = [
     "CATD",
     "CRH",
+    "GLAD",
     "GTM",
     "MOON",
     "AnswerError",
     "Answers",
     "Categorical",
     "Dataset",
+    "DawidSkene",
     "Domain",
     "Experiment",
     "ExperimentResult",

@@ -35,3 +35,12 @@ def test_room_is_checked_before_a_sum_overflows():
     fixed_point.check_room(2**26, 7.0)
     with pytest.raises(ParameterError, match="a task may have at most"):
         fixed_point.check_room(2**29, 7.0)
+
+
+@given(st.floats(0, 1e15))
+def test_sums_up_to_the_largest_fit_in_units(largest):
+    unit = fixed_point.unit_for(largest)
+    assert math.frexp(unit)[0] == 0.5
+    assert unit <= 2**44
+    assert largest * unit <= 2**62
+    assert unit == 2**44 or largest * unit > 2**60

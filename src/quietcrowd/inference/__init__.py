@@ -2,7 +2,9 @@
 
 from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
+from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
+from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
@@ -17,9 +19,11 @@ from quietcrowd.inference.weighted_vote import WeightedVote
 __all__ = [
     "CATD",
     "CRH",
+    "GLAD",
     "GTM",
     "METHODS",
     "MOON",
+    "DawidSkene",
     "LabelEstimate",
     "MajorityVote",
     "Mean",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import frozen
+from attrs import fields_dict, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.frames import Backend, to_native
@@ -109,9 +109,10 @@ class TruthEstimate(ABC):
 class LabelEstimate(TruthEstimate):
     """Estimated labels.
 
-    ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``; ``workers``
-    has ``worker``, ``agreement``, ``quality``, ``answers``. A task without answers has no truth and
-    no confidence unless its truth was known, a worker without answers no agreement and no quality.
+    ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``, and what else
+    the method says of tasks, as ``easiness``; ``workers`` has ``worker``, ``agreement``,
+    ``quality``, ``answers``. A task without answers has no truth and no confidence unless its truth
+    was known, a worker without answers no agreement and no quality.
 
     Attributes
     ----------
@@ -134,6 +135,11 @@ class LabelEstimate(TruthEstimate):
             "confidence": pa.array(self.estimates.confidence, mask=untold),
             "answers": pa.array(self.answers.answers_per_task),
             "tied": pa.array(self.estimates.tied & ~untold),
+            **{
+                name: pa.array(getattr(self.estimates, name), mask=untold)
+                for name in fields_dict(type(self.estimates))
+                if name not in fields_dict(LabelEstimates)
+            },
         }
 
     def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:

@@ -6,12 +6,14 @@ The result is the same for any number of threads, partitions or machines.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["ONE", "check_room", "exact_sum", "from_shares", "shares", "to_fixed"]
+__all__ = ["ONE", "check_room", "exact_sum", "from_shares", "shares", "to_fixed", "unit_for"]
 
 ONE = 2**32
 """What 1.0 is stored as."""
@@ -32,6 +34,11 @@ def check_room(terms: int, largest: float) -> None:
             f"a task may have at most {int(_LARGEST / (largest * ONE)):,} answers; "
             f"one has {terms:,}"
         )
+
+
+def unit_for(largest: float) -> float:
+    """Return what 1.0 is stored as in sums up to `largest`: a power of 2, at most 2^44."""
+    return float(2.0 ** min(44, 61 - math.ceil(math.log2(max(largest, 1.0)))))
 
 
 def shares(labels: int) -> npt.NDArray[np.int64]:

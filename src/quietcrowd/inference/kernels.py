@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["hash_texts", "vote_kernel"]
+__all__ = ["hash_texts", "pick_tied", "vote_kernel"]
 
 _FNV_BASIS = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
@@ -44,10 +44,13 @@ def hash_texts(
 
 
 @numba.njit(nogil=True, cache=True)
-def _pick_tied(
+def pick_tied(
     votes: npt.NDArray[np.int64], best: np.int64, tied: int, draw: np.uint64, seed: np.uint64
 ) -> int:
-    """Return one of the labels with the most votes, each with the same chance."""
+    """Return one of the labels with the most votes, each with the same chance.
+
+    `best` is how many votes they have, `tied` how many labels have them; `draw` is of the task.
+    """
     high_bits = _mix(draw ^ _mix(seed)) >> np.uint64(32)
     left = np.int64((high_bits * np.uint64(tied)) >> np.uint64(32))
     for label in range(len(votes)):
@@ -137,7 +140,7 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
                 truths[task] = known
                 confidence[task] = 1.0
             elif estimating:
-                truths[task] = _pick_tied(votes, best, winners, draws[task], seed)
+                truths[task] = pick_tied(votes, best, winners, draws[task], seed)
                 tied[task] = winners > 1
                 confidence[task] = _share_of_best(votes, best, nats)
 

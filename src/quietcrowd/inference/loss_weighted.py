@@ -189,7 +189,7 @@ class LossWeighted(
 
     def agreement(self, summary: Summary, tally: AgreementTally) -> npt.NDArray[np.float64]:
         """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
-        return share_of_agreements(summary, tally)
+        return share_of_agreements(summary, tally.agreed)
 
     def error(self, summary: Summary, tally: Losses) -> npt.NDArray[np.float64]:
         """Return the workers' errors; see `NumericMethod.error`."""

@@ -8,7 +8,9 @@ from typing import Any
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
+from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
@@ -26,6 +28,8 @@ METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
     for method in (
         MajorityVote,
         WeightedVote,
+        DawidSkene,
+        GLAD,
         Mean,
         Median,
         WeightedMean,

@@ -73,7 +73,10 @@ def sweep_votes(
     return AgreementTally(agreed=agreed)
 
 
-def share_of_agreements(summary: Summary, tally: AgreementTally) -> npt.NDArray[np.float64]:
-    """Return agreements over answers, shape (workers,); NaN where there is no answer."""
+def share_of_agreements(summary: Summary, agreed: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return agreements over answers, shape (workers,); NaN where there is no answer.
+
+    `agreed` is as in `AgreementTally`.
+    """
     with np.errstate(invalid="ignore"):
-        return fixed_point.from_shares(tally.agreed) / summary.answers_per_worker
+        return fixed_point.from_shares(agreed) / summary.answers_per_worker

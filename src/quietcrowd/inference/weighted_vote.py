@@ -149,4 +149,4 @@ class WeightedVote(
 
     def agreement(self, summary: Summary, tally: AgreementTally) -> npt.NDArray[np.float64]:
         """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
-        return share_of_agreements(summary, tally)
+        return share_of_agreements(summary, tally.agreed)

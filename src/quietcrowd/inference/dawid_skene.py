@@ -1,0 +1,285 @@
+"""Dawid-Skene: every worker has a table of how often each truth becomes each answer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, field, frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import fixed_point
+from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.confusion_kernel import confusion_kernel
+from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.voting import share_of_agreements
+from quietcrowd.validation import check_real, one_of, plain
+
+__all__ = ["ConfusionState", "ConfusionTally", "DawidSkene"]
+
+FLOOR = 1e-10
+"""Least number of answers of a kind in a record; crowd-kit's, to match it without priors."""
+
+_LARGEST_LOG = 62 * math.log(2.0)
+"""No log-probability is larger: a record has less than 2^62 units, and a kind of answer one."""
+
+MOST_CELLS = 2**27
+"""Most numbers in all confusion matrices: 1 GiB, and several such arrays are needed."""
+
+
+def _check_count(_: object, attribute: Any, value: Any) -> None:
+    check_real(attribute.name, value, 0)
+
+
+@frozen(kw_only=True, eq=False)
+class ConfusionState(State):
+    """What each worker is believed to answer, and how frequent each label is, as logarithms.
+
+    Attributes
+    ----------
+    log_odds : ndarray of int64, shape (workers, labels, labels) or (workers, 1, 1)
+        Log-probability of an answer given a truth at place [worker, answer, truth]; with one coin,
+        log-odds of the label that a worker gives against any other. In units of 2^-32.
+    log_priors : ndarray of int64, shape (labels,)
+        Log-frequency of each label, in the same units.
+    """
+
+    log_odds: npt.NDArray[np.int64]
+    log_priors: npt.NDArray[np.int64]
+
+    @property
+    def confusion(self) -> npt.NDArray[np.float64]:
+        """P(answer | truth) at place [worker, truth, answer], shape (workers, labels, labels)."""
+        labels = len(self.log_priors)
+        odds = self.log_odds / fixed_point.ONE
+        if self.log_odds.shape[1] == labels > 1:
+            table: npt.NDArray[np.float64] = np.exp(odds).swapaxes(1, 2)
+            return table
+        right = np.where(np.eye(labels, dtype=bool), odds, 0.0)
+        table = np.exp(right - np.maximum(odds, 0.0))
+        table /= table.sum(axis=2, keepdims=True)
+        return table
+
+    @property
+    def priors(self) -> npt.NDArray[np.float64]:
+        """Frequency of each label among the truths, shape (labels,)."""
+        frequencies: npt.NDArray[np.float64] = np.exp(self.log_priors / fixed_point.ONE)
+        return frequencies
+
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the state of other workers; a new one is the median of the known."""
+        chosen = self.log_odds[np.maximum(positions, 0)]
+        if (positions < 0).any():
+            middle = np.sort(self.log_odds, axis=0)[len(self.log_odds) // 2]
+            if middle.size > 1:
+                table = fixed_point.to_fixed(np.exp(middle / fixed_point.ONE))
+                middle = fixed_point.to_fixed(np.log(np.maximum(table, 1) / table.sum(axis=0)))
+            chosen[positions < 0] = middle
+        return evolve(self, log_odds=chosen)
+
+
+@frozen(kw_only=True, eq=False)
+class ConfusionTally(Tally):
+    """What the posteriors of the tasks tell, in units of `DawidSkene.unit` but for the last.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, of the shape of `ConfusionState.log_odds`
+        Expected number of answers at place [worker, answer, truth]; with one coin, of right ones.
+    classes : ndarray of int64, shape (labels,)
+        Expected number of tasks of each label.
+    entropy : int
+        Sum of the entropies of the posteriors.
+    agreed : ndarray of int64, shape (workers,)
+        Agreements with the estimates, as in `AgreementTally`; 0 in passes that estimate nothing.
+    """
+
+    counts: npt.NDArray[np.int64]
+    classes: npt.NDArray[np.int64]
+    entropy: int
+    agreed: npt.NDArray[np.int64]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            counts=self.counts + other.counts,
+            classes=self.classes + other.classes,
+            entropy=self.entropy + other.entropy,
+            agreed=self.agreed + other.agreed,
+        )
+
+
+@frozen(kw_only=True, slots=False)
+class DawidSkene(
+    CategoricalMethod[ConfusionState, ConfusionTally],
+    IterativeInference[ConfusionState, ConfusionTally],
+):
+    """Dawid and Skene's model: each worker confuses each truth with each answer at its own rate.
+
+    ::
+
+        gamma_jk = P(z_j = k | answers)  ~  pi_k  prod of Theta_i[k, a_ij] over the task's answers
+        Theta_i[k, l]  ~  smoothing + trust 1(k = l) + sum_j gamma_jk 1(a_ij = l)
+        pi_k           ~  class_smoothing + sum_j gamma_jk
+
+    in turn (expectation maximisation), from the shares of the votes. It climbs the log-posterior
+    of Theta and pi with the truths summed out, by way of a lower bound, which is the objective; it
+    cannot fall. Confidence is ``gamma_jk``. With one coin, ``Theta_i[k, k]`` is the same for all k
+    and the other labels are equally likely; then `smoothing` and `trust` count right answers,
+    `smoothing` counts wrong ones.
+
+    Parameters
+    ----------
+    one_coin : bool
+        Whether a worker is one number, how often it is right, and not a matrix.
+    smoothing : float
+        Answers of each label to tasks of each truth that are added to every worker's record.
+    trust : float
+        Right answers to tasks of each truth that are added on top: they keep labels from trading
+        places.
+    class_smoothing : float
+        Tasks of each label that are added to the count of all tasks.
+
+    Raises
+    ------
+    ParameterError
+        By `fit`, where the matrices are too large.
+
+    References
+    ----------
+    A. P. Dawid and A. M. Skene, Applied Statistics 28 (1979), 20-28. Derivation, priors and the
+    differences from crowd-kit: ``docs/theory/dawid-skene.md``.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> crowd = qc.synthetic_crowd(tasks=200, workers=20, seed=1)
+    >>> estimate = DawidSkene().fit(crowd.answers)
+    >>> estimate.state.confusion.shape
+    (20, 2, 2)
+    """
+
+    name: ClassVar[str] = "dawid-skene"
+    one_coin: bool = field(default=False, converter=plain, validator=one_of(False, True))
+    smoothing: float = field(default=0.1, converter=plain, validator=_check_count)
+    trust: float = field(default=1.0, converter=plain, validator=_check_count)
+    class_smoothing: float = field(default=1.0, converter=plain, validator=_check_count)
+
+    def sweep(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: ConfusionState | None,
+        estimates: LabelEstimates | None,
+    ) -> ConfusionTally:
+        """Find posteriors, and vote shares at first; see `TruthInference.sweep`."""
+        labels = summary.labels
+        shape = self._check_shape(summary, state)
+        fixed_point.check_room(summary.longest_task + 1, _LARGEST_LOG + math.log(labels))
+        room = estimates or LabelEstimates.empty(0, partition.values.dtype)
+        counts = np.zeros(shape, np.int64)
+        classes = np.zeros(labels, np.int64)
+        agreed = np.zeros(summary.workers, np.int64)
+        nothing = np.zeros((0, shape[2]), np.int64)
+        kernel = confusion_kernel(labels, one_coin=self.one_coin, estimating=estimates is not None)
+        entropy = kernel(
+            partition.offsets,
+            partition.worker_codes.view(np.uint32),
+            partition.values,
+            partition.draws,
+            partition.gold,
+            nothing if state is None else state.log_odds.reshape(-1, shape[2]),
+            np.zeros(labels, np.int64) if state is None else state.log_priors,
+            state is None,
+            self.unit(summary),
+            fixed_point.shares(labels),
+            np.uint64(self.seed),
+            counts.reshape(-1, shape[2]),
+            classes,
+            agreed,
+            room.truths,
+            room.confidence,
+            room.tied,
+        )
+        return ConfusionTally(counts=counts, classes=classes, entropy=entropy, agreed=agreed)
+
+    def update(
+        self,
+        summary: Summary,
+        tally: ConfusionTally,
+        state: ConfusionState | None,  # noqa: ARG002
+    ) -> tuple[ConfusionState, float]:
+        """Learn rates and frequencies from posteriors; see `IterativeInference.update`."""
+        unit = self.unit(summary)
+        learn = self._learn_coins if self.one_coin else self._learn_confusions
+        log_odds, climbed = learn(summary, tally, unit)
+        classes = _record(tally.classes, self.class_smoothing, unit)
+        log_priors = np.log(classes / classes.sum())
+        climbed += fixed_point.exact_sum(classes * log_priors, summary.labels)
+        learned = ConfusionState(
+            log_odds=fixed_point.to_fixed(log_odds), log_priors=fixed_point.to_fixed(log_priors)
+        )
+        return learned, (climbed + tally.entropy) / unit / summary.answers
+
+    def agreement(self, summary: Summary, tally: ConfusionTally) -> npt.NDArray[np.float64]:
+        """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
+        return share_of_agreements(summary, tally.agreed)
+
+    def unit(self, summary: Summary) -> float:
+        """Return what a probability of 1 is stored as in tallies."""
+        record = int(summary.answers_per_worker.max(initial=0)) + self._added(summary)
+        tasks = summary.tasks * (1.0 + math.log(summary.labels))
+        return fixed_point.unit_for(record + tasks + self.class_smoothing * summary.labels)
+
+    def _added(self, summary: Summary) -> float:
+        """Return how many answers are added to one row of a worker's record."""
+        return self.smoothing * summary.labels + self.trust
+
+    def _check_shape(self, summary: Summary, state: ConfusionState | None) -> tuple[int, int, int]:
+        """Return the shape of counts and log-odds."""
+        side = 1 if self.one_coin else summary.labels
+        shape = (summary.workers, side, side)
+        if math.prod(shape) > MOST_CELLS:
+            raise ParameterError(
+                f"{summary.workers:,} workers and {summary.labels:,} labels make confusion "
+                f"matrices of {math.prod(shape):,} numbers, more than {MOST_CELLS:,}. Take "
+                "one_coin=True, one number per worker, or fewer labels."
+            )
+        if state is not None and state.log_odds.shape != shape:
+            raise ParameterError(
+                f"start must be an estimate with one_coin={self.one_coin}, as this method has"
+            )
+        return shape
+
+    def _learn_confusions(
+        self, summary: Summary, tally: ConfusionTally, unit: float
+    ) -> tuple[npt.NDArray[np.float64], float]:
+        """Return log-probabilities of answers, and what they contribute to the objective."""
+        added = self.smoothing + self.trust * np.eye(summary.labels)
+        record = _record(tally.counts, added, unit)
+        logs = np.log(record / record.sum(axis=1, keepdims=True))
+        return logs, fixed_point.exact_sum(record * logs, record.size)
+
+    def _learn_coins(
+        self, summary: Summary, tally: ConfusionTally, unit: float
+    ) -> tuple[npt.NDArray[np.float64], float]:
+        """Return log-odds of workers' answers, and what they contribute to the objective."""
+        others = max(summary.labels - 1, 1)
+        answers = np.rint(summary.answers_per_worker * unit).astype(np.int64)[:, None, None]
+        right = _record(tally.counts, self.smoothing + self.trust, unit)
+        wrong = _record(answers - tally.counts, self.smoothing, unit)
+        log_right = np.log(right / (right + wrong))
+        log_wrong = np.log(wrong / (right + wrong)) - math.log(others)
+        climbed = right * log_right + wrong * log_wrong
+        return log_right - log_wrong, fixed_point.exact_sum(climbed, climbed.size)
+
+
+def _record(
+    counts: npt.NDArray[np.int64], added: npt.ArrayLike, unit: float
+) -> npt.NDArray[np.int64]:
+    """Return counts with what is added to them, in units, and not below the floor."""
+    extra = np.rint(np.asarray(added) * unit).astype(np.int64)
+    record: npt.NDArray[np.int64] = np.maximum(counts + extra, max(1, round(FLOOR * unit)))
+    return record

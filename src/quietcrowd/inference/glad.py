@@ -1,0 +1,214 @@
+"""GLAD: workers of different ability, tasks of different difficulty."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.inference import fixed_point
+from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.glad_kernel import MOST_EASE, glad_kernel
+from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.voting import share_of_agreements
+
+__all__ = ["GLAD", "AbilityState", "EasinessEstimates", "GladTally"]
+
+PRIOR_ABILITY = 1.0
+"""Mean of the normal prior of a worker's ability; its variance is 1."""
+
+MOST_ABILITY = 20.0
+"""Abilities stay within this of 0: 19 standard deviations of the prior."""
+
+_MOST_BETA = math.exp(MOST_EASE)
+
+
+@frozen(kw_only=True, eq=False)
+class EasinessEstimates(LabelEstimates):
+    """Estimated labels and how easy the tasks are.
+
+    Attributes
+    ----------
+    truths, confidence, tied : ndarray
+        See `LabelEstimates`.
+    easiness : ndarray of float64
+        One over the difficulty, beta of Whitehill et al., above 0.
+    """
+
+    easiness: npt.NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, tasks: int, dtype: npt.DTypeLike) -> EasinessEstimates:
+        """Return room for the estimates of a number of tasks."""
+        return cls(
+            truths=np.zeros(tasks, dtype),
+            confidence=np.zeros(tasks, np.float64),
+            tied=np.zeros(tasks, np.bool_),
+            easiness=np.zeros(tasks, np.float64),
+        )
+
+
+@frozen(kw_only=True, eq=False)
+class AbilityState(State):
+    """How able each worker is believed to be.
+
+    Attributes
+    ----------
+    ability : ndarray of int64, shape (workers,)
+        alpha of Whitehill et al. in units of 2^-32; below 0 for a worker who is wrong more often
+        than right.
+    """
+
+    ability: npt.NDArray[np.int64]
+
+    @property
+    def alpha(self) -> npt.NDArray[np.float64]:
+        """Ability as a number, shape (workers,)."""
+        return self.ability / fixed_point.ONE
+
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the state of other workers; a new one is as able as the median of the known."""
+        middle = np.sort(self.ability)[len(self.ability) // 2]
+        chosen = self.ability[np.maximum(positions, 0)]
+        return type(self)(ability=np.where(positions >= 0, chosen, middle))
+
+
+@frozen(kw_only=True, eq=False)
+class GladTally(Tally):
+    """A quadratic bound of the log-posterior as a function of the abilities, from below.
+
+    Attributes
+    ----------
+    pulls, bends : ndarray of int64, shape (workers,)
+        The bound is ``rest + sum_i pulls_i alpha_i - bends_i alpha_i^2 / 2``, in units of `GLAD`.
+    rest : int
+        See above.
+    agreed : ndarray of int64, shape (workers,)
+        Agreements with the estimates, as in `AgreementTally`; 0 in passes that estimate nothing.
+    """
+
+    pulls: npt.NDArray[np.int64]
+    bends: npt.NDArray[np.int64]
+    rest: int
+    agreed: npt.NDArray[np.int64]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            pulls=self.pulls + other.pulls,
+            bends=self.bends + other.bends,
+            rest=self.rest + other.rest,
+            agreed=self.agreed + other.agreed,
+        )
+
+
+@frozen(kw_only=True, slots=False)
+class GLAD(
+    CategoricalMethod[AbilityState, GladTally],
+    IterativeInference[AbilityState, GladTally],
+):
+    """Whitehill et al.'s model: able workers are right more often, and so are all on easy tasks.
+
+    ::
+
+        P(a_ij = z_j) = 1 / (1 + exp(-alpha_i beta_j)),   beta_j = exp(b_j)
+
+    and the other labels are equally likely. ``alpha_i`` is the worker's ability, below 0 where it
+    is wrong more often than right; ``beta_j`` is the task's easiness. Both ``alpha_i`` and ``b_j``
+    have a normal prior with mean 1 and variance 1, the truths a uniform one. Every pass finds
+    ``b_j`` and the posterior of each task anew, given the abilities; then the abilities climb to
+    the top of a quadratic bound. It climbs the log-posterior of abilities and easiness with the
+    truths summed out, by way of that bound, which is the objective; it cannot fall. Confidence is
+    the posterior probability. ``b_j`` stays within -4..6, ``alpha_i`` within -20..20.
+
+    `truths` of the estimate has one more column, ``easiness``.
+
+    References
+    ----------
+    J. Whitehill et al., NIPS 2009; the bound is that of T. S. Jaakkola and M. I. Jordan, Statistics
+    and Computing 10 (2000), 25-37. Derivation and the differences from crowd-kit:
+    ``docs/theory/glad.md``.
+
+    Examples
+    --------
+    >>> import quietcrowd as qc
+    >>> crowd = qc.synthetic_crowd(tasks=200, workers=20, seed=1)
+    >>> estimate = GLAD().fit(crowd.answers)
+    >>> estimate.truths.columns[-1], len(estimate.state.alpha)
+    ('easiness', 20)
+    """
+
+    name: ClassVar[str] = "glad"
+
+    def room(self, tasks: int, summary: Summary) -> EasinessEstimates:
+        """Return room for labels and easiness; see `TruthInference.room`."""
+        return EasinessEstimates.empty(tasks, np.min_scalar_type(summary.labels))
+
+    def sweep(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: AbilityState | None,
+        estimates: EasinessEstimates | None,
+    ) -> GladTally:
+        """Find easiness and posteriors; see `TruthInference.sweep`."""
+        most = MOST_ABILITY * _MOST_BETA + math.log(summary.labels)
+        fixed_point.check_room(summary.longest_task, most)
+        room = estimates or EasinessEstimates.empty(0, partition.values.dtype)
+        prior = np.full(summary.workers, round(PRIOR_ABILITY * fixed_point.ONE), np.int64)
+        pulls, bends, agreed = np.zeros((3, summary.workers), np.int64)
+        unit, rest_unit = self._units(summary)
+        rest = glad_kernel(summary.labels, estimating=estimates is not None)(
+            partition.offsets,
+            partition.worker_codes.view(np.uint32),
+            partition.values,
+            partition.draws,
+            partition.gold,
+            prior if state is None else state.ability,
+            unit,
+            rest_unit,
+            fixed_point.shares(summary.labels),
+            np.uint64(self.seed),
+            pulls,
+            bends,
+            agreed,
+            room.truths,
+            room.confidence,
+            room.tied,
+            room.easiness,
+        )
+        return GladTally(pulls=pulls, bends=bends, rest=rest, agreed=agreed)
+
+    def update(
+        self,
+        summary: Summary,
+        tally: GladTally,
+        state: AbilityState | None,  # noqa: ARG002
+    ) -> tuple[AbilityState, float]:
+        """Climb to the top of the bound; see `IterativeInference.update`."""
+        unit, rest_unit = self._units(summary)
+        pulls, bends = tally.pulls / unit, tally.bends / unit
+        top = (PRIOR_ABILITY + pulls) / (1.0 + bends)
+        ability = fixed_point.to_fixed(np.clip(top, -MOST_ABILITY, MOST_ABILITY))
+        learned = AbilityState(ability=ability)
+        alpha = learned.alpha
+        climbed = (pulls - bends * alpha / 2.0) * alpha - (alpha - PRIOR_ABILITY) ** 2 / 2.0
+        objective = fixed_point.exact_sum(climbed, summary.workers) + tally.rest / rest_unit
+        return learned, objective / summary.answers
+
+    def agreement(self, summary: Summary, tally: GladTally) -> npt.NDArray[np.float64]:
+        """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
+        return share_of_agreements(summary, tally.agreed)
+
+    def _units(self, summary: Summary) -> tuple[float, float]:
+        """Return what 1.0 is stored as in the sums of a worker, and in those of all tasks."""
+        longest = int(summary.answers_per_worker.max(initial=0))
+        flat = math.log(summary.labels)
+        terms = 4.0 * summary.answers * (MOST_ABILITY * _MOST_BETA + flat)
+        return (
+            fixed_point.unit_for(longest * _MOST_BETA**2 / 4.0),
+            fixed_point.unit_for(terms + summary.tasks * (16.0 + flat)),
+        )
