@@ -153,7 +153,7 @@ def test_as_printed_a_worker_of_one_answer_captures_its_task(printed):
 
 @pytest.mark.parametrize("method", [CATD(), WeightedMean(), WeightedMean(floor=1e-9)])
 def test_a_worker_of_one_answer_does_not_capture_its_task(method):
-    assert captured(method) < 2.0
+    assert captured(method) < 4.0
 
 
 def test_labels_of_a_worker_of_one_answer_do_not_decide():

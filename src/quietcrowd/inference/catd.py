@@ -74,7 +74,7 @@ class CATD(LossWeighted):
 
     name: ClassVar[str] = "catd"
     alpha: float = field(default=0.05, converter=plain, validator=_check_alpha)
-    smoothing: float = field(default=1.0, converter=plain, validator=_check_smoothing)
+    smoothing: float = field(default=0.1, converter=plain, validator=_check_smoothing)
 
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return quantiles over losses; see `LossWeighted.weigh`."""

@@ -78,7 +78,7 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
     name: ClassVar[str] = "weighted-mean"
     tolerance: float = field(default=1e-13, converter=plain, validator=_check_tolerance)
     floor: float = field(default=1e-3, converter=plain, validator=_check_floor)
-    smoothing: float = field(default=1.0, converter=plain, validator=_check_smoothing)
+    smoothing: float = field(default=0.1, converter=plain, validator=_check_smoothing)
 
     def weights(self, summary: Summary, state: WeightState | None) -> npt.NDArray[np.float64]:
         """Return what each worker's answers count; see `NumericMethod.weights`."""
