@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from quietcrowd.evaluation.experiment import ExperimentResult
-from quietcrowd.evaluation.figures import FigureResult
-from quietcrowd.evaluation.plots import EQUAL_EXACT, constant_changes
+from quietcrowd.evaluation.figure import FigureResult
+from quietcrowd.evaluation.plots import EQUAL_EXACT, SCORE_NAMES, constant_changes
 from quietcrowd.privacy.guarantee import show_loss
 
 __all__ = ["plain_table", "print_experiment", "print_figure", "print_frame"]
@@ -140,6 +140,47 @@ def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: fl
 
 
 def print_figure(result: FigureResult) -> None:
+    """Print what a figure shows: by mechanism or by method."""
+    if result.figure.lines == "method":
+        _print_methods(result)
+    else:
+        _print_mechanisms(result)
+
+
+def _print_methods(result: FigureResult) -> None:
+    """Print a score of each method, one row per data set and method, one column per epsilon."""
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
+    score, panel = result.figure.score, result.figure.panel
+    console.print(f"{result.figure.title}: {SCORE_NAMES[score]}\n", soft_wrap=True)
+    frame = result.frame
+    epsilons = sorted(frame.loc[frame["mechanism"] != "none", "claimed_epsilon"].unique())
+    heads = [f"eps.\n{epsilon:g}" for epsilon in epsilons]
+    table = plain_table(f"{panel}\n  method", *heads, "\nplain", numeric_from=1)
+    for name, rows in frame.groupby(panel, sort=False):
+        table.add_row(Text(str(name)))
+        plain = rows[rows["mechanism"] == "none"].set_index("method")[score]
+        private = rows[rows["mechanism"] != "none"]
+        for method, line in private.groupby("method", sort=False):
+            cells = line.set_index("claimed_epsilon")[score]
+            shown = [_short(cells.get(epsilon, math.nan)) for epsilon in epsilons]
+            table.add_row(Text(f"  {method}"), *shown, _short(plain.get(method, math.nan)))
+        table.add_row("  constant guess", *[""] * len(epsilons), _short(plain["constant"]))
+    console.print(table)
+    private = frame[frame["mechanism"] != "none"]
+    relative = (private[f"{score}_se"] / private[score]).median()
+    notes = (
+        f"Means of {int(private['trials'].max())} trials on the same reports for all methods; the "
+        f"median standard error is {relative:.1%} of the mean. plain: found in the plain answers."
+    )
+    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+
+
+def _short(number: float) -> str:
+    """Print three significant digits, or nothing for NaN."""
+    return "" if math.isnan(number) else f"{number:#.3g}".rstrip(".")
+
+
+def _print_mechanisms(result: FigureResult) -> None:
     """Print the changes of the mean absolute error that a figure shows, one row per point."""
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
     console.print(f"{result.figure.title}\n", soft_wrap=True)

@@ -6,7 +6,8 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.evaluation import FIGURES, FigureResult
-from quietcrowd.evaluation.figures import MECHANISMS, Figure, Part
+from quietcrowd.evaluation.figure import Figure, Part
+from quietcrowd.evaluation.sun2018 import MECHANISMS
 from quietcrowd.exceptions import FormatError
 
 AT_CORNERS = {"epsilons": [0.1, 10.0], "trials": 2, "seed": 5}

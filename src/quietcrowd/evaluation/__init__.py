@@ -1,7 +1,8 @@
 """How good an estimate is, and what privacy costs."""
 
 from quietcrowd.evaluation.experiment import Experiment, ExperimentResult
-from quietcrowd.evaluation.figures import FIGURES, Figure, FigureResult
+from quietcrowd.evaluation.figure import Figure, FigureResult
+from quietcrowd.evaluation.figures import FIGURES
 from quietcrowd.evaluation.metrics import (
     centred_error,
     correlation,

@@ -19,6 +19,7 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.evaluation.plots import EQUAL_EXACT, plot_scores
 from quietcrowd.evaluation.scores import Score, score_for
 from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
+from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms.channel import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
@@ -46,7 +47,11 @@ class _Crowd:
 
     dataset: Dataset
     score: Score
-    plain: Mapping[str, tuple[float, ...]]
+    plain: Mapping[str, TruthEstimate]
+
+    def score_of(self, name: str, estimate: TruthEstimate) -> tuple[float, ...]:
+        """Return the scores of what a method found."""
+        return self.score.of(estimate, self.plain.get(name))
 
 
 @frozen(kw_only=True, eq=False)
@@ -61,7 +66,8 @@ class ExperimentResult:
         for a worker with the mean and with the largest number of answers),
         ``participation_protected``, the score and its standard error (``error_rate``,
         ``error_rate_se``, or ``mae``, ``mae_se``), ``change`` (from the same method on the plain
-        answers), ``change_se``, further scores (``centred_error``, ``correlation``), ``trials``.
+        answers), ``change_se``, further scores with their standard errors (``rmse``,
+        ``centred_error``, ``correlation``, ``weight_distance``), ``trials``.
         Rows of the mechanism ``none`` are the non-private result and the best constant guess.
     dataset : str
         Name of the data set.
@@ -267,7 +273,7 @@ class Experiment:
         plain = {}
         for name, method in self.methods.items():
             if method.reads_answers:
-                plain[name] = score.of(method.fit(answers, threads=1))
+                plain[name] = method.fit(answers, threads=1)
         return _Crowd(dataset=dataset, score=score, plain=plain)
 
     def _read_by_a_method(self, cell: _Cell, skipped: list[str]) -> bool:
@@ -311,7 +317,7 @@ class Experiment:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QuietcrowdWarning)
             return {
-                name: crowd.score.of(method.fit(reports, threads=1))
+                name: crowd.score_of(name, method.fit(reports, threads=1))
                 for name, method in self.methods.items()
                 if method.reads_reports(cell.mechanism.channel)
             }
@@ -334,7 +340,7 @@ def _reference_rows(crowds: Sequence[_Crowd]) -> list[dict[str, Any]]:
         _row("none", "constant", (0.0, 0.0, 0.0), score, guesses, np.full(len(guesses), np.nan))
     ]
     for name in crowds[0].plain:
-        scores = np.array([crowd.plain[name] for crowd in crowds])
+        scores = np.array([crowd.score_of(name, crowd.plain[name]) for crowd in crowds])
         rows.append(_row("none", name, everything, score, scores, np.zeros(len(scores))))
     rows[0]["participation_protected"] = True
     return rows
@@ -355,8 +361,8 @@ def _cell_rows(
     for name in trials[0]:
         scores = np.array([trial[name] for trial in trials])
         plain = [
-            crowds[trial % len(crowds)].plain.get(name, (np.nan,))[0]
-            for trial in range(len(trials))
+            crowd.score_of(name, crowd.plain[name])[0] if name in crowd.plain else np.nan
+            for crowd in (crowds[trial % len(crowds)] for trial in range(len(trials)))
         ]
         row = _row(cell.label, name, epsilons, crowds[0].score, scores, scores[:, 0] - plain)
         rows.append(row | {"participation_protected": exact[0].participation_protected})
@@ -385,9 +391,18 @@ def _row(
         f"{main}_se": _standard_error(scores[:, 0]),
         "change": float(changes.mean()),
         "change_se": _standard_error(changes),
-        **{name: _mean(scores[:, place]) for place, name in enumerate(further, start=1)},
+        **_further(further, scores),
         "trials": len(scores),
     }
+
+
+def _further(names: Sequence[str], scores: Any) -> dict[str, float]:
+    """Return means and standard errors of the scores beside the main one."""
+    found = {}
+    for place, name in enumerate(names, start=1):
+        found[name] = _mean(scores[:, place])
+        found[f"{name}_se"] = _standard_error(scores[:, place])
+    return found
 
 
 def _mean(values: Any) -> float:

@@ -120,6 +120,10 @@ class KnownNumbers(_ScoredTruths):
         """Return the mean distance of estimated from known numbers."""
         return float(np.abs(self.estimated(estimate) - self.known).mean())
 
+    def root_mean_square_error(self, estimate: TruthEstimate) -> float:
+        """Return the root mean square of the distances of estimated from known numbers."""
+        return float(np.sqrt(((self.estimated(estimate) - self.known) ** 2).mean()))
+
     def constant_absolute_error(self) -> float:
         """Return the mean absolute error of the best constant guess: always the median."""
         return float(np.abs(self.known - np.median(self.known)).mean())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from quietcrowd.evaluation.experiment import ExperimentResult
 
-__all__ = ["EQUAL_EXACT", "check_picture", "constant_changes", "plot_panels", "plot_scores"]
+__all__ = [
+    "EQUAL_EXACT",
+    "SCORE_NAMES",
+    "check_picture",
+    "constant_changes",
+    "plot_methods",
+    "plot_panels",
+    "plot_scores",
+]
 
 EQUAL_EXACT = "one-layer*"
 """The one-layer mechanism at the exact epsilon that another mechanism really has."""
@@ -52,7 +60,13 @@ def _new_figure() -> Any:
     return figure
 
 
-SCORE_NAMES = {"error_rate": "error rate", "mae": "mean absolute error"}
+SCORE_NAMES = {
+    "error_rate": "error rate",
+    "mae": "mean absolute error",
+    "rmse": "root mean square error",
+    "weight_distance": "distance of the weights from the plain ones",
+}
+"""What the columns of scores are called."""
 
 
 def plot_scores(result: ExperimentResult, path: Path) -> None:
@@ -145,8 +159,13 @@ def plot_panels(frame: pd.DataFrame, path: Path, *, title: str, across: str, pan
         axes.grid(alpha=0.3)
     every[0].set_ylabel("change of the mean absolute error")
     figure.suptitle(title)
+    _save_with_legend(figure, every, path)
+
+
+def _save_with_legend(figure: Any, panels: Sequence[Any], path: Path) -> None:
+    """Put one legend beside all panels, and write the picture."""
     shown: dict[str, Any] = {}
-    for axes in every:
+    for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
         shown |= dict(zip(labels, handles, strict=True))
     figure.legend(
@@ -154,6 +173,70 @@ def plot_panels(frame: pd.DataFrame, path: Path, *, title: str, across: str, pan
     )
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=120, format="png")
+
+
+MOST_ACROSS = 3
+"""So many panels stand side by side."""
+
+
+def plot_methods(frame: pd.DataFrame, path: Path, *, title: str, panel: str, score: str) -> None:
+    """Draw a score of each method against the claimed epsilon, with two standard errors.
+
+    A colour and a marker per method, a panel per data set, each with a scale of its own. At
+    "plain" stands what a method finds in the plain answers; the grey line is the best constant.
+    """
+    check_picture(path)
+    panels = list(frame[panel].drop_duplicates())
+    across = min(len(panels), MOST_ACROSS)
+    down = -(-len(panels) // across)
+    figure = _new_figure()
+    figure.set_size_inches(2.2 + 3.4 * across, 0.6 + 3.2 * down)
+    every = figure.subplots(down, across, squeeze=False).ravel()
+    for axes in every[len(panels) :]:
+        axes.set_axis_off()
+    for axes, value in zip(every, panels, strict=False):
+        _draw_methods(axes, frame[frame[panel] == value], score)
+        axes.set_title(str(value), fontsize="medium")
+        axes.grid(alpha=0.3)
+    for axes in every[: len(panels) : across]:
+        axes.set_ylabel(SCORE_NAMES[score])
+    for axes in every[max(0, len(panels) - across) : len(panels)]:
+        axes.set_xlabel("claimed epsilon")
+    figure.suptitle(title)
+    _save_with_legend(figure, every[: len(panels)], path)
+
+
+def _draw_methods(axes: Any, rows: pd.DataFrame, score: str) -> None:
+    private = rows[rows["mechanism"] != "none"]
+    epsilons = sorted(private["claimed_epsilon"].unique())
+    plain = rows[rows["mechanism"] == "none"].set_index("method")
+    for place, (name, line) in enumerate(private.groupby("method", sort=False)):
+        ordered = line.sort_values("claimed_epsilon")
+        style, marker = _LOOKS[place // 10 % len(_LOOKS)][0], "osd^v<>PX*"[place % 10]
+        axes.errorbar(
+            [epsilons.index(epsilon) for epsilon in ordered["claimed_epsilon"]],
+            ordered[score],
+            yerr=2 * ordered[f"{score}_se"],
+            color=f"C{place % 10}",
+            linestyle=style,
+            marker=marker,
+            markersize=4,
+            markerfacecolor="none",
+            linewidth=1,
+            capsize=2,
+            label=name,
+        )
+        if name in plain.index and score != "weight_distance":
+            axes.plot(
+                [len(epsilons)], [plain.loc[name, score]], color=f"C{place % 10}", marker=marker
+            )
+    if "constant" in plain.index and score != "weight_distance":
+        guess = plain.loc["constant", score]
+        axes.axhline(guess, color="grey", linestyle=(0, (1, 3)), label="constant guess")
+    names = [*(f"{epsilon:g}" for epsilon in epsilons)]
+    names += ["plain"] * (score != "weight_distance")
+    axes.set_xticks(range(len(names)), names)
+    axes.set_ylim(bottom=0)
 
 
 def _draw_panel(axes: Any, frame: pd.DataFrame, across: str, panel: str, value: Any) -> None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+import numpy as np
 from attrs import frozen
 
 from quietcrowd.answers import Answers
@@ -28,8 +29,16 @@ class Score(ABC):
     names: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def of(self, estimate: TruthEstimate) -> tuple[float, ...]:
-        """Return the scores of an estimate."""
+    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
+        """Return the scores of an estimate.
+
+        Parameters
+        ----------
+        estimate : TruthEstimate
+            What is scored.
+        plain : TruthEstimate or None
+            What the same method finds in the plain answers, if it can read them.
+        """
 
     @abstractmethod
     def of_constant(self) -> tuple[float, ...]:
@@ -43,7 +52,11 @@ class ErrorRateScore(Score):
     names: ClassVar[tuple[str, ...]] = ("error_rate",)
     known: KnownTruths
 
-    def of(self, estimate: TruthEstimate) -> tuple[float, ...]:
+    def of(
+        self,
+        estimate: TruthEstimate,
+        plain: TruthEstimate | None,  # noqa: ARG002
+    ) -> tuple[float, ...]:
         """Return the error rate; see `Score.of`."""
         return (self.known.error_rate(estimate),)
 
@@ -54,17 +67,33 @@ class ErrorRateScore(Score):
 
 @frozen(kw_only=True, eq=False)
 class AbsoluteErrorScore(Score):
-    """The mean absolute error, the error after centring, and the correlation."""
+    """Errors of numbers, their correlation, and how far the weights are from the plain ones.
 
-    names: ClassVar[tuple[str, ...]] = ("mae", "centred_error", "correlation")
+    The distance of weights is half the sum of the distances of the workers' shares of all weight,
+    0 to 1, from those that the same method finds in the plain answers.
+    """
+
+    names: ClassVar[tuple[str, ...]] = (
+        "mae",
+        "rmse",
+        "centred_error",
+        "correlation",
+        "weight_distance",
+    )
     known: KnownNumbers
 
-    def of(self, estimate: TruthEstimate) -> tuple[float, ...]:
-        """Return the errors and the correlation; see `Score.of`."""
+    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
+        """Return errors, correlation and distance of weights; see `Score.of`."""
+        distance = float("nan")
+        if plain is not None:
+            moved = np.nan_to_num(estimate.quality) - np.nan_to_num(plain.quality)
+            distance = float(np.abs(moved).sum() / 2.0)
         return (
             self.known.mean_absolute_error(estimate),
+            self.known.root_mean_square_error(estimate),
             self.known.centred_error(estimate),
             self.known.correlation(estimate),
+            distance,
         )
 
     def of_constant(self) -> tuple[float, ...]:
@@ -72,6 +101,8 @@ class AbsoluteErrorScore(Score):
         return (
             self.known.constant_absolute_error(),
             self.known.constant_centred_error(),
+            self.known.constant_centred_error(),
+            float("nan"),
             float("nan"),
         )
 

@@ -1,0 +1,105 @@
+"""How fast MOON is: a sweep, sweeps to rest, and runs against a method without privacy."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.sweep import available_threads, run_loop
+from timing import least_seconds
+
+REPORTS, WORKERS, PER_TASK = 10**7, 10**5, 100
+LIMIT = 40e-9
+"""Seconds per report and sweep, on two cores."""
+
+
+@pytest.fixture(scope="module")
+def sensors():
+    """Return 10^7 reports at epsilon 5 as one partition, their summary, and the truths."""
+    rng = np.random.default_rng(0)
+    tasks = REPORTS // PER_TASK
+    mechanism = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=10), epsilon=5.0, fill=None)
+    codes = rng.integers(0, WORKERS, REPORTS).astype(np.int32)
+    sigma = np.where(np.arange(WORKERS) % 2, 0.3, 3.0)
+    truths = rng.uniform(0, 10, tasks)
+    answers = np.repeat(truths, PER_TASK) + sigma[codes] * rng.normal(size=REPORTS)
+    reports = np.clip(answers, 0, 10) + rng.laplace(0, mechanism.channel.scale, REPORTS)
+    summary = Summary(
+        answers_per_worker=np.bincount(codes, minlength=WORKERS),
+        tasks=tasks,
+        longest_task=PER_TASK,
+        low=float(reports.min()),
+        high=float(reports.max()),
+        channel=mechanism.channel,
+    )
+    partition = Partition(
+        offsets=np.arange(tasks + 1) * PER_TASK,
+        worker_codes=codes,
+        values=(reports - summary.middle) / summary.extent,
+        draws=np.zeros(tasks, np.uint64),
+        gold=np.full(tasks, np.nan),
+    )
+    return partition, summary, truths
+
+
+def sweep_of(method, partition, summary, pool, threads):
+    """Return a function that makes one sweep, with the state after three."""
+    state = run_loop(type(method)(max_iterations=3), [partition], summary, threads=threads).state
+    runs = partition.split(threads)
+    return lambda: list(pool.map(lambda run: method.sweep(run, summary, state, None), runs))
+
+
+def test_a_sweep(benchmark, sensors, compare, remark):
+    """One sweep of MOON, against its limit and against CRH's."""
+    partition, summary, _ = sensors
+    threads = available_threads()
+    with ThreadPoolExecutor(threads) as pool:
+        moon = sweep_of(qc.MOON(), partition, summary, pool, threads)
+        crh = sweep_of(qc.CRH(), partition, summary, pool, threads)
+        benchmark.pedantic(moon, rounds=5, warmup_rounds=1)
+        ours, theirs = benchmark.stats.stats.min, least_seconds(crh, rounds=5)
+    name = f"MOON, a sweep over 10^7 reports, {threads} threads"
+    compare(name, ours, "the limit of 40 ns a report", LIMIT * REPORTS, 1)
+    remark(
+        f"MOON: {ours / REPORTS * 1e9:.3g} ns per report and sweep, {ours / theirs:.3g} times "
+        f"CRH's {theirs / REPORTS * 1e9:.3g} ns, on {threads} threads."
+    )
+
+
+def test_sweeps_to_rest(benchmark, sensors, compare, remark):
+    """From a cold start until the posterior rests."""
+    partition, summary, truths = sensors
+    found = []
+    benchmark.pedantic(lambda: found.append(run_loop(qc.MOON(), [partition], summary)), rounds=1)
+    result = found[0]
+    assert result.converged
+    error = np.abs(result.estimates.truths * summary.extent + summary.middle - truths).mean()
+    compare("MOON, sweeps to rest", result.iterations / 1.0, "the limit of 60", 60.0, 1)
+    remark(
+        f"MOON rests after {result.iterations} sweeps over 10^7 reports (wanted: below 60), "
+        f"{benchmark.stats.stats.min:.3g} s; mean absolute error {error:.3g}."
+    )
+
+
+SETS = ("emotion", "weather_temperature", "flight_20111201", "population")
+
+
+@pytest.mark.skipif(not os.environ.get("QUIETCROWD_DATA"), reason="QUIETCROWD_DATA is not set")
+@pytest.mark.parametrize("name", SETS)
+def test_against_no_privacy(benchmark, name, remark):
+    """Run time on reports against CRH on plain answers: Figure 5 of the paper."""
+    answers = qc.load_dataset(name).answers.canonical
+    mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=1.0, fill=None)
+    reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
+    benchmark.pedantic(qc.MOON().fit, (reports,), rounds=3, warmup_rounds=1)
+    plain = least_seconds(lambda: qc.CRH().fit(answers), rounds=3)
+    ours = benchmark.stats.stats.min
+    iterations = qc.MOON().fit(reports).iterations
+    remark(
+        f"Run time on {name}, {len(answers):,} answers: MOON on reports at epsilon 1 "
+        f"{ours * 1e3:.3g} ms ({iterations} sweeps), CRH on plain answers {plain * 1e3:.3g} ms "
+        f"({qc.CRH().fit(answers).iterations} sweeps): {ours / plain:.3g} times."
+    )

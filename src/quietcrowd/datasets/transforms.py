@@ -1,0 +1,131 @@
+"""Data sets of numbers in other units: logarithms, and distances from a task's middle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from quietcrowd.answers import Answers
+from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.domains import Interval, check_numeric
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.validation import check_real
+
+__all__ = ["log10_dataset", "standardised_dataset"]
+
+
+def log10_dataset(dataset: Dataset) -> Dataset:
+    """Return the decimal logarithms of answers and truths.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        In an `Interval`; answers and truths are at least 1.
+
+    Returns
+    -------
+    Dataset
+        From 0 to the logarithm of the upper bound.
+
+    Raises
+    ------
+    AnswerError
+        Where an answer or a truth is below 1, or the domain is no interval.
+
+    Examples
+    --------
+    >>> from quietcrowd.datasets import sensor_crowd
+    >>> log10_dataset(sensor_crowd(domain=Interval(low=1, high=1000))).answers.domain
+    Interval(low=0.0, high=3.0)
+    """
+    frame, truths = _frames(dataset)
+    for numbers in (frame["label"], truths["label"]):
+        if (numbers < 1).any():
+            raise AnswerError(
+                f"{dataset.name}: {float(numbers.min())!r} is below 1, where no logarithm is taken"
+            )
+    domain = dataset.answers.domain
+    if not isinstance(domain, Interval):
+        raise AnswerError(f"logarithms are taken of an Interval; got {domain.example()}")
+    return _rebuilt(
+        f"{dataset.name}, log10",
+        frame.assign(label=np.log10(frame["label"])),
+        truths.assign(label=np.log10(truths["label"])),
+        Interval(low=0, high=float(np.log10(domain.high))),
+        dataset.remark,
+    )
+
+
+def standardised_dataset(
+    dataset: Dataset, *, bound: float = 4.0, least_spread: float = 0.0
+) -> Dataset:
+    """Return answers and truths as distances from the mean of their task, in standard deviations.
+
+    Mean and deviation are those of the plain answers: nobody who sees reports alone has them. It
+    shows what a requester could do who knew where the answers to each task lie.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of numbers.
+    bound : float
+        Answers and truths are clipped at so many deviations; at least 1.
+    least_spread : float
+        Tasks whose answers deviate by no more are left out, in the unit of the answers.
+
+    Raises
+    ------
+    AnswerError
+        Where the answers are no numbers, or no task is left.
+
+    Examples
+    --------
+    >>> from quietcrowd.datasets import sensor_crowd
+    >>> standardised_dataset(sensor_crowd(), bound=3).answers.domain
+    Interval(low=-3.0, high=3.0)
+    """
+    check_real("bound", bound, 1)
+    check_real("least_spread", least_spread, 0)
+    frame, truths = _frames(dataset)
+    given = frame.groupby("task")["label"]
+    mean, spread = given.mean(), given.std(ddof=0)
+    spread = spread[spread > least_spread]
+    if spread.empty:
+        raise AnswerError(f"{dataset.name}: no task's answers deviate by more than {least_spread}")
+    moved = [
+        kept.assign(
+            label=((kept["label"] - kept["task"].map(mean)) / kept["task"].map(spread)).clip(
+                -bound, bound
+            )
+        )
+        for kept in (part[part["task"].isin(spread.index)] for part in (frame, truths))
+    ]
+    return _rebuilt(
+        f"{dataset.name}, standardised",
+        *moved,
+        Interval(low=-bound, high=bound),
+        dataset.remark,
+    )
+
+
+def _frames(dataset: Dataset) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return answers and truths as frames of numbers; tasks are texts, as truths are matched."""
+    answers = dataset.answers
+    numbers = check_numeric(answers.domain, "another unit").numbers(answers.values)
+    frame, truths = answers.to_frame(), pa.table(dataset.truths).to_pandas()
+    return (
+        frame.assign(label=numbers, task=frame["task"].astype(str)),
+        truths.assign(label=truths["label"].astype(float), task=truths["task"].astype(str)),
+    )
+
+
+def _rebuilt(
+    name: str, frame: pd.DataFrame, truths: pd.DataFrame, domain: Interval, remark: str
+) -> Dataset:
+    return Dataset(
+        name=name,
+        answers=Answers.from_frame(frame, domain),
+        truths=pa.Table.from_pandas(truths, preserve_index=False),
+        remark=remark,
+    )
