@@ -114,7 +114,9 @@ def _drawn(trials: int, seed: int) -> list[Part]:
         )
 
     return [
-        Part(columns={"dataset": "60 x 100, all answered"}, experiment=partial(experiment, 60, 1.0)),
+        Part(
+            columns={"dataset": "60 x 100, all answered"}, experiment=partial(experiment, 60, 1.0)
+        ),
         Part(columns={"dataset": "200 x 100, 20 %"}, experiment=partial(experiment, 200, 0.2)),
     ]
 

@@ -57,7 +57,7 @@ LEAST_SHARE = 0.02
 LEAST_POOLED = 0.025
 """The workers' mean squared own error is at least this part of the variance of the noise."""
 
-REST = 5e-2
+REST = 1e-1
 """A pass finds truths to this part of a standard error; the last one to far less."""
 
 LAST_REST = 1e-6

@@ -11,11 +11,15 @@ from quietcrowd.inference.numeric_kernels import Codes, Counts, Floats
 __all__ = ["LARGEST_SCORE", "mixture_kernel"]
 
 MOST_STEPS = 40
+PLAIN = 0.5
+"""One over the variance of the noise. The curvature at no error is about one over the variance of a
+report where the worker's own errors outweigh the noise, and more than this where they do not."""
+
 LEAST_CURVATURE = 0.05
-"""A report's curvature counts as at least this part of one over its variance."""
+"""A report's curvature counts as at least this part of the one at no error, or of `PLAIN`."""
 
 LARGEST_CURVATURE = 2.0**20
-"""And as at most this many times the largest one over a variance on the task."""
+"""And as at most this many times the largest such number on the task."""
 
 ROUGH_STEPS = 2
 """Steps with rough scores before those with the law's own, which cost five times as much."""
@@ -28,14 +32,13 @@ LARGEST_SCORE = 16.0
 def _rough_start(
     reports: Floats,
     peaks: Floats,
-    precisions: Floats,
     weights: Floats,
     largest: float,
     unit: float,
 ) -> float:
     """Return nearly the truth: a mean, then steps with scores that are straight and cut at 1.
 
-    The mean is weighted by one over the reports' variances. The law's score has the slope
+    The mean is weighted by about one over the reports' variances. The law's score has the slope
     ``peaks`` at 0, and is never beyond 1.
     """
     farthest = 1.0
@@ -44,7 +47,7 @@ def _rough_start(
     share = unit / LARGEST_CURVATURE / largest
     total, weighted = np.int64(0), np.int64(0)
     for place in range(len(reports)):
-        weight = weights[place] * precisions[place] * (unit / largest)
+        weight = weights[place] * min(peaks[place], PLAIN) * (unit / largest)
         total += np.int64(np.rint(weight))
         weighted += np.int64(np.rint(weight * (reports[place] / farthest)))
     truth = float(weighted / total * farthest) if total > 0 else 0.0
@@ -53,7 +56,9 @@ def _rough_start(
         for place in range(len(reports)):
             score = (reports[place] - truth) * peaks[place]
             slope += np.int64(np.rint(weights[place] * min(max(score, -1.0), 1.0) * unit))
-            curved = peaks[place] if abs(score) < 1.0 else LEAST_CURVATURE * precisions[place]
+            curved = (
+                peaks[place] if abs(score) < 1.0 else LEAST_CURVATURE * min(peaks[place], PLAIN)
+            )
             curvature += np.int64(np.rint(weights[place] * min(curved * share, unit)))
         if curvature <= 0:
             break
@@ -67,7 +72,7 @@ def _slope(
     reports: Floats,
     sigmas: Floats,
     inverses: Floats,
-    precisions: Floats,
+    peaks: Floats,
     weights: Floats,
     largest: float,
     unit: float,
@@ -79,7 +84,7 @@ def _slope(
     for place in range(len(reports)):
         t, curved = bend(reports[place] - truth, sigmas[place], inverses[place])
         slope += np.int64(np.rint(weights[place] * t * unit))
-        curved = min(max(curved, LEAST_CURVATURE * precisions[place]) * share, unit)
+        curved = min(max(curved, LEAST_CURVATURE * min(peaks[place], PLAIN)) * share, unit)
         curvature += np.int64(np.rint(weights[place] * curved))
     return float(slope / unit), float(curvature / share)
 
@@ -90,7 +95,6 @@ def _climb(
     sigmas: Floats,
     inverses: Floats,
     peaks: Floats,
-    precisions: Floats,
     weights: Floats,
     largest: float,
     low: float,
@@ -104,14 +108,12 @@ def _climb(
     known to be too low and too high, until a step is less than `rest` standard errors. The second
     number is the curvature there, or a step before.
     """
-    truth = _rough_start(reports, peaks, precisions, weights, largest, unit)
+    truth = _rough_start(reports, peaks, weights, largest, unit)
     truth = min(max(truth, low), high)
     too_low, too_high = -np.inf, np.inf
     curvature = 0.0
     for _ in range(MOST_STEPS):
-        slope, curvature = _slope(
-            truth, reports, sigmas, inverses, precisions, weights, largest, unit
-        )
+        slope, curvature = _slope(truth, reports, sigmas, inverses, peaks, weights, largest, unit)
         if slope > 0:
             too_low = truth
         else:
@@ -177,29 +179,27 @@ def mixture_kernel(
     longest = 0
     for task in range(len(offsets) - 1):
         longest = max(longest, offsets[task + 1] - offsets[task])
-    room = np.empty((6, longest))
-    law = np.empty((len(sigmas), 5))
+    room = np.empty((5, longest))
+    law = np.empty((len(sigmas), 4))
     for worker in range(len(sigmas)):
         law[worker, 0] = sigmas[worker]
         law[worker, 1] = 1.0 / sigmas[worker]
-        law[worker, 2] = 1.0 / (sigmas[worker] ** 2 + 2.0)
+        law[worker, 2] = bend(0.0, sigmas[worker], law[worker, 1])[1]
         law[worker, 3] = weights[worker]
-        law[worker, 4] = bend(0.0, sigmas[worker], law[worker, 1])[1]
     per_scale = 1.0 / scale
     square_scale = scale**2 * square_unit
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
-        reports, task_sigmas, inverses, precisions, task_weights, peaks = room[:, : end - start]
+        reports, task_sigmas, inverses, peaks, task_weights = room[:, : end - start]
         largest = 0.0
         for row in range(start, end):
             place, worker = row - start, worker_codes[row]
             reports[place] = values[row] * per_scale
             task_sigmas[place] = law[worker, 0]
             inverses[place] = law[worker, 1]
-            precisions[place] = law[worker, 2]
+            peaks[place] = law[worker, 2]
             task_weights[place] = law[worker, 3]
-            peaks[place] = law[worker, 4]
-            largest = max(largest, precisions[place])
+            largest = max(largest, min(peaks[place], PLAIN))
         known = not np.isnan(gold[task])
         if known:
             truth, curvature = gold[task] * per_scale, np.inf
@@ -211,7 +211,6 @@ def mixture_kernel(
                 task_sigmas,
                 inverses,
                 peaks,
-                precisions,
                 task_weights,
                 largest,
                 low * per_scale,
