@@ -1,0 +1,69 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from quietcrowd.answers import Answers
+from quietcrowd.datasets import (
+    Dataset,
+    log10_dataset,
+    sensor_crowd,
+    standardised_dataset,
+    synthetic_crowd,
+)
+from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.exceptions import AnswerError, ParameterError
+
+
+def dataset(rows, truths, domain):
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    known = pd.DataFrame(truths, columns=["task", "label"])
+    return Dataset(name="some", answers=Answers.from_frame(frame, domain), truths=known)
+
+
+def test_logarithms():
+    crowd = dataset(
+        [("a", "u", 10.0), ("a", "v", 1000.0), ("b", "u", 1.0)],
+        [("b", 100.0)],
+        Interval(low=0, high=1e6),
+    )
+    moved = log10_dataset(crowd)
+    assert moved.answers.values.tolist() == [1.0, 3.0, 0.0]
+    assert moved.answers.domain == Interval(low=0, high=6)
+    assert pa.table(moved.truths)["label"].to_pylist() == [2.0]
+    assert "log10" in moved.name
+
+
+def test_logarithms_of_small_numbers_are_refused():
+    small = dataset([("a", "u", 0.5)], [("a", 2.0)], Interval(low=0, high=9))
+    with pytest.raises(AnswerError, match=r"0\.5 is below 1"):
+        log10_dataset(small)
+    with pytest.raises(AnswerError, match="below 1"):
+        log10_dataset(dataset([("a", "u", 2.0)], [("a", 0.0)], Interval(low=0, high=9)))
+    with pytest.raises(AnswerError, match="Interval"):
+        log10_dataset(dataset([("a", "u", 2)], [("a", 2)], Ordinal([1, 2])))
+    with pytest.raises(AnswerError, match="numbers"):
+        log10_dataset(synthetic_crowd(tasks=5, workers=20))
+
+
+def test_standardised_tasks_have_mean_0_and_deviation_1():
+    moved = standardised_dataset(sensor_crowd(seed=1), bound=50)
+    grouped = pd.Series(moved.answers.values).groupby(moved.answers.task_codes)
+    assert grouped.mean().to_numpy() == pytest.approx(np.zeros(100), abs=1e-9)
+    assert grouped.std(ddof=0).to_numpy() == pytest.approx(np.ones(100))
+
+
+def test_tasks_whose_answers_do_not_differ_are_left_out():
+    crowd = dataset(
+        [("a", "u", 1.0), ("a", "v", 3.0), ("b", "u", 2.0), ("b", "v", 2.0)],
+        [("a", 100.0), ("b", 2.0)],
+        Interval(low=0, high=9),
+    )
+    moved = standardised_dataset(crowd, bound=3)
+    assert moved.answers.tasks.to_pylist() == ["a"]
+    assert moved.answers.values.tolist() == [-1.0, 1.0]
+    assert pa.table(moved.truths).to_pylist() == [{"task": "a", "label": 3.0}]
+    with pytest.raises(AnswerError, match="no task's answers deviate"):
+        standardised_dataset(crowd, least_spread=1.0)
+    with pytest.raises(ParameterError, match="bound"):
+        standardised_dataset(crowd, bound=0.5)
