@@ -1,5 +1,6 @@
 """The command line as a user meets it."""
 
+import io
 import json
 import subprocess
 import sys
@@ -70,6 +71,73 @@ def test_the_same_seed_simulates_the_same_reports(run, folder, tmp_path):
         assert "these reports protect nobody" in errors
         tables.append((tmp_path / name).read_text())
     assert tables[0] == tables[1]
+
+
+def test_known_truths_stay_and_are_counted(run, folder, tmp_path):
+    truths = pd.read_csv(folder / "truth.csv")
+    usual = pd.read_csv(io.StringIO(run("infer", folder, "--plain")[1])).set_index("task")["truth"]
+    known = truths.head(3).assign(label=["no" if usual[t] == "yes" else "yes" for t in range(3)])
+    known.to_csv(tmp_path / "known.csv", index=False)
+    words = ("infer", folder, "--plain", "--gold", tmp_path / "known.csv")
+    status, output, errors = run(*words, "--method", "dawid-skene:one_coin=true")
+    assert status == 0
+    assert "360 answers; 3 truths known; 0 tied; " in errors
+    found = pd.read_csv(io.StringIO(output)).set_index("task")["truth"]
+    assert list(found[:3]) == list(known["label"])
+    found, without = (
+        json.loads(run(*some, "--json")[1]) for some in (words, ("infer", folder, "--plain"))
+    )
+    assert found.keys() == without.keys()
+    assert found["truths"][0].keys() == without["truths"][0].keys()
+    assert found["workers"] != without["workers"]
+    assert "known" not in run("infer", folder, "--plain")[2]
+
+
+def test_what_infer_writes_can_be_known_truths(run, ratings):
+    answers = (ratings / "answers.csv", "--plain", "--between", "0,9")
+    truths = ratings / "truths.csv"
+    assert run("infer", *answers, "--method", "median", "-o", truths)[0] == 0
+    status, output, errors = run("infer", *answers, "--gold", truths)
+    assert status == 0
+    assert "20 truths known; " in errors
+    found = pd.read_csv(io.StringIO(output))
+    assert list(found["truth"]) == pytest.approx(list(pd.read_csv(truths)["truth"]))
+    assert (found["standard_error"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("task,label\n0,yes\nnone,no\n", "row 1: task 'none' is no task of the answers"),
+        ("task,label\n0,maybe\n", "row 0: 'maybe' is outside the domain 'no', 'yes'"),
+        ("task,label\n0,\n", "row 0: None is outside the domain"),
+        ("task,label\n0,yes\n0,yes\n", "task '0' occurs 2 times"),
+        ("task,said\n0,yes\n", "column 'label' is missing"),
+        ("item,label\n0,yes\n", "column 'task' is missing"),
+        ("task,label\n", "there is no known truth"),
+        ("", "cannot be read as CSV"),
+        (None, "No such file"),
+    ],
+)
+def test_bad_known_truths_are_one_line(run, folder, tmp_path, text, message):
+    path = tmp_path / "known.csv"
+    if text is not None:
+        path.write_text(text)
+    status, output, errors = run("infer", folder, "--plain", "--gold", path)
+    assert (status, output) == (2, "")
+    assert errors.startswith("quietcrowd: error: ")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["-o", "--workers"])
+def test_known_truths_are_not_overwritten(run, folder, option):
+    known = folder.parent / "known.csv"
+    known.write_text("task,label\n0,yes\n")
+    status, _, errors = run("infer", folder, "--plain", "--gold", known, option, known)
+    assert status == 2
+    assert "is what is read from" in errors
+    assert known.read_text() == "task,label\n0,yes\n"
 
 
 def test_truths_go_to_a_pipe_as_csv_and_as_json(run, folder):

@@ -30,6 +30,7 @@ from quietcrowd.formats import (
     read_answers,
     read_reports,
     read_table,
+    read_truths,
     write_reports,
     write_table,
 )
@@ -216,6 +217,7 @@ def infer(
         typer.Argument(help="Files of reports, made alike; or one of answers, with --plain."),
     ],
     method: options.MethodName = None,
+    gold: options.Gold = None,
     max_iterations: options.MaxIterations = None,
     output: options.Output = None,
     workers: Annotated[
@@ -238,14 +240,17 @@ def infer(
 
     Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
 
+    Example: quietcrowd infer reports.parquet --gold known.csv
+
     Example: quietcrowd infer reports.parquet --method moon:variant=variance
     """
     choose = partial(options.choose_method, max_iterations=max_iterations, seed=seed)
     chosen = None if method is None else choose(method)
     for target in filter(None, (output, workers)):
         check_target(target)
-    for path in reports:
+    for path in (*reports, *([] if gold is None else [gold])):
         options.refuse_overwriting(path, output, workers)
+    known = None if gold is None else read_truths(gold)
     data: Reports | Answers
     if plain:
         if len(reports) > 1:
@@ -256,7 +261,7 @@ def infer(
         data = _read_reports(reports, (labels, levels, between))
         if skip_outside or duplicates != "error":
             raise ParameterError("--skip-outside and --duplicates go with --plain")
-    estimate = (chosen or choose(_usual_method(data))).fit(data)
+    estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
     if output is not None:
         write_table(estimate.truths, output)
     if workers is not None:
@@ -308,11 +313,12 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
 
 
 def _closing_words(estimate: TruthEstimate) -> str:
-    answers = estimate.answers
+    answers, known = estimate.answers, int(estimate.known.sum())
     end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
     return (
         f"{len(answers.tasks):,} tasks, {len(answers.workers):,} workers, {len(answers):,} "
-        f"answers; {_about_labels(estimate)}{estimate.iterations} iterations, {end}."
+        f"answers; {f'{known:,} truths known; ' * bool(known)}"
+        f"{_about_labels(estimate)}{estimate.iterations} iterations, {end}."
     )
 
 

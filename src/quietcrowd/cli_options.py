@@ -29,6 +29,7 @@ __all__ = [
     "Duplicates",
     "Epsilons",
     "FigureName",
+    "Gold",
     "Json",
     "Labels",
     "Levels",
@@ -129,6 +130,13 @@ FigureName = Annotated[
         metavar="FIGURE",
         help=f"One of {', '.join(FIGURES)}.",
         autocompletion=lambda: list(FIGURES),
+    ),
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Known truths of some tasks, columns task and label: they stay as they are.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
