@@ -1,5 +1,6 @@
 """The command line as a user meets it."""
 
+import io
 import json
 import subprocess
 import sys
@@ -7,11 +8,15 @@ import sys
 import attrs
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd import cli
-from quietcrowd.cli_options import build_domain
+from quietcrowd.cli_options import build_domain, choose_method
 from quietcrowd.evaluation import FigureResult
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import METHODS
 
 
 @pytest.fixture
@@ -68,6 +73,73 @@ def test_the_same_seed_simulates_the_same_reports(run, folder, tmp_path):
     assert tables[0] == tables[1]
 
 
+def test_known_truths_stay_and_are_counted(run, folder, tmp_path):
+    truths = pd.read_csv(folder / "truth.csv")
+    usual = pd.read_csv(io.StringIO(run("infer", folder, "--plain")[1])).set_index("task")["truth"]
+    known = truths.head(3).assign(label=["no" if usual[t] == "yes" else "yes" for t in range(3)])
+    known.to_csv(tmp_path / "known.csv", index=False)
+    words = ("infer", folder, "--plain", "--gold", tmp_path / "known.csv")
+    status, output, errors = run(*words, "--method", "dawid-skene:one_coin=true")
+    assert status == 0
+    assert "360 answers; 3 truths known; 0 tied; " in errors
+    found = pd.read_csv(io.StringIO(output)).set_index("task")["truth"]
+    assert list(found[:3]) == list(known["label"])
+    found, without = (
+        json.loads(run(*some, "--json")[1]) for some in (words, ("infer", folder, "--plain"))
+    )
+    assert found.keys() == without.keys()
+    assert found["truths"][0].keys() == without["truths"][0].keys()
+    assert found["workers"] != without["workers"]
+    assert "known" not in run("infer", folder, "--plain")[2]
+
+
+def test_what_infer_writes_can_be_known_truths(run, ratings):
+    answers = (ratings / "answers.csv", "--plain", "--between", "0,9")
+    truths = ratings / "truths.csv"
+    assert run("infer", *answers, "--method", "median", "-o", truths)[0] == 0
+    status, output, errors = run("infer", *answers, "--gold", truths)
+    assert status == 0
+    assert "20 truths known; " in errors
+    found = pd.read_csv(io.StringIO(output))
+    assert list(found["truth"]) == pytest.approx(list(pd.read_csv(truths)["truth"]))
+    assert (found["standard_error"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("task,label\n0,yes\nnone,no\n", "row 1: task 'none' is no task of the answers"),
+        ("task,label\n0,maybe\n", "row 0: 'maybe' is outside the domain 'no', 'yes'"),
+        ("task,label\n0,\n", "row 0: None is outside the domain"),
+        ("task,label\n0,yes\n0,yes\n", "task '0' occurs 2 times"),
+        ("task,said\n0,yes\n", "column 'label' is missing"),
+        ("item,label\n0,yes\n", "column 'task' is missing"),
+        ("task,label\n", "there is no known truth"),
+        ("", "cannot be read as CSV"),
+        (None, "No such file"),
+    ],
+)
+def test_bad_known_truths_are_one_line(run, folder, tmp_path, text, message):
+    path = tmp_path / "known.csv"
+    if text is not None:
+        path.write_text(text)
+    status, output, errors = run("infer", folder, "--plain", "--gold", path)
+    assert (status, output) == (2, "")
+    assert errors.startswith("quietcrowd: error: ")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["-o", "--workers"])
+def test_known_truths_are_not_overwritten(run, folder, option):
+    known = folder.parent / "known.csv"
+    known.write_text("task,label\n0,yes\n")
+    status, _, errors = run("infer", folder, "--plain", "--gold", known, option, known)
+    assert status == 2
+    assert "is what is read from" in errors
+    assert known.read_text() == "task,label\n0,yes\n"
+
+
 def test_truths_go_to_a_pipe_as_csv_and_as_json(run, folder):
     status, output, _ = run("infer", folder, "--plain", "--method", "majority")
     assert status == 0
@@ -112,15 +184,26 @@ def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
 
 def test_evaluate_fits_80_columns_and_names_every_reference(run, folder, tmp_path):
     status, output, _ = run(
-        *("evaluate", folder, "-e", "1,0.5", "--trials", 3, "--smoothing", 3),
+        *("evaluate", folder, "-e", "1,0.5", "--trials", 3),
+        *("--method", "majority,weighted-vote:smoothing=3,weighted-vote"),
         *("--plot", tmp_path / "x.png", "-o", tmp_path / "x.csv"),
     )
     assert status == 0
     assert max(map(len, output.splitlines())) <= 80
-    for words in ("constant guess", "majority, not private", "weighted-vote/3", "one-layer*"):
+    for words in (
+        "constant guess",
+        "majority, not private",
+        "weighted-vote, not private",
+        "weighted-vote:smoothing=3, not private",
+        "one-layer*",
+    ):
         assert words in output
     assert (tmp_path / "x.png").stat().st_size > 10_000
-    assert len(pd.read_csv(tmp_path / "x.csv")) == 4 + 2 * 3 * 3
+    table = pd.read_csv(tmp_path / "x.csv")
+    assert len(table) == 4 + 2 * 3 * 3
+    assert set(table["method"]) == {
+        *("constant", "majority", "weighted-vote", "weighted-vote:smoothing=3")
+    }
 
 
 def test_evaluate_prints_json(run, folder):
@@ -276,7 +359,7 @@ def test_no_words_show_the_help(run):
         (["infer", "{folder}"], "say --plain"),
         (["infer", "{folder}", "{folder}", "--plain"], "--plain takes one file"),
         (["infer", "{folder}/answers.csv", "--labels", "a,b"], "go with --plain"),
-        (["infer", "{folder}", "--method", "majority", "--smoothing", "2"], "goes with weighted"),
+        (["infer", "{folder}", "--smoothing", "2"], "No such option: --smoothing"),
         (["infer", "{folder}/answers.csv", "-o", "{folder}/answers.csv"], "write to another file"),
         (
             ["randomize", "{folder}/answers.csv", "-o", "{folder}/answers.csv"],
@@ -286,10 +369,6 @@ def test_no_words_show_the_help(run):
         (
             ["randomize", "{folder}/answers.csv", "--labels", "a", "--levels", "1", "-o", "r.csv"],
             "not several",
-        ),
-        (
-            ["evaluate", "{folder}", "--method", "majority", "--smoothing", "2"],
-            "goes with weighted",
         ),
         (["evaluate", "{folder}", "--plot", "x.svg"], "must end in .png"),
         (["evaluate", "{folder}/answers.csv"], "give the folder that it lies in"),
@@ -310,7 +389,10 @@ def test_no_words_show_the_help(run):
         (["evaluate", "nowhere"], "no such dataset folder"),
         (["evaluate", "{folder}", "-e", "a,b"], "--epsilon must be numbers separated by commas"),
         (["evaluate", "{folder}", "--trials", "1"], "Invalid value for '--trials'"),
-        (["evaluate", "{folder}", "--smoothing", "-1"], "smoothing must be a finite number"),
+        (
+            ["evaluate", "{folder}", "--method", "majority,weighted-vote:smoothing=-1"],
+            "smoothing must be a finite number",
+        ),
         (["demo", "-e", "-1"], "epsilon must be from 0 to 16"),
         (["randomize", "{folder}", "-m", "two-layer", "-e", "800", "-o", "r.csv"], "at most 16"),
         (["randomize", "{folder}", "-o", "{folder}/answers.csv"], "write to another file"),
@@ -328,6 +410,116 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
     assert message in errors
     assert len([line for line in errors.splitlines() if "note:" not in line]) == 1
     assert errors.startswith("quietcrowd: ")
+
+
+@pytest.mark.parametrize("command", ["infer", "evaluate"])
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("crh:", "parameters are written name:key=value:key=value; got 'crh:'"),
+        ("crh:loss", "parameters are written name:key=value"),
+        ("crh:loss=", "parameters are written name:key=value"),
+        ("crh:=absolute", "parameters are written name:key=value"),
+        ("crh::loss=absolute", "parameters are written name:key=value"),
+        (":", "--method must be one of majority, weighted-vote"),
+        ("guess:loss=absolute", "--method must be one of majority, weighted-vote"),
+        ("crh:loss=absolute:loss=squared", "'loss' is given twice"),
+        ("crh:loss=far", "loss must be one of 'zero-one', 'squared', 'absolute'; got 'far'"),
+        ("crh:per_answer=perhaps", "per_answer must be one of True, False; got 'perhaps'"),
+        ("crh:lost=absolute", "crh has no parameter 'lost'; it has"),
+        ("median:loss=absolute", "median has no parameter 'loss'; it has"),
+        ("moon:alpha=true", "alpha must be a finite number, at least 0; got True"),
+        ("moon:alpha=1e999", "alpha must be a finite number, at least 0; got inf"),
+        ("gtm:prior_sd=none", "prior_sd must be a finite number, at least 0; got None"),
+    ],
+)
+def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, message):
+    plain = ["--plain"] * (command == "infer")
+    status, output, errors = run(command, folder, *plain, "--method", method)
+    assert (status, output) == (2, "")
+    assert errors.startswith("quietcrowd: error: ")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+def test_an_unknown_parameter_is_told_which_ones_there_are(run, folder):
+    errors = run("infer", folder, "--plain", "--method", "crh:lost=1")[2]
+    assert errors.endswith("it has loss, tolerance, divisor, normaliser, per_answer\n")
+
+
+@pytest.mark.parametrize(("key", "option"), [("seed", "--seed"), ("max_iterations", "--max-iter")])
+def test_a_parameter_with_an_option_of_its_own_has_no_second_place(run, folder, key, option):
+    status, _, errors = run("infer", folder, "--plain", "--method", f"majority:{key}=3")
+    assert status == 2
+    assert f"'{key}' belongs to another option, {option}" in errors
+
+
+@pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
+def test_a_method_with_its_defaults_written_out_is_the_method(kind):
+    written = ":".join(f"{key}={value}" for key, value in attrs.asdict(kind()).items())
+    assert choose_method(f"{kind.name}:{written}") == kind()
+
+
+@pytest.mark.parametrize(
+    ("text", "method"),
+    [
+        ("crh:loss=zero-one:per_answer=FALSE", qc.CRH(loss="zero-one", per_answer=False)),
+        ("crh:divisor=none", qc.CRH(divisor=None)),
+        ("dawid-skene:one_coin=true:trust=0", qc.DawidSkene(one_coin=True, trust=0)),
+        ("moon:variant=variance:alpha=1e-3", qc.MOON(variant="variance", alpha=0.001)),
+        ("weighted-mean:smoothing=1e30", qc.WeightedMean(smoothing=1e30)),
+    ],
+)
+def test_parameters_are_numbers_booleans_none_and_words(text, method):
+    assert choose_method(text, seed=None) == method
+
+
+def test_numbers_that_floats_skip_are_no_ints():
+    assert isinstance(choose_method("weighted-mean:smoothing=1e30").smoothing, float)
+
+
+PIECES = ["crh", "moon", ":", "=", "loss", "absolute", "tolerance", "1", "-2", "none", "true", " é"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=20))
+def test_whatever_is_typed_is_a_method_or_a_parameter_error(text):
+    try:
+        method = choose_method(text)
+    except ParameterError:
+        return
+    assert method.name == text.split(":")[0]
+
+
+def test_long_names_of_methods_fit_80_columns(run, ratings):
+    crowd = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
+    qc.write_table(crowd.truths, ratings / "truth.csv")
+    description = {"kind": "ordinal", "domain": list(range(10))}
+    (ratings / "dataset.json").write_text(json.dumps(description))
+    long = "crh:loss=absolute:divisor=none:normaliser=max:per_answer=false"
+    status, output, _ = run(
+        *("evaluate", ratings, "-e", "2", "--trials", "2", "-m", "laplace:participation=released"),
+        *("--method", f"mean,moon:variant=variance:solver=lagrange,{long}"),
+    )
+    assert status == 0
+    lines = output.splitlines()
+    assert max(map(len, lines)) <= 80
+    references = lines[2 : lines.index("", 2)]
+    assert len({line.rindex(".") for line in references if line[-1].isdigit()}) == 1
+    assert "  moon:variant=variance:solver=lagrange, not private" in output
+    assert "  :per_answer=false, not private" in output
+    folded = [line.split()[0] for line in lines if line.startswith(" " * 10)]
+    for part in (":solver=lagrange", ":divisor=none", ":normaliser=max", ":per_answer=false"):
+        assert part in folded
+
+
+@pytest.mark.parametrize("command", ["infer", "evaluate"])
+def test_the_help_lists_methods_and_parameters_in_80_columns(run, command):
+    lines = run(command, "--help")[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    start = next(i for i, line in enumerate(lines) if "Methods, and their parameters" in line)
+    listed = [line.split() for line in lines[start + 1 :]]
+    assert [words[0] for words in listed] == list(METHODS)
+    assert ["crh", "loss,", "divisor,", "normaliser,", "per_answer"] in listed
 
 
 def test_ctrl_c_is_one_line(run, folder, monkeypatch):
@@ -431,6 +623,9 @@ def test_numbers_from_answers_to_truths(run, ratings):
     assert found["method"]["method"] == "weighted-mean"
     assert set(found["truths"][0]) == {"task", "truth", "standard_error", "spread", "answers"}
     assert "tied" not in errors
+    workers = ratings / "w.csv"
+    status, _, _ = run("infer", ratings / "r.jsonl", "--method", "moon", "--workers", workers)
+    assert list(pd.read_csv(workers)) == ["worker", "error", "quality", "sigma", "answers"]
     status, output, _ = run("infer", ratings / "r.jsonl", "--method", "median")
     assert output.splitlines()[0] == "task,truth,standard_error,spread,answers"
 

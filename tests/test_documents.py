@@ -51,6 +51,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     qc.write_table(crowd.truths, folder / "truth.csv")
     (folder / "dataset.json").write_text('{"kind": "categorical", "domain": ["safe", "harmful"]}')
     qc.write_table(pd.DataFrame({"task": ["drug A", "drug B"]}), tmp_path / "tasks.csv")
+    qc.write_table(crowd.truths.slice(0, 3), tmp_path / "known.csv")
     answer = pd.DataFrame({"task": ["drug A"], "worker": ["ann"], "label": [7.5]})
     qc.write_table(answer, tmp_path / "ann.csv")
     qc.write_table(answer[["worker"]], tmp_path / "ann_alone.csv")
@@ -65,7 +66,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
                     result = CliRunner().invoke(app, words[1:])
                 assert result.exit_code == 0, result.output
                 ran += 1
-    assert ran == 5
+    assert ran == 6
     assert (tmp_path / "truths.csv").exists()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_names, check_real, check_whole
 
 
 def test_good_values_pass():
@@ -14,6 +14,13 @@ def test_good_values_pass():
     check_real("x", np.float32(0.5), 0)
     check_real("x", 0, 0)
     check_real("x", 2.5, 0)
+
+
+def test_names():
+    check_names("crh", [], [])
+    check_names("crh", ["a"], ["a", "b"])
+    with pytest.raises(ParameterError, match=r"crh has no parameter 'c'; it has a, b$"):
+        check_names("crh", {"a": 1, "c": 2}, iter(["a", "b"]))
 
 
 @pytest.mark.parametrize("value", [0, 1.0, True, "3", None, 11])

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,11 +30,11 @@ from quietcrowd.formats import (
     read_answers,
     read_reports,
     read_table,
+    read_truths,
     write_reports,
     write_table,
 )
-from quietcrowd.inference import METHODS, RatioMean, TruthEstimate, WeightedMean, WeightedVote
-from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference import RatioMean, TruthEstimate, WeightedMean, WeightedVote
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.mechanisms import Mechanism, Reports
 
@@ -209,14 +210,14 @@ def _announce_exact_noise(mechanism: Mechanism, answers: Answers) -> None:
         _note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
 
 
-@app.command()
+@app.command(epilog=options.METHOD_LIST)
 def infer(
     reports: Annotated[
         list[Path],
         typer.Argument(help="Files of reports, made alike; or one of answers, with --plain."),
     ],
     method: options.MethodName = None,
-    smoothing: options.Smoothing = None,
+    gold: options.Gold = None,
     max_iterations: options.MaxIterations = None,
     output: options.Output = None,
     workers: Annotated[
@@ -238,13 +239,18 @@ def infer(
     """Infer truths and workers' quality from reports.
 
     Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
+
+    Example: quietcrowd infer reports.parquet --gold known.csv
+
+    Example: quietcrowd infer reports.parquet --method moon:variant=variance
     """
-    if method is not None:
-        _check_smoothing(method, smoothing)
+    choose = partial(options.choose_method, max_iterations=max_iterations, seed=seed)
+    chosen = None if method is None else choose(method)
     for target in filter(None, (output, workers)):
         check_target(target)
-    for path in reports:
+    for path in (*reports, *([] if gold is None else [gold])):
         options.refuse_overwriting(path, output, workers)
+    known = None if gold is None else read_truths(gold)
     data: Reports | Answers
     if plain:
         if len(reports) > 1:
@@ -255,10 +261,7 @@ def infer(
         data = _read_reports(reports, (labels, levels, between))
         if skip_outside or duplicates != "error":
             raise ParameterError("--skip-outside and --duplicates go with --plain")
-    name = method or _usual_method(data)
-    _check_smoothing(name, smoothing)
-    chosen = options.build_method(name, smoothing, max_iterations=max_iterations, seed=seed)
-    estimate = chosen.fit(data)
+    estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
     if output is not None:
         write_table(estimate.truths, output)
     if workers is not None:
@@ -268,12 +271,6 @@ def infer(
     elif output is None:
         print_frame(estimate.truths)
     _note(_closing_words(estimate))
-
-
-def _check_smoothing(method: str, smoothing: float | None) -> None:
-    kind = options.choose(method, METHODS, "--method")
-    if smoothing is not None and kind is not WeightedVote:
-        raise ParameterError(f"--smoothing goes with weighted-vote, not with {method}")
 
 
 def _usual_method(data: Reports | Answers) -> str:
@@ -316,11 +313,12 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
 
 
 def _closing_words(estimate: TruthEstimate) -> str:
-    answers = estimate.answers
+    answers, known = estimate.answers, int(estimate.known.sum())
     end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
     return (
         f"{len(answers.tasks):,} tasks, {len(answers.workers):,} workers, {len(answers):,} "
-        f"answers; {_about_labels(estimate)}{estimate.iterations} iterations, {end}."
+        f"answers; {f'{known:,} truths known; ' * bool(known)}"
+        f"{_about_labels(estimate)}{estimate.iterations} iterations, {end}."
     )
 
 
@@ -332,13 +330,12 @@ def _about_labels(estimate: TruthEstimate) -> str:
     return text
 
 
-@app.command()
+@app.command(epilog=options.METHOD_LIST)
 def evaluate(
     dataset: Annotated[Path, typer.Argument(help="Dataset folder with answers and truths.")],
     mechanism: options.MechanismNames = None,
     method: options.MethodNames = None,
     epsilon: options.Epsilons = ["1,0.5,0.1"],  # noqa: B006
-    smoothing: options.Smoothing = None,
     trials: Annotated[
         int, typer.Option(min=2, metavar="NUMBER", help="Randomisations per cell.")
     ] = 100,
@@ -369,7 +366,7 @@ def evaluate(
         dataset=crowd,
         mechanisms=dict(map(options.choose_mechanism, options.split_all(kinds))),
         epsilons=sorted(set(options.parse_numbers(epsilon, "--epsilon")), reverse=True),
-        methods=_methods(options.split_all(names), smoothing),
+        methods={name: options.choose_method(name) for name in options.split_all(names)},
         trials=trials,
         seed=seed,
         equal_exact=equal_exact,
@@ -423,19 +420,6 @@ def reproduce(
     _check_targets(output, plot)
     result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
     _hand_over(result, print_figure, output, plot, as_json)
-
-
-def _methods(names: list[str], smoothing: float | None) -> dict[str, FittingMethod[Any, Any]]:
-    """Return methods by name; one with a smoothing of its own stands beside the default."""
-    methods: dict[str, FittingMethod[Any, Any]] = {}
-    for name in names:
-        usual, smoothed = options.build_method(name), options.build_method(name, smoothing)
-        if smoothed != usual:
-            methods[f"{name}/{smoothing:g}"] = smoothed
-        methods[name] = usual
-    if smoothing is not None and not any(isinstance(m, WeightedVote) for m in methods.values()):
-        raise ParameterError(f"--smoothing goes with weighted-vote, not with {', '.join(names)}")
-    return methods
 
 
 @app.command()

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import csv
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from attrs import fields_dict
 
 from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
 from quietcrowd.evaluation import FIGURES
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference import METHODS, WeightedVote
+from quietcrowd.inference import METHODS
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.validation import check_names
 
 __all__ = [
+    "METHOD_LIST",
     "AllTasks",
     "AllWorkers",
     "Between",
@@ -25,6 +29,7 @@ __all__ = [
     "Duplicates",
     "Epsilons",
     "FigureName",
+    "Gold",
     "Json",
     "Labels",
     "Levels",
@@ -35,11 +40,10 @@ __all__ = [
     "MethodNames",
     "Output",
     "SkipOutside",
-    "Smoothing",
     "build_domain",
-    "build_method",
     "choose",
     "choose_mechanism",
+    "choose_method",
     "parse_numbers",
     "refuse_overwriting",
     "split",
@@ -51,16 +55,35 @@ T = TypeVar("T")
 MECHANISMS = Mechanism.registry()
 
 
-def _choice(known: Mapping[str, Any], *flags: str, several: bool = False, more: str = "") -> Any:
+def _choice(known: Mapping[str, Any], *flags: str, names: str, more: str, several: bool) -> Any:
     """Return an option whose value is a name, or several, and that completes it."""
-    names = ", ".join(known)
     return typer.Option(
         *flags,
         metavar="NAMES" if several else "NAME",
-        help=(f"Of {names}; by commas or repeated." if several else f"One of {names}.")
-        + f" {more}".rstrip(),
+        help=f"{f'Of {names}; by commas or repeated.' if several else f'One of {names}.'} {more}",
         autocompletion=lambda: list(known),
     )
+
+
+def _list_methods() -> str:
+    """Return all methods with parameters of their own, in lines that the help leaves alone."""
+    lines = ["\b", "Methods, and their parameters besides tolerance:"]
+    width = max(map(len, METHODS))
+    parameters = {name: list(fields_dict(kind)) for name, kind in METHODS.items()}
+    shared = set.intersection(*map(set, parameters.values()))
+    for name, keys in parameters.items():
+        own = ", ".join(key for key in keys if key not in shared)
+        lines += textwrap.wrap(
+            f"{name:<{width}}  {own}",
+            78,
+            initial_indent="  ",
+            subsequent_indent=" " * (width + 4),
+            break_on_hyphens=False,
+        )
+    return "\n".join(lines)
+
+
+METHOD_LIST = _list_methods()
 
 
 AllTasks = Annotated[
@@ -109,6 +132,13 @@ FigureName = Annotated[
         autocompletion=lambda: list(FIGURES),
     ),
 ]
+Gold = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Known truths of some tasks, columns task and label: they stay as they are.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Labels = Annotated[
     str | None,
@@ -121,16 +151,23 @@ Levels = Annotated[
 MaxIterations = Annotated[
     int | None, typer.Option(metavar="NUMBER", help="Most iterations before giving up.")
 ]
-_MECHANISM_FLAGS: tuple[str, ...] = ("--mechanism", "-m")
-_PARAMETERS = "Parameters after colons: laplace:fill=midpoint."
-MechanismName = Annotated[str, _choice(MECHANISMS, *_MECHANISM_FLAGS, more=_PARAMETERS)]
-MechanismNames = Annotated[
-    list[str] | None, _choice(MECHANISMS, *_MECHANISM_FLAGS, several=True, more=_PARAMETERS)
-]
+_mechanism_choice = partial(
+    _choice,
+    MECHANISMS,
+    "--mechanism",
+    "-m",
+    names=", ".join(MECHANISMS),
+    more="Parameters after colons: laplace:fill=midpoint.",
+)
+_method_choice = partial(_choice, METHODS, "--method", names="those below")
+_METHOD_PARAMETERS = "Parameters after colons: crh:loss=absolute."
+MechanismName = Annotated[str, _mechanism_choice(several=False)]
+MechanismNames = Annotated[list[str] | None, _mechanism_choice(several=True)]
 MethodName = Annotated[
-    str | None, _choice(METHODS, "--method", more="Default: by what an answer is.")
+    str | None,
+    _method_choice(several=False, more=f"{_METHOD_PARAMETERS} Default: by what an answer is."),
 ]
-MethodNames = Annotated[list[str] | None, _choice(METHODS, "--method", several=True)]
+MethodNames = Annotated[list[str] | None, _method_choice(several=True, more=_METHOD_PARAMETERS)]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -143,13 +180,6 @@ Output = Annotated[
 SkipOutside = Annotated[
     bool,
     typer.Option("--skip-outside", help="Skip and count answers that are missing or not possible."),
-]
-Smoothing = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Of weighted-vote: answers of each kind added to every worker's record.",
-    ),
 ]
 
 
@@ -188,34 +218,67 @@ def choose(name: str, known: Mapping[str, T], option: str) -> T:
 def choose_mechanism(text: str) -> tuple[str, Callable[..., Mechanism]]:
     """Return the name of a mechanism with its parameters, and what makes it from an epsilon.
 
-    ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``; values are
-    numbers, ``none``, or words.
+    ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``.
     """
-    name, *given = text.split(":")
-    kind = choose(name, MECHANISMS, "--mechanism")
-    parameters = {}
-    for part in given:
-        key, equals, value = part.partition("=")
-        if not equals or not key:
-            raise ParameterError(
-                f"--mechanism: parameters are written name:key=value:key=value; got {text!r}"
-            )
-        if key in parameters or key in ("domain", "epsilon"):
-            raise ParameterError(
-                f"--mechanism: {key!r} is given twice, or belongs to another option "
-                f"(--epsilon, --levels, --between); got {text!r}"
-            )
-        parameters[key] = _parameter(value)
+    elsewhere = {"epsilon": "--epsilon", "domain": "--labels, --levels or --between"}
+    kind, parameters = _choose_with_parameters(text, MECHANISMS, "--mechanism", elsewhere)
     return text, partial(kind.from_claimed_epsilon, **parameters)
 
 
+def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
+    """Return a method by its name with its parameters, and those of the options not None.
+
+    ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``. `options` are parameters that have an
+    option of their own on the command line, and no other place.
+    """
+    elsewhere = {key: f"--{key.replace('_', '-')}" for key in options}
+    kind, parameters = _choose_with_parameters(text, METHODS, "--method", elsewhere)
+    check_names(kind.name, parameters, [key for key in fields_dict(kind) if key not in elsewhere])
+    given = {key: value for key, value in options.items() if value is not None}
+    return kind(**given, **parameters)
+
+
+def _choose_with_parameters(
+    text: str, known: Mapping[str, T], option: str, elsewhere: Mapping[str, str]
+) -> tuple[T, dict[str, Any]]:
+    """Return what ``name:key=value:key=value`` names, and its parameters.
+
+    Values are numbers, ``true``, ``false``, ``none``, or words. `elsewhere` says of parameters that
+    belong to other options to which.
+    """
+    name, *given = text.split(":")
+    kind = choose(name, known, option)
+    parameters: dict[str, Any] = {}
+    for part in given:
+        key, _, value = part.partition("=")
+        if not key or not value:
+            raise ParameterError(
+                f"{option}: parameters are written name:key=value:key=value; got {text!r}"
+            )
+        if key in elsewhere:
+            raise ParameterError(
+                f"{option}: {key!r} belongs to another option, {elsewhere[key]}; got {text!r}"
+            )
+        if key in parameters:
+            raise ParameterError(f"{option}: {key!r} is given twice; got {text!r}")
+        parameters[key] = _parameter(value)
+    return kind, parameters
+
+
+_WORDS = {"none": None, "true": True, "false": False}
+
+_LARGEST_WHOLE = 2**53
+"""Whole numbers below are ints; from here on floats skip some."""
+
+
 def _parameter(text: str) -> Any:
-    if text.lower() == "none":
-        return None
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
     try:
-        return _as_printed(float(text))
-    except (OverflowError, ValueError):
+        number = float(text)
+    except ValueError:
         return text
+    return _as_printed(number) if abs(number) < _LARGEST_WHOLE else number
 
 
 def build_domain(labels: str | None, levels: str | None, between: str | None = None) -> Domain:
@@ -250,17 +313,6 @@ def _label(text: str) -> Label:
     except (OverflowError, ValueError):
         return text
     return value if str(value) == text else text  # 007 and 1e3 are names
-
-
-def build_method(
-    name: str, smoothing: float | None = None, **parameters: Any
-) -> FittingMethod[Any, Any]:
-    """Return a method by its name, with those of the parameters that are not None."""
-    kind = choose(name, METHODS, "--method")
-    given = {key: value for key, value in parameters.items() if value is not None}
-    if smoothing is not None and kind is WeightedVote:
-        given["smoothing"] = smoothing
-    return kind(**given)
 
 
 def refuse_overwriting(source: Path, *targets: Path | None) -> None:

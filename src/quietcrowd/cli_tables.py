@@ -62,9 +62,13 @@ def print_experiment(result: ExperimentResult) -> None:
         f"{result.dataset}: {SCORE_HEADS[result.score][1]}, mean of {trials} trials\n",
         soft_wrap=True,
     )
+    listed = Table.grid(padding=(0, 1))
+    listed.add_column(min_width=32, overflow="fold")
+    listed.add_column(justify="right")
     for _, row in references.iterrows():
         what = "constant guess" if row["method"] == "constant" else f"{row['method']}, not private"
-        console.print(f"  {what:<30} {row[result.score]:.4f}")
+        listed.add_row(_fold(what, 65, "  "), f"{row[result.score]:.4f}")
+    console.print(listed)
     console.print()
     guess = float(references.loc[references["method"] == "constant", result.score].iloc[0])
     console.print(_experiment_table(result, private, guess))
@@ -92,11 +96,14 @@ def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: fl
         numeric_from=2,
     )
     marks = _marks_participation(private)
+    width = 24 if numbers else 30
     for _, rows in private.groupby(["claimed_epsilon", "mechanism"], sort=False):
         first = rows.iloc[0]
         table.add_row(
             f"{first['claimed_epsilon']:g}",
-            Text(first["mechanism"] + "‡" * (marks and not first["participation_protected"])),
+            _fold(
+                first["mechanism"] + "‡" * (marks and not first["participation_protected"]), width
+            ),
             show_loss(first["exact_epsilon_mean"]),
             show_loss(first["exact_epsilon_busiest"]),
         )
@@ -104,7 +111,7 @@ def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: fl
             change = row["change"]
             table.add_row(
                 "",
-                Text(f"  {row['method']}"),
+                _fold(row["method"], width, "  "),
                 "",
                 "",
                 f"{row[result.score]:.4f}" + ("†" if row[result.score] >= guess else " "),
@@ -113,6 +120,18 @@ def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: fl
                 *((_or_nothing(row["correlation"]),) if numbers else ()),
             )
     return table
+
+
+def _fold(name: str, width: int, indent: str = "") -> Text:
+    """Return a name in lines that begin with it or with the colon before a parameter."""
+    first, *parameters = name.split(":")
+    lines = [f"{indent}{first}"]
+    for parameter in parameters:
+        if len(f"{lines[-1]}:{parameter}") <= width:
+            lines[-1] += f":{parameter}"
+        else:
+            lines.append(f"{indent}:{parameter}")
+    return Text("\n".join(lines))
 
 
 def _or_nothing(number: float) -> str:

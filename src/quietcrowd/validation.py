@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["check_choice", "check_real", "check_whole", "find_described", "one_of", "plain"]
+__all__ = [
+    "check_choice",
+    "check_names",
+    "check_real",
+    "check_whole",
+    "find_described",
+    "one_of",
+    "plain",
+]
 
 
 def check_whole(name: str, value: Any, low: int, high: int | None = None) -> None:
@@ -38,6 +46,14 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
         raise ParameterError(
             f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}"
         )
+
+
+def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ParameterError unless all parameters given to `what` are among those that it has."""
+    known = list(known)
+    for name in given:
+        if name not in known:
+            raise ParameterError(f"{what} has no parameter {name!r}; it has {', '.join(known)}")
 
 
 def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:

@@ -67,7 +67,7 @@ def crh_weights(losses, counts, normaliser, per_answer):
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute", "zero-one"])
-@pytest.mark.parametrize(("divisor", "power"), [("std", 1), ("variance", 2), ("none", 0)])
+@pytest.mark.parametrize(("divisor", "power"), [("std", 1), ("variance", 2), (None, 0)])
 @pytest.mark.parametrize("normaliser", ["sum", "max"])
 @pytest.mark.parametrize("per_answer", [True, False])
 def test_crh_is_its_equations(loss, divisor, power, normaliser, per_answer):
@@ -171,7 +171,7 @@ def test_the_worst_worker_has_no_weight_but_decides_alone():
         + [("only", "bad", 3.0)],
         columns=["task", "worker", "label"],
     ).astype({"task": str})
-    estimate = CRH(normaliser="max", divisor="none").fit(frame)
+    estimate = CRH(normaliser="max", divisor=None).fit(frame)
     found = estimate.truths.set_index("task")["truth"]
     assert found["only"] == pytest.approx(3.0)
     assert found[[str(task) for task in range(5)]].to_numpy() == pytest.approx(
@@ -193,9 +193,9 @@ def test_tasks_in_different_units_count_alike():
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     good = {
         divisor: CRH(divisor=divisor).fit(frame).workers["quality"][:4].sum()
-        for divisor in ("none", "variance")
+        for divisor in (None, "variance")
     }
-    assert good["none"] < 0.5 < good["variance"]
+    assert good[None] < 0.5 < good["variance"]
 
 
 def test_all_answers_equal_is_no_loss():
@@ -222,6 +222,7 @@ def test_the_loss_says_what_answers_are():
     [
         {"loss": "cubic"},
         {"divisor": "mad"},
+        {"divisor": "none"},
         {"normaliser": "mean"},
         {"per_answer": "yes"},
         {"tolerance": -1.0},

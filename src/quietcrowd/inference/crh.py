@@ -15,10 +15,10 @@ from quietcrowd.validation import one_of
 
 __all__ = ["CRH"]
 
-Divisor: TypeAlias = Literal["std", "variance", "none"]
+Divisor: TypeAlias = Literal["std", "variance"] | None
 Normaliser: TypeAlias = Literal["sum", "max"]
 
-POWERS = {"none": 0, "std": 1, "variance": 2}
+POWERS: dict[Divisor, int] = {None: 0, "std": 1, "variance": 2}
 
 
 @frozen(kw_only=True, slots=False)
@@ -41,7 +41,7 @@ class CRH(LossWeighted):
     ----------
     loss : {"zero-one", "squared", "absolute"}
         See `LossWeighted`.
-    divisor : {"std", "variance", "none"}
+    divisor : {"std", "variance", None}
         What numbers' losses are divided by.
     normaliser : {"sum", "max"}
         What a loss is a share of.
@@ -63,7 +63,7 @@ class CRH(LossWeighted):
     """
 
     name: ClassVar[str] = "crh"
-    divisor: Divisor = field(default="std", validator=one_of(*get_args(Divisor)))
+    divisor: Divisor = field(default="std", validator=one_of(*POWERS))
     normaliser: Normaliser = field(default="sum", validator=one_of(*get_args(Normaliser)))
     per_answer: bool = field(default=True, validator=one_of(True, False))
 

@@ -16,7 +16,7 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.validation import find_described
+from quietcrowd.validation import check_names, find_described
 
 __all__ = ["Mechanism"]
 
@@ -115,11 +115,7 @@ class Mechanism(ABC):
     @classmethod
     def _check_names(cls, parameters: Mapping[str, Any]) -> None:
         known = [name for name in fields_dict(cls) if name not in ("domain", "epsilon")]
-        for name in parameters:
-            if name not in known:
-                raise ParameterError(
-                    f"{cls.name} has no parameter {name!r}; it has {', '.join(known)}"
-                )
+        check_names(cls.name, parameters, known)
 
     @abstractmethod
     def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
