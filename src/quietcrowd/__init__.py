@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from quietcrowd.inference import CRH as CRH
     from quietcrowd.inference import GTM as GTM
     from quietcrowd.inference import MOON as MOON
+    from quietcrowd.inference import KDEm as KDEm
     from quietcrowd.inference import MajorityVote as MajorityVote
     from quietcrowd.inference import Mean as Mean
     from quietcrowd.inference import Median as Median
@@ -74,6 +75,7 @@ _HOME = {
     "FormatError": "exceptions",
     "GTM": "inference",
     "Interval": "domains",
+    "KDEm": "inference",
     "LaplacePerturbation": "mechanisms",
     "MOON": "inference",
     "MajorityVote": "inference",
@@ -126,6 +128,7 @@ __all__ = [
     "FiniteChannel",
     "FormatError",
     "Interval",
+    "KDEm",
     "LaplacePerturbation",
     "MajorityVote",
     "MatrixFactorization",

@@ -4,6 +4,7 @@ from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.gtm import GTM
+from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
 from quietcrowd.inference.median import Median
@@ -20,6 +21,7 @@ __all__ = [
     "GTM",
     "METHODS",
     "MOON",
+    "KDEm",
     "LabelEstimate",
     "MajorityVote",
     "Mean",

@@ -10,6 +10,7 @@ from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.gtm import GTM
+from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
 from quietcrowd.inference.median import Median
@@ -32,6 +33,7 @@ METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
         CRH,
         CATD,
         GTM,
+        KDEm,
         MOON,
         RatioMean,
     )
