@@ -7,7 +7,7 @@ import pytest
 
 from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Categorical, Interval, Ordinal
-from quietcrowd.inference import METHODS, MajorityVote, RatioMean, WeightedMean, WeightedVote
+from quietcrowd.inference import METHODS, KDEm, MajorityVote, RatioMean, WeightedMean, WeightedVote
 from quietcrowd.inference.voting import sweep_votes
 from quietcrowd.mechanisms import (
     LaplacePerturbation,
@@ -51,7 +51,12 @@ NEEDS_REPORTS = {
 
 @pytest.mark.parametrize(
     "method",
-    [*(kind() for kind in METHODS.values()), WeightedVote(smoothing=3), WeightedMean(floor=0.2)],
+    [
+        *(kind() for kind in METHODS.values()),
+        WeightedVote(smoothing=3),
+        WeightedMean(floor=0.2),
+        KDEm(truth="mean"),
+    ],
 )
 def test_methods_pass(method):
     mechanism, parameters = NEEDS_REPORTS.get(type(method), (None, {}))

@@ -16,7 +16,6 @@ from quietcrowd.inference.numeric_kernels import (
     Counts,
     Floats,
     add_squared,
-    median_of,
     spread_of,
     standard_error_of,
     weighted_mean_of,
@@ -26,6 +25,9 @@ __all__ = ["density_kernel"]
 
 LEAST_BANDWIDTH = 1e-10
 """A bandwidth is at least this part of the standard deviation of a task's claims."""
+
+FEW = 32
+"""So many claims or fewer are sorted by insertion."""
 
 FAR = 9.0
 """So many bandwidths apart, a kernel is below 2^-58 of its peak."""
@@ -40,45 +42,87 @@ MOST_STEPS = 100
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _bandwidth(claims: Floats, known: float, spread: float) -> float:
-    """Return the median absolute deviation of a task's claims, and of its known truth if any."""
-    count = len(claims)
-    room = np.empty(count + 1)
-    room[:count] = claims
-    if not np.isnan(known):
-        room[count] = known
-        count += 1
-    middle = median_of(room[:count])
-    deviation = median_of(np.abs(room[:count] - middle))
-    return float(max(deviation, LEAST_BANDWIDTH * spread))
+def _rank(claims: Floats, ranked: Floats, places: Counts) -> None:
+    """Fill in a task's claims, ascending, and their places."""
+    if len(claims) > FEW:
+        places[:] = np.argsort(claims)
+        for rank in range(len(claims)):
+            ranked[rank] = claims[places[rank]]
+        return
+    for place in range(len(claims)):
+        claim, rank = claims[place], place
+        while rank > 0 and ranked[rank - 1] > claim:
+            ranked[rank], places[rank] = ranked[rank - 1], places[rank - 1]
+            rank -= 1
+        ranked[rank], places[rank] = claim, place
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _deviation(ranked: Floats) -> float:
+    """Return the median absolute deviation from the median, of ascending numbers; 0 of none."""
+    count = len(ranked)
+    if count == 0:
+        return 0.0
+    half = count // 2
+    odd = count % 2 == 1
+    middle = ranked[half] if odd else (ranked[half - 1] + ranked[half]) / 2.0
+    above = half
+    below = half - 1
+    last, before = 0.0, 0.0
+    for _ in range(half + 1):
+        before = last
+        if below < 0 or (above < count and ranked[above] - middle <= middle - ranked[below]):
+            last = ranked[above] - middle
+            above += 1
+        else:
+            last = middle - ranked[below]
+            below -= 1
+    return float(last if odd else (before + last) / 2.0)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _bandwidth(ranked: Floats, known: float, spread: float, room: Floats) -> float:
+    """Return the bandwidth of a task; a known truth counts as one claim more."""
+    count = len(ranked)
+    if np.isnan(known):
+        deviation = _deviation(ranked)
+    else:
+        rank = count
+        while rank > 0 and ranked[rank - 1] > known:
+            room[rank] = ranked[rank - 1]
+            rank -= 1
+        room[rank] = known
+        room[:rank] = ranked[:rank]
+        deviation = _deviation(room[: count + 1])
+    return float(max(deviation, LEAST_BANDWIDTH * spread)) if spread > LEAST_SPREAD else np.inf
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _gather(
-    start: np.int64,
-    end: np.int64,
-    worker_codes: Codes,
-    values: Floats,
+    ranked: Floats,
+    places: Counts,
+    task_workers: Codes,
     weights: Floats,
     unit: float,
     points: Floats,
+    masses: Counts,
     shares: Floats,
-    places: Counts,
+    point_of: Counts,
 ) -> int:
-    """Fill in a task's distinct values, ascending, their shares of all weight, each row's place.
+    """Fill in a task's distinct values, ascending, their shares of all weight, each claim's point.
 
     Return how many values there are.
     """
-    masses = np.zeros(end - start, np.int64)
     total = np.int64(0)
     count = 0
-    for place in np.argsort(values[start:end]):
-        value = values[start + place]
-        if count == 0 or value > points[count - 1]:
-            points[count] = value
+    for rank in range(len(ranked)):
+        if count == 0 or ranked[rank] > points[count - 1]:
+            points[count] = ranked[rank]
+            masses[count] = 0
             count += 1
-        places[place] = count - 1
-        mass = np.int64(np.rint(weights[worker_codes[start + place]] * unit))
+        place = places[rank]
+        point_of[place] = count - 1
+        mass = np.int64(np.rint(weights[task_workers[place]] * unit))
         masses[count - 1] += mass
         total += mass
     for point in range(count):
@@ -207,15 +251,17 @@ def density_kernel(
     longest = 0
     for task in range(len(offsets) - 1):
         longest = max(longest, offsets[task + 1] - offsets[task])
-    points, shares, shortfalls = np.empty(longest), np.empty(longest), np.empty(longest)
-    places = np.empty(longest, np.int64)
+    room = np.empty((5, longest + 1))
+    codes = np.empty((3, longest), np.int64)
+    points, shares, shortfalls = room[0], room[1], room[2]
+    masses, point_of = codes[0], codes[1]
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         truth, known = gold[task], not np.isnan(gold[task])
+        ranked, places = room[3, : end - start], codes[2, : end - start]
+        _rank(values[start:end], ranked, places)
         spread = spread_of(start, end, values, truth)
-        bandwidth = _bandwidth(values[start:end], truth, spread)
-        if spread <= LEAST_SPREAD:
-            bandwidth = np.inf
+        bandwidth = _bandwidth(ranked, truth, spread, room[4])
         price = loss_unit / max(end - start, 1)
         count, mean = 0, 0.0
         if known:
@@ -224,11 +270,19 @@ def density_kernel(
                 losses[worker_codes[row]] += np.int64(np.rint(loss * price))
         else:
             count = _gather(
-                start, end, worker_codes, values, weights, weight_unit, points, shares, places
+                ranked,
+                places,
+                worker_codes[start:end],
+                weights,
+                weight_unit,
+                points,
+                masses,
+                shares,
+                point_of,
             )
             mean = _fill_shortfalls(points[:count], shares, bandwidth, shortfalls[:count])
             for row in range(start, end):
-                loss = max(2.0 * shortfalls[places[row - start]] - mean, 0.0)
+                loss = max(2.0 * shortfalls[point_of[row - start]] - mean, 0.0)
                 losses[worker_codes[row]] += np.int64(np.rint(loss * price))
         if not len(truths):
             continue
