@@ -1,5 +1,6 @@
 """How good an estimate is, and what privacy costs."""
 
+from quietcrowd.evaluation.baselines import PrivTDSILike, TeslaLike
 from quietcrowd.evaluation.experiment import Experiment, ExperimentResult
 from quietcrowd.evaluation.figures import FIGURES, Figure, FigureResult
 from quietcrowd.evaluation.metrics import (
@@ -17,6 +18,8 @@ __all__ = [
     "ExperimentResult",
     "Figure",
     "FigureResult",
+    "PrivTDSILike",
+    "TeslaLike",
     "centred_error",
     "correlation",
     "error_rate",

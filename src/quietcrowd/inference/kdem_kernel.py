@@ -194,7 +194,7 @@ def _climb(points: Floats, shares: Floats, bandwidth: float, best: int) -> float
     density, shift, _ = _shift(points, shares, bandwidth, near)
     way = 1 if shift > 0 else -1
     if abs(shift) <= REST or not 0 <= best + way < len(points):
-        return near
+        return float(near)
     far = points[best + way]
     trial = near + (far - near) / 2.0
     for _ in range(MOST_STEPS):
@@ -211,7 +211,7 @@ def _climb(points: Floats, shares: Floats, bandwidth: float, best: int) -> float
         if new == trial:
             break
         trial = new
-    return trial
+    return float(trial)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
