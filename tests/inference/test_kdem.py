@@ -189,6 +189,12 @@ def test_of_equally_dense_claims_the_smallest_leads():
     assert 2.0 - 1e-6 < _climb(points, shares, 0.1, 2) <= 2.0
 
 
+def test_the_valley_between_two_claims_is_no_mode():
+    points, shares = np.array([0.0, 1.0]), np.array([0.5, 0.5])
+    assert _climb(points, shares, 0.25, 0) == pytest.approx(4e-4, rel=0.2)
+    assert _climb(points, shares, 0.5, 0) == 0.5
+
+
 @given(
     st.lists(st.floats(0, 1), min_size=2, max_size=12, unique=True),
     st.lists(st.floats(0.01, 1), min_size=12, max_size=12),
