@@ -193,6 +193,7 @@ def test_the_valley_between_two_claims_is_no_mode():
     points, shares = np.array([0.0, 1.0]), np.array([0.5, 0.5])
     assert _climb(points, shares, 0.25, 0) == pytest.approx(4e-4, rel=0.2)
     assert _climb(points, shares, 0.5, 0) == 0.5
+    assert _climb(points, shares, 0.49, 0) == pytest.approx(0.3304116, abs=1e-6)  # a shallow valley
 
 
 @given(

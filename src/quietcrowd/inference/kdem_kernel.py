@@ -188,7 +188,7 @@ def _climb(points: Floats, shares: Floats, bandwidth: float, best: int) -> float
 
     No neighbour is denser, so a mode lies between the point and the neighbour that is uphill.
     Newton steps for the mean shift are kept between a place from which it leads on and one beyond
-    the mode, or below the first in density, as the valley between two claims is.
+    the mode: where it leads back, or is a valley, or lies below the first in density.
     """
     near = points[best]
     density, shift, _ = _shift(points, shares, bandwidth, near)
@@ -199,9 +199,10 @@ def _climb(points: Floats, shares: Floats, bandwidth: float, best: int) -> float
     trial = near + (far - near) / 2.0
     for _ in range(MOST_STEPS):
         here, shift, slope = _shift(points, shares, bandwidth, trial)
-        if abs(shift) <= REST and here >= density:
+        resting = abs(shift) <= REST
+        if resting and here >= density and slope > -TIED:
             break
-        if shift * way > 0 and here >= density:
+        if not resting and shift * way > 0 and here >= density:
             near, density = trial, here
         else:
             far = trial
