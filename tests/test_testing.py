@@ -10,6 +10,7 @@ from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.inference import (
     METHODS,
     DawidSkene,
+    KDEm,
     MajorityVote,
     RatioMean,
     WeightedMean,
@@ -64,6 +65,7 @@ NEEDS_REPORTS = {
         DawidSkene(one_coin=True),
         DawidSkene(smoothing=0, trust=0, class_smoothing=0),
         WeightedMean(floor=0.2),
+        KDEm(truth="mean"),
     ],
 )
 def test_methods_pass(method):

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from quietcrowd.inference import GTM as GTM
     from quietcrowd.inference import MOON as MOON
     from quietcrowd.inference import DawidSkene as DawidSkene
+    from quietcrowd.inference import KDEm as KDEm
     from quietcrowd.inference import MajorityVote as MajorityVote
     from quietcrowd.inference import Mean as Mean
     from quietcrowd.inference import Median as Median
@@ -78,6 +79,7 @@ _HOME = {
     "GLAD": "inference",
     "GTM": "inference",
     "Interval": "domains",
+    "KDEm": "inference",
     "LaplacePerturbation": "mechanisms",
     "MOON": "inference",
     "MajorityVote": "inference",
@@ -132,6 +134,7 @@ __all__ = [
     "FiniteChannel",
     "FormatError",
     "Interval",
+    "KDEm",
     "LaplacePerturbation",
     "MajorityVote",
     "MatrixFactorization",

@@ -207,7 +207,8 @@ def test_standard_errors_are_those_of_the_truths(epsilon):
     found = MOON().fit(reports_of(answers, epsilon))
     inside = (truths > 2) & (truths < 8)
     standardised = (found.estimates.truths - truths) / found.estimates.standard_error
-    assert np.std(standardised[inside]) == pytest.approx(1.0, abs=0.15)
+    # The variances are taken as known, so that errors are a little larger than they are said to be.
+    assert 0.9 < np.std(standardised[inside]) < 1.25
 
 
 def test_truths_stay_in_the_domain():

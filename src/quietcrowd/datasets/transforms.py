@@ -93,17 +93,16 @@ def standardised_dataset(
     spread = spread[spread > least_spread]
     if spread.empty:
         raise AnswerError(f"{dataset.name}: no task's answers deviate by more than {least_spread}")
-    moved = [
-        kept.assign(
-            label=((kept["label"] - kept["task"].map(mean)) / kept["task"].map(spread)).clip(
-                -bound, bound
-            )
-        )
-        for kept in (part[part["task"].isin(spread.index)] for part in (frame, truths))
-    ]
+
+    def moved(part: pd.DataFrame) -> pd.DataFrame:
+        kept = part[part["task"].isin(spread.index)]
+        distance = (kept["label"] - kept["task"].map(mean)) / kept["task"].map(spread)
+        return kept.assign(label=distance.clip(-bound, bound))
+
     return _rebuilt(
         f"{dataset.name}, standardised",
-        *moved,
+        moved(frame),
+        moved(truths),
         Interval(low=-bound, high=bound),
         dataset.remark,
     )

@@ -1,5 +1,6 @@
 """How good an estimate is, and what privacy costs."""
 
+from quietcrowd.evaluation.baselines import PrivTDSILike, TeslaLike
 from quietcrowd.evaluation.experiment import Experiment, ExperimentResult
 from quietcrowd.evaluation.figure import Figure, FigureResult
 from quietcrowd.evaluation.figures import FIGURES
@@ -18,6 +19,8 @@ __all__ = [
     "ExperimentResult",
     "Figure",
     "FigureResult",
+    "PrivTDSILike",
+    "TeslaLike",
     "centred_error",
     "correlation",
     "error_rate",

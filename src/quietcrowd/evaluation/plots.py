@@ -209,7 +209,8 @@ def plot_methods(frame: pd.DataFrame, path: Path, *, title: str, panel: str, sco
 def _draw_methods(axes: Any, rows: pd.DataFrame, score: str) -> None:
     private = rows[rows["mechanism"] != "none"]
     epsilons = sorted(private["claimed_epsilon"].unique())
-    plain = rows[rows["mechanism"] == "none"].set_index("method")
+    references = rows[rows["mechanism"] == "none"]
+    plain = dict(zip(references["method"], references[score], strict=True))
     for place, (name, line) in enumerate(private.groupby("method", sort=False)):
         ordered = line.sort_values("claimed_epsilon")
         style, marker = _LOOKS[place // 10 % len(_LOOKS)][0], "osd^v<>PX*"[place % 10]
@@ -226,12 +227,10 @@ def _draw_methods(axes: Any, rows: pd.DataFrame, score: str) -> None:
             capsize=2,
             label=name,
         )
-        if name in plain.index and score != "weight_distance":
-            axes.plot(
-                [len(epsilons)], [plain.loc[name, score]], color=f"C{place % 10}", marker=marker
-            )
-    if "constant" in plain.index and score != "weight_distance":
-        guess = plain.loc["constant", score]
+        if name in plain and score != "weight_distance":
+            axes.plot([len(epsilons)], [plain[name]], color=f"C{place % 10}", marker=marker)
+    if score != "weight_distance":
+        guess = plain["constant"]
         axes.axhline(guess, color="grey", linestyle=(0, (1, 3)), label="constant guess")
     names = [*(f"{epsilon:g}" for epsilon in epsilons)]
     names += ["plain"] * (score != "weight_distance")

@@ -6,6 +6,7 @@ from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
+from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
 from quietcrowd.inference.median import Median
@@ -24,6 +25,7 @@ __all__ = [
     "METHODS",
     "MOON",
     "DawidSkene",
+    "KDEm",
     "LabelEstimate",
     "MajorityVote",
     "Mean",

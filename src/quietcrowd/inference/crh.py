@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.loss_weighted import LossWeighted
 from quietcrowd.inference.partition import Summary
 from quietcrowd.inference.weights import log_share_weights
@@ -66,6 +67,13 @@ class CRH(LossWeighted):
     divisor: Divisor = field(default="std", validator=one_of(*POWERS))
     normaliser: Normaliser = field(default="sum", validator=one_of(*get_args(Normaliser)))
     per_answer: bool = field(default=True, validator=one_of(True, False))
+
+    def __attrs_post_init__(self) -> None:
+        if (self.loss, self.divisor) == ("absolute", "variance"):
+            raise ParameterError(
+                "loss='absolute' takes divisor='std' or None: a distance over a variance has no "
+                "bound where the answers to a task hardly differ"
+            )
 
     def _divisor_power(self) -> int:
         return POWERS[self.divisor]

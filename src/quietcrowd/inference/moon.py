@@ -149,9 +149,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
 
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
         """Return the ends of the public grid; see `NumericMethod.bounds`."""
-        if not isinstance(channel, LaplaceChannel):
-            return None
-        return channel.grid.low, channel.grid.low + channel.grid.width
+        return channel.grid.ends if isinstance(channel, LaplaceChannel) else None
 
     def _refuse(self, mechanism: Any) -> None:
         if not self.reads_reports(mechanism.channel):
@@ -173,10 +171,6 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     def _noise_variance(self, summary: Summary) -> float:
         """Return the variance of the noise that the variant knows of, scaled."""
         return 0.0 if self._treats(summary) == "quadratic" else noise_variance(summary)
-
-    def _scaled_bounds(self, summary: Summary) -> tuple[float, float]:
-        low, high = self.bounds(summary.channel) or (summary.low, summary.high)
-        return (low - summary.middle) / summary.extent, (high - summary.middle) / summary.extent
 
     def weights(self, summary: Summary, state: ErrorModel | None) -> npt.NDArray[np.float64]:
         """Return what each worker's reports count; see `NumericMethod.weights`."""
@@ -212,7 +206,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         scale = noise_scale(summary)
         ones = np.ones(summary.workers)
         sigmas = ones if state is None else np.sqrt(state.variance) / scale
-        low, high = self._scaled_bounds(summary)
+        low, high = self.scaled_bounds(summary)
         mixture_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
@@ -250,7 +244,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         room: NumericEstimates,
     ) -> ErrorTally:
         squared = np.zeros(summary.workers, np.int64)
-        low, high = self._scaled_bounds(summary)
+        low, high = self.scaled_bounds(summary)
         numeric_kernels.mean_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),

@@ -94,6 +94,11 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         """Return public bounds that truths are kept between, or None where answers bound them."""
         return None
 
+    def scaled_bounds(self, summary: Summary) -> tuple[float, float]:
+        """Return the bounds of the truths, scaled as values are; the ends of all where unbound."""
+        low, high = self.bounds(summary.channel) or (summary.low, summary.high)
+        return (low - summary.middle) / summary.extent, (high - summary.middle) / summary.extent
+
     def weights(
         self,
         summary: Summary,

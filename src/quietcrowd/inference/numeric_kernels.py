@@ -24,7 +24,10 @@ __all__ = [
     "mean_kernel",
     "median_kernel",
     "median_of",
+    "spread_of",
+    "standard_error_of",
     "sum_kernel",
+    "weighted_mean_of",
 ]
 
 Codes: TypeAlias = npt.NDArray[np.uint32]
@@ -56,7 +59,7 @@ def add_squared(
 
 
 @numba.njit(nogil=True, cache=True)
-def _weighted_mean(
+def weighted_mean_of(
     start: np.int64,
     end: np.int64,
     worker_codes: Codes,
@@ -75,7 +78,7 @@ def _weighted_mean(
 
 
 @numba.njit(nogil=True, cache=True)
-def _standard_error(
+def standard_error_of(
     start: np.int64,
     end: np.int64,
     worker_codes: Codes,
@@ -132,7 +135,7 @@ def mean_kernel(
     """
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
-        mean, total = _weighted_mean(start, end, worker_codes, values, weights, weight_unit)
+        mean, total = weighted_mean_of(start, end, worker_codes, values, weights, weight_unit)
         known = not np.isnan(gold[task])
         truth = gold[task] if known else min(max(mean, low), high)
         errors = add_squared(start, end, worker_codes, values, truth, error_unit, squared)
@@ -142,7 +145,7 @@ def mean_kernel(
             standard_errors[task] = (
                 0.0
                 if known
-                else _standard_error(
+                else standard_error_of(
                     start, end, worker_codes, values, weights, weight_unit, mean, total
                 )
             )
@@ -204,7 +207,7 @@ def _weighted_median(
 
 
 @numba.njit(nogil=True, cache=True)
-def _spread(start: np.int64, end: np.int64, values: Floats, known: float) -> float:
+def spread_of(start: np.int64, end: np.int64, values: Floats, known: float) -> float:
     """Return the standard deviation of a task's answers, with its known truth if that is no NaN."""
     unit = 2.0**61 / (end - start + 2)
     count = end - start
@@ -270,9 +273,9 @@ standard_errors, spreads
         elif absolute:
             truth = _weighted_median(start, end, worker_codes, values, weights, weight_unit)
         else:
-            mean, total = _weighted_mean(start, end, worker_codes, values, weights, weight_unit)
+            mean, total = weighted_mean_of(start, end, worker_codes, values, weights, weight_unit)
             truth = mean
-        spread = _spread(start, end, values, gold[task]) if power else 1.0
+        spread = spread_of(start, end, values, gold[task]) if power else 1.0
         price = loss_unit / spread**power if spread > LEAST_SPREAD else 0.0
         for row in range(start, end):
             error = abs(values[row] - truth)
@@ -288,7 +291,7 @@ standard_errors, spreads
             elif absolute:
                 standard_errors[task] = np.nan
             else:
-                standard_errors[task] = _standard_error(
+                standard_errors[task] = standard_error_of(
                     start, end, worker_codes, values, weights, weight_unit, mean, total
                 )
 

@@ -12,6 +12,7 @@ from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
+from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.majority_vote import MajorityVote
 from quietcrowd.inference.mean import Mean
 from quietcrowd.inference.median import Median
@@ -36,6 +37,7 @@ METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
         CRH,
         CATD,
         GTM,
+        KDEm,
         MOON,
         RatioMean,
     )

@@ -12,7 +12,7 @@ from quietcrowd.inference import fixed_point
 from quietcrowd.inference.method import State
 from quietcrowd.inference.partition import Summary
 
-__all__ = ["WeightState", "log_share_weights", "scaled_weights"]
+__all__ = ["LEAST_SHARE", "WeightState", "log_share_weights", "scaled_weights"]
 
 LEAST_SHARE = 1e-12
 """No worker's loss counts as less than this share of all."""

@@ -110,6 +110,11 @@ class Grid:
         return self.step * self.steps
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest number."""
+        return self.low, self.low + self.width
+
+    @property
     def middle(self) -> int:
         """Place of the number in the middle."""
         return self.steps // 2
