@@ -63,8 +63,8 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
 
     References
     ----------
-    H. Sun et al., IEEE Big Data 2018, equations 1 and 2, Algorithm 1. Floor, smoothing and
-    descent: ``docs/theory/sparse-answers.md``.
+    H. Sun et al., IEEE Big Data 2018, equations 1 and 2, Algorithm 1. Floor and descent:
+    ``docs/theory/sparse-answers.md``; smoothing: ``docs/theory/truth-discovery.md``.
 
     Examples
     --------
