@@ -71,6 +71,10 @@ def crh_weights(losses, counts, normaliser, per_answer):
 @pytest.mark.parametrize("normaliser", ["sum", "max"])
 @pytest.mark.parametrize("per_answer", [True, False])
 def test_crh_is_its_equations(loss, divisor, power, normaliser, per_answer):
+    if (loss, divisor) == ("absolute", "variance"):
+        with pytest.raises(ParameterError, match="no bound"):
+            CRH(loss=loss, divisor=divisor)
+        return
     answers = LABELS.answers if loss == "zero-one" else CROWD.answers
     found = CRH(
         loss=loss,
