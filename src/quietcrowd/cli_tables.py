@@ -177,13 +177,15 @@ def _print_methods(result: FigureResult) -> None:
     table = plain_table(f"{panel}\n  method", *heads, "\nplain", numeric_from=1)
     for name, rows in frame.groupby(panel, sort=False):
         table.add_row(Text(str(name)))
-        plain = rows[rows["mechanism"] == "none"].set_index("method")[score]
+        references = rows[rows["mechanism"] == "none"].drop_duplicates("method")
+        plain = references.set_index("method")[score]
         private = rows[rows["mechanism"] != "none"]
         for method, line in private.groupby("method", sort=False):
             cells = line.set_index("claimed_epsilon")[score]
             shown = [_short(cells.get(epsilon, math.nan)) for epsilon in epsilons]
             table.add_row(Text(f"  {method}"), *shown, _short(plain.get(method, math.nan)))
-        table.add_row("  constant guess", *[""] * len(epsilons), _short(plain["constant"]))
+        if score != "weight_distance":
+            table.add_row("  constant guess", *[""] * len(epsilons), _short(plain["constant"]))
     console.print(table)
     private = frame[frame["mechanism"] != "none"]
     relative = (private[f"{score}_se"] / private[score]).median()

@@ -15,7 +15,7 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.sensors import sensor_crowd
 from quietcrowd.datasets.transforms import log10_dataset, standardised_dataset
-from quietcrowd.evaluation.baselines import KnownErrors, TeslaLike
+from quietcrowd.evaluation.baselines import KnownErrors, PrivTDSILike, TeslaLike
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.figure import Figure, Part
 from quietcrowd.inference.catd import CATD
@@ -52,6 +52,11 @@ METHODS: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
     }
 )
 """All methods for numbers, by their names on the command line."""
+
+OF_SAMPLED: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
+    {"privtdsi-like, crh": CRH(), "privtdsi-like, moon": MOON()}
+)
+"""What infers from sampled answers."""
 
 LAPLACE: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
     {"laplace": partial(LaplacePerturbation, fill=None)}
@@ -97,28 +102,42 @@ def _real(trials: int, seed: int) -> list[Part]:
     ]
 
 
+def _sampled(*, domain: Any, epsilon: float, answers: int) -> PrivTDSILike:
+    """Return sampling at the same budget of a worker: a quarter of the answers, 4 epsilon each."""
+    return PrivTDSILike(
+        domain=domain, epsilon=epsilon * answers, tasks_per_worker=max(1, answers // 4)
+    )
+
+
 def _drawn(trials: int, seed: int) -> list[Part]:
-    def experiment(workers: int, share: float) -> Experiment:
-        sigmas = [SIGMAS[worker >= workers // 2] for worker in range(workers)]
+    def experiment(
+        workers: int,
+        share: float,
+        mechanisms: Mapping[str, Callable[..., Mechanism]],
+        methods: Mapping[str, FittingMethod[Any, Any]],
+    ) -> Experiment:
         return Experiment(
             dataset=[
                 sensor_crowd(workers=workers, share=share, sigmas=SIGMAS, seed=seed + trial)
                 for trial in range(trials)
             ],
-            mechanisms=LAPLACE,
+            mechanisms=mechanisms,
             epsilons=EPSILONS,
-            methods={**METHODS, "every sigma known": KnownErrors(sigmas=sigmas)},
+            methods=methods,
             trials=trials,
             seed=seed,
             equal_exact=False,
         )
 
-    return [
-        Part(
-            columns={"dataset": "60 x 100, all answered"}, experiment=partial(experiment, 60, 1.0)
-        ),
-        Part(columns={"dataset": "200 x 100, 20 %"}, experiment=partial(experiment, 200, 0.2)),
-    ]
+    parts = []
+    for name, workers, share in (("60 x 100, all", 60, 1.0), ("200 x 100, 20 %", 200, 0.2)):
+        known = KnownErrors(sigmas=[SIGMAS[worker >= workers // 2] for worker in range(workers)])
+        sampled = {"privtdsi-like": partial(_sampled, answers=round(100 * share))}
+        of_all: dict[str, FittingMethod[Any, Any]] = {**METHODS, "every sigma known": known}
+        sent = partial(experiment, workers, share, LAPLACE, of_all)
+        drawn = partial(experiment, workers, share, sampled, OF_SAMPLED)
+        parts += [Part(columns={"dataset": name}, experiment=build) for build in (sent, drawn)]
+    return parts
 
 
 def _figure(title: str, parts: Callable[[int, int], Sequence[Part]], score: str) -> Figure:

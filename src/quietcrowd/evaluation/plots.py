@@ -235,7 +235,10 @@ def _draw_methods(axes: Any, rows: pd.DataFrame, score: str) -> None:
     names = [*(f"{epsilon:g}" for epsilon in epsilons)]
     names += ["plain"] * (score != "weight_distance")
     axes.set_xticks(range(len(names)), names)
-    axes.set_ylim(bottom=0)
+    if score == "weight_distance":
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_yscale("log")
 
 
 def _draw_panel(axes: Any, frame: pd.DataFrame, across: str, panel: str, value: Any) -> None:
