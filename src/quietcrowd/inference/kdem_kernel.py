@@ -35,6 +35,9 @@ FAR = 9.0
 TIED = 1e-9
 """Claims whose densities differ by no more than this part are equally dense."""
 
+ROUNDING = 1e-12
+"""Densities are exact to this part."""
+
 REST = 1e-13
 """A mode is found where the mean shift is at most this part of the bandwidth."""
 
@@ -186,16 +189,27 @@ def _shift(
 def _climb(points: Floats, shares: Floats, bandwidth: float, best: int) -> float:
     """Return a mode of the density, uphill from the densest point.
 
-    No neighbour is denser, so a mode lies between the point and the neighbour that is uphill.
-    Newton steps for the mean shift are kept between a place from which it leads on and one beyond
-    the mode: where it leads back, or is a valley, or lies below the first in density.
+    No neighbour is denser, but by rounding or where they tie, so a mode lies between the point and
+    the next one uphill from which the mean shift leads back, or which is less dense. Newton steps
+    for the mean shift are kept between a place from which it leads on and one beyond the mode:
+    where it leads back, or is a valley, or lies below the first in density.
     """
     near = points[best]
     density, shift, _ = _shift(points, shares, bandwidth, near)
+    density *= 1.0 - ROUNDING
     way = 1 if shift > 0 else -1
-    if abs(shift) <= REST or not 0 <= best + way < len(points):
+    if abs(shift) <= REST:
         return float(near)
-    far = points[best + way]
+    far, place = near, best + way
+    while 0 <= place < len(points):
+        here, shift, _ = _shift(points, shares, bandwidth, points[place])
+        if shift * way <= 0 or here < density:
+            far = points[place]
+            break
+        near, density = points[place], here * (1.0 - ROUNDING)
+        place += way
+    if not 0 <= place < len(points):
+        return float(near)
     trial = near + (far - near) / 2.0
     for _ in range(MOST_STEPS):
         here, shift, slope = _shift(points, shares, bandwidth, trial)
@@ -203,7 +217,7 @@ def _climb(points: Floats, shares: Floats, bandwidth: float, best: int) -> float
         if resting and here >= density and slope > -TIED:
             break
         if not resting and shift * way > 0 and here >= density:
-            near, density = trial, here
+            near, density = trial, here * (1.0 - ROUNDING)
         else:
             far = trial
         new = trial + bandwidth * shift / slope
