@@ -182,6 +182,8 @@ def _print_methods(result: FigureResult) -> None:
         private = rows[rows["mechanism"] != "none"]
         for method, line in private.groupby("method", sort=False):
             cells = line.set_index("claimed_epsilon")[score]
+            if cells.isna().all():
+                continue
             shown = [_short(cells.get(epsilon, math.nan)) for epsilon in epsilons]
             table.add_row(Text(f"  {method}"), *shown, _short(plain.get(method, math.nan)))
         if score != "weight_distance":

@@ -1,5 +1,6 @@
 """MOON: its bars, its equations, its limits."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +12,19 @@ from scipy import optimize
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
-from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
+from quietcrowd.exceptions import (
+    AnswerError,
+    NoiseIgnoredWarning,
+    NoSignalWarning,
+    ParameterError,
+)
 from quietcrowd.inference import CRH, MOON, Mean, Median, WeightedMean, noise_ignored
 from quietcrowd.inference.moon_state import ErrorModel
 from quietcrowd.inference.normal_laplace import log_density, score
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse, SampledVarianceGaussian
 from quietcrowd.testing import check_method
+
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 
 DOMAIN = Interval(low=0, high=10)
 VARIANTS = ("mixture", "variance", "quadratic")
@@ -71,6 +79,11 @@ def test_it_is_nearly_as_good_as_if_it_knew_the_workers(workers, share, most, ep
     ours, best, naive = np.mean(found, axis=0)
     assert ours <= most * best
     assert ours <= 0.88 * naive
+
+
+def test_the_battery_with_a_prior_of_the_truths():
+    check_method(MOON(truth_prior="normal"), LaplacePerturbation, epsilon=1.0, fill=None)
+    check_method(MOON(truth_prior="normal"))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -342,3 +355,58 @@ def test_better_than_what_ignores_the_noise():
     with noise_ignored():
         naive = [error_of(kind().fit(reports), truths) for kind in (Mean, Median, WeightedMean)]
     assert error_of(MOON().fit(reports), truths) < 0.9 * min(naive)
+
+
+def test_where_noise_hides_the_truths_it_says_so():
+    answers, _, _ = crowd(20, 50, seed=11)
+    with pytest.warns(NoSignalWarning, match="truth_prior='normal'"):
+        MOON().fit(reports_of(answers, 0.2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MOON().fit(reports_of(answers, 10.0))
+        MOON(truth_prior="normal").fit(reports_of(answers, 0.2))
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])
+def test_a_normal_prior_of_the_truths_helps_where_it_is_true(epsilon):
+    rng = np.random.default_rng(12)
+    found = []
+    for seed in range(6):
+        truths = np.clip(rng.normal(5, 1.2, 80), 0, 10)
+        values = np.clip(truths + rng.normal(size=(40, 80)), 0, 10)
+        worker, task = np.nonzero(np.ones((40, 80)))
+        frame = pd.DataFrame({"task": task, "worker": worker, "label": values[worker, task]})
+        table = Answers.from_frame(frame, DOMAIN, tasks=range(80), workers=range(40))
+        reports = reports_of(table, epsilon, seed)
+        drawn = MOON(truth_prior="normal").fit(reports)
+        constant = np.abs(truths - np.median(truths)).mean()
+        found.append((error_of(drawn, truths), error_of(MOON().fit(reports), truths), constant))
+        standardised = (drawn.estimates.truths - truths) / drawn.estimates.standard_error
+        assert 0.4 < np.std(standardised) < 1.35
+    drawn_error, flat_error, constant = np.mean(found, axis=0)
+    assert drawn_error < flat_error
+    assert drawn_error < 1.15 * constant
+    if epsilon < 1:
+        assert drawn_error < 0.4 * flat_error
+
+
+def test_the_prior_is_learnt():
+    answers, truths, _ = crowd(60, 300, seed=13)
+    found = MOON(truth_prior="normal").fit(reports_of(answers, 20.0))
+    prior, table = found.state.truths, reports_of(answers, 20.0).table
+    numbers = table.domain.numbers(table.values)
+    low, high = min(numbers.min(), 0), max(numbers.max(), 10)
+    assert prior.mean * (high - low) + (high + low) / 2 == pytest.approx(truths.mean(), abs=0.05)
+    assert (high - low) / np.sqrt(prior.precision) == pytest.approx(truths.std(), rel=0.02)
+
+
+def test_one_task_does_not_tell_how_truths_vary():
+    frame = pd.DataFrame({"task": 0, "worker": range(5), "label": [4.0, 5, 6, 5, 5]})
+    found = MOON(truth_prior="normal").fit(reports_of(Answers.from_frame(frame, DOMAIN), 5.0))
+    assert found.estimates.standard_error[0] > 0.3
+
+
+@pytest.mark.parametrize("other", [{"variant": "variance"}, {"solver": "lagrange"}])
+def test_the_prior_goes_with_the_posterior_alone(other):
+    with pytest.raises(ParameterError, match="truth_prior='normal' goes with"):
+        MOON(truth_prior="normal", **other)

@@ -44,11 +44,12 @@ METHODS: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
         "catd": CATD(),
         "gtm": GTM(),
         "kdem": KDEm(),
-        "tesla-like": TeslaLike(),
+        "tesla-like": TeslaLike(within_bounds=False),
         "moon:variant=quadratic": MOON(variant="quadratic"),
         "moon:variant=variance": MOON(variant="variance"),
         "moon:solver=lagrange": MOON(solver="lagrange"),
         "moon": MOON(),
+        "moon:truth_prior=normal": MOON(truth_prior="normal"),
     }
 )
 """All methods for numbers, by their names on the command line."""

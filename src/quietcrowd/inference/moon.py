@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
 
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference import fixed_point, numeric_kernels
 from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.fitting import Given
@@ -17,10 +19,12 @@ from quietcrowd.inference.moon_kernel import mixture_kernel
 from quietcrowd.inference.moon_state import (
     ErrorModel,
     ErrorTally,
+    TruthPrior,
     evidence_unit,
     noise_scale,
     noise_variance,
     square_unit,
+    truth_unit,
 )
 from quietcrowd.inference.noise_warning import warn_filled
 from quietcrowd.inference.numeric import (
@@ -53,6 +57,9 @@ FARTHEST_STEP = 1.0
 
 LEAST_SHARE = 0.02
 """Of a worker's squared errors at least this part is taken to be its own."""
+
+MOST_NOISE = 0.5
+"""The noise hides the truths where it is more than this part of the variance of their estimates."""
 
 LEAST_POOLED = 0.025
 """The workers' mean squared own error is at least this part of the variance of the noise."""
@@ -94,8 +101,10 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     the root of the curvature of its log likelihood, the variances taken as known. ``workers`` has a
     column ``sigma``. Plain answers have no noise: all variants are then ``"quadratic"``.
 
-    Where unanswered tasks are reported too, what was filled in counts as an answer, and the truths
-    are pulled towards it: a `NoiseIgnoredWarning` says so.
+    Where the noise hides how the truths differ, a `NoSignalWarning` says so; with
+    ``truth_prior="normal"`` estimates are then much nearer to them. Where unanswered tasks are
+    reported too, what was filled in counts as an answer, and draws the truths towards it: a
+    `NoiseIgnoredWarning` says so.
 
     Parameters
     ----------
@@ -108,6 +117,11 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         answers.
     prior_share : float
         The mode of the prior, as a share of the mean of the workers' squared own errors, above 0.
+    truth_prior : {None, "normal"}
+        What is known of the truths: nothing but their bounds, or that they are drawn from a normal
+        law, whose mean and variance are learnt. Truths are then drawn towards that mean, the more
+        the less is known of them: where the noise hides the truths, they are nearly constant, and
+        standard errors are those of the posterior. For variant "mixture" and solver "em" alone.
     tolerance : float
         As of every method.
 
@@ -137,7 +151,15 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     solver: Solver = field(default="em", validator=one_of(*get_args(Solver)))
     alpha: float = field(default=0.5, converter=plain, validator=_check_positive)
     prior_share: float = field(default=0.2, converter=plain, validator=_check_positive)
+    truth_prior: Literal["normal"] | None = field(default=None, validator=one_of(None, "normal"))
     tolerance: float = field(default=1e-7, converter=plain, validator=_check_tolerance)
+
+    def __attrs_post_init__(self) -> None:
+        if self.truth_prior and (self.variant, self.solver) != ("mixture", "em"):
+            raise ParameterError(
+                "truth_prior='normal' goes with variant='mixture' and solver='em'; "
+                f"got variant={self.variant!r}, solver={self.solver!r}"
+            )
 
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether the noise is Laplace noise of known scale, or ignored anyway."""
@@ -207,6 +229,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         ones = np.ones(summary.workers)
         sigmas = ones if state is None else np.sqrt(state.variance) / scale
         low, high = self.scaled_bounds(summary)
+        prior = self._first_prior(summary) if state is None else state.truths
+        truths = np.zeros(3, np.int64)
         mixture_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
@@ -215,6 +239,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             np.maximum(sigmas, LEAST_SIGMA),
             ones if self.solver == "em" else self.weights(summary, state),
             scale,
+            prior.mean,
+            prior.precision,
             low,
             high,
             LAST_REST if len(room.truths) else REST,
@@ -222,8 +248,10 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             error_unit(summary),
             square_unit(summary),
             evidence_unit(summary, scale),
+            truth_unit(summary),
             sums,
             evidence,
+            truths,
             room.truths,
             room.standard_error,
             room.spread,
@@ -234,6 +262,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             own=own,
             information=information,
             evidence=evidence,
+            truths=truths,
         )
 
     def _sweep_means(
@@ -279,24 +308,36 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         if state is None:
             pooled = _pooled(summary, tally, self._noise_variance(summary))
             first = noise_scale(summary) ** 2 or pooled
-            state = ErrorModel.of(np.full(summary.workers, first), pooled)
+            state = evolve(
+                ErrorModel.of(np.full(summary.workers, first), pooled),
+                truths=self._first_prior(summary),
+            )
         variance = state.variance
         own, information, likelihood = self._expected(summary, tally, variance)
         beta = (self.alpha + 1.0) * self.prior_share * state.pooled
         prior = -(self.alpha + 1.0) * np.log(variance) - beta / variance
+        likelihood += _log_prior(summary, tally, state.truths)
         objective = (likelihood + fixed_point.exact_sum(prior, summary.workers)) / summary.answers
-        if objective < state.objective:
+        if objective < state.objective and self.truth_prior is None:
             return _go_back(state), objective
         count = summary.answers_per_worker.astype(np.float64) + 2.0 * (self.alpha + 1.0)
         moved = _step(state, own + 2.0 * beta, count, information + beta / variance)
-        least = self._least_variance(summary)
+        least, widest = self._least_variance(summary), self._first_prior(summary)
         model = evolve(
             moved,
             variance=np.maximum(moved.variance, least),
             cautious=np.maximum(moved.cautious, least),
+            truths=_learn_truths(summary, tally, widest) if widest.precision else widest,
             objective=objective,
         )
         return model, objective
+
+    def _first_prior(self, summary: Summary) -> TruthPrior:
+        """Return a prior as wide as the domain, or none."""
+        if self.truth_prior is None or self._treats(summary) != "mixture":
+            return TruthPrior()
+        low, high = self.scaled_bounds(summary)
+        return TruthPrior(mean=(low + high) / 2.0, precision=12.0 / (high - low) ** 2)
 
     def _expected(
         self, summary: Summary, tally: ErrorTally, variance: npt.NDArray[np.float64]
@@ -350,7 +391,33 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         assert result.state is not None
         silent = summary.answers_per_worker == 0
         sigma = np.where(silent, np.nan, np.sqrt(result.state.variance) * summary.extent)
-        return evolve(super()._estimate(given, summary, result, **common), sigma=sigma)
+        estimate = super()._estimate(given, summary, result, **common)
+        if self.truth_prior is None and noise_scale(summary) > 0:
+            _warn_of_little_signal(estimate.estimates)
+        return evolve(estimate, sigma=sigma)
+
+
+def _log_prior(summary: Summary, tally: ErrorTally, prior: TruthPrior) -> float:
+    """Return the log prior of the truths, up to a constant, their posterior variances included."""
+    if prior.precision == 0:
+        return 0.0
+    total, squares = (float(part) / truth_unit(summary) for part in tally.truths[:2])
+    count = int(tally.truths[2])
+    distance = squares - 2.0 * prior.mean * total + count * prior.mean**2
+    return (count * math.log(prior.precision) - prior.precision * distance) / 2.0
+
+
+def _learn_truths(summary: Summary, tally: ErrorTally, first: TruthPrior) -> TruthPrior:
+    """Return the normal law that the truths seem to be drawn from.
+
+    As if one more task was drawn from the `first` prior, so that a single task does not tell how
+    truths vary.
+    """
+    count = int(tally.truths[2]) + 1
+    total, squares = (float(part) / truth_unit(summary) for part in tally.truths[:2])
+    mean = (total + first.mean) / count
+    square = (squares + first.mean**2 + 1.0 / first.precision) / count
+    return TruthPrior(mean=mean, precision=1.0 / max(square - mean**2, LEAST_VARIANCE))
 
 
 def _pooled(summary: Summary, tally: ErrorTally, noise: float) -> float:
@@ -394,3 +461,18 @@ def _go_back(state: ErrorModel) -> ErrorModel:
         step=np.zeros_like(state.step),
         haste=np.maximum(state.haste / 4.0, 1.0),
     )
+
+
+def _warn_of_little_signal(found: NumericEstimates) -> None:
+    """Warn where truths differ little more than their standard errors say they would anyway."""
+    inferred = found.standard_error > 0
+    if inferred.sum() < 2:
+        return
+    noise = float(np.mean(found.standard_error[inferred] ** 2))
+    if noise > MOST_NOISE * float(np.var(found.truths[inferred])):
+        warnings.warn(
+            "the noise hides how the truths differ. It takes more workers, or a larger epsilon; "
+            "MOON(truth_prior='normal') draws truths towards their mean, and is nearer to them.",
+            NoSignalWarning,
+            stacklevel=5,
+        )

@@ -97,12 +97,14 @@ def _climb(
     peaks: Floats,
     weights: Floats,
     largest: float,
+    prior_mean: float,
+    prior_precision: float,
     low: float,
     high: float,
     rest: float,
     unit: float,
 ) -> tuple[float, float]:
-    """Return the truth of the largest weighted log likelihood between two bounds, in units of b.
+    """Return the truth of the largest log posterior between two bounds, in units of b.
 
     The likelihood is log-concave: Newton steps, cut at 1, are kept between the points that are
     known to be too low and too high, until a step is less than `rest` standard errors. The second
@@ -114,6 +116,8 @@ def _climb(
     curvature = 0.0
     for _ in range(MOST_STEPS):
         slope, curvature = _slope(truth, reports, sigmas, inverses, peaks, weights, largest, unit)
+        slope += prior_precision * (prior_mean - truth)
+        curvature += prior_precision
         if slope > 0:
             too_low = truth
         else:
@@ -130,6 +134,37 @@ def _climb(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
+def _tally(
+    truth: float,
+    worker_codes: Codes,
+    reports: Floats,
+    sigmas: Floats,
+    inverses: Floats,
+    scale: float,
+    error_unit: float,
+    square_unit: float,
+    evidence_unit: float,
+    sums: Counts,
+) -> tuple[np.int64, np.int64]:
+    """Add what a task's reports tell of their workers; return squared errors and log densities."""
+    square_scale = scale * scale * square_unit
+    missed, likely = np.int64(0), np.int64(0)
+    for place in range(len(reports)):
+        worker = worker_codes[place]
+        error = reports[place] - truth
+        _, _, _, own, log_density = moments(error, sigmas[place], inverses[place])
+        score = min((own * inverses[place] * inverses[place] - 1.0) * 0.5, LARGEST_SCORE)
+        sums[worker, 1] += np.int64(np.rint(min(own * square_scale, 4.0 * square_unit)))
+        sums[worker, 2] += np.int64(np.rint(score * score * square_unit))
+        likely += np.int64(np.rint(log_density * evidence_unit))
+        error *= scale
+        credit = np.int64(np.rint(error * error * error_unit))
+        sums[worker, 0] += credit
+        missed += credit
+    return missed, likely
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def mixture_kernel(
     offsets: Counts,
     worker_codes: Codes,
@@ -138,6 +173,8 @@ def mixture_kernel(
     sigmas: Floats,
     weights: Floats,
     scale: float,
+    prior_mean: float,
+    prior_precision: float,
     low: float,
     high: float,
     rest: float,
@@ -145,8 +182,10 @@ def mixture_kernel(
     error_unit: float,
     square_unit: float,
     evidence_unit: float,
+    truth_unit: float,
     sums: Counts,
     evidence: Counts,
+    truth_sums: Counts,
     truths: Floats,
     standard_errors: Floats,
     spreads: Floats,
@@ -163,18 +202,24 @@ def mixture_kernel(
         Per worker, above 0 and at most 1: what its log likelihood counts.
     scale : float
         b, scaled as the values are; above 0.
+    prior_mean, prior_precision : float
+        Of the truths, scaled as the values are; a precision of 0 is no prior.
     low, high : float
         Bounds of the truths, scaled alike.
     rest : float
         A truth is found when it moves by less than this many standard errors.
-    weight_unit, error_unit, square_unit, evidence_unit : float
+    weight_unit, error_unit, square_unit, evidence_unit, truth_unit : float
         What 1.0 is stored as: in sums over a task, in the first column of `sums`, in the others,
-        and in sums of log likelihoods.
+        in sums of log likelihoods, and in `truth_sums`.
     sums : ndarray of int64, shape (workers, 3)
         To which are added: the squared errors of each worker's reports, the expected squares of its
         own errors, and the squares of the scores of ln(sigma^2).
     evidence : ndarray of int64, shape (1,)
-        To which the log densities are added, of errors in units of b.
+        To which the log densities are added, of errors in units of b, and, where there is a prior,
+        minus half the logarithms of the truths' precisions.
+    truth_sums : ndarray of int64, shape (3,)
+        To which are added: the truths, and their squares with their posterior variances, scaled;
+        and their number. Tasks without reports or a known truth do not count.
     """
     longest = 0
     for task in range(len(offsets) - 1):
@@ -187,7 +232,6 @@ def mixture_kernel(
         law[worker, 2] = bend(0.0, sigmas[worker], law[worker, 1])[1]
         law[worker, 3] = weights[worker]
     per_scale = 1.0 / scale
-    square_scale = scale**2 * square_unit
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         reports, task_sigmas, inverses, peaks, task_weights = room[:, : end - start]
@@ -213,24 +257,32 @@ def mixture_kernel(
                 peaks,
                 task_weights,
                 largest,
+                prior_mean * per_scale,
+                prior_precision * scale * scale,
                 low * per_scale,
                 high * per_scale,
                 rest,
                 weight_unit,
             )
-        missed, likely = np.int64(0), np.int64(0)
-        for row in range(start, end):
-            place, worker = row - start, worker_codes[row]
-            error = reports[place] - truth
-            _, _, _, own, log_density = moments(error, task_sigmas[place], inverses[place])
-            score = min((own * inverses[place] * inverses[place] - 1.0) * 0.5, LARGEST_SCORE)
-            sums[worker, 1] += np.int64(np.rint(min(own * square_scale, 4.0 * square_unit)))
-            sums[worker, 2] += np.int64(np.rint(score * score * square_unit))
-            likely += np.int64(np.rint(log_density * evidence_unit))
-            error *= scale
-            credit = np.int64(np.rint(error * error * error_unit))
-            sums[worker, 0] += credit
-            missed += credit
+        if curvature > 0:
+            middle, spread = truth * scale, min(scale * scale / curvature, 1.0)
+            truth_sums[0] += np.int64(np.rint(middle * truth_unit))
+            truth_sums[1] += np.int64(np.rint((middle * middle + spread) * truth_unit))
+            truth_sums[2] += 1
+            if prior_precision > 0 and not known:
+                evidence[0] -= np.int64(np.rint(np.log(curvature) / 2.0 * evidence_unit))
+        missed, likely = _tally(
+            truth,
+            worker_codes[start:end],
+            reports,
+            task_sigmas,
+            inverses,
+            scale,
+            error_unit,
+            square_unit,
+            evidence_unit,
+            sums,
+        )
         evidence[0] += likely
         if len(truths):
             truths[task] = gold[task] if known else truth * scale

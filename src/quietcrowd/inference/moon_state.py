@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.inference.method import State, Tally
 from quietcrowd.inference.moon_kernel import LARGEST_SCORE
@@ -17,14 +17,30 @@ from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 __all__ = [
     "ErrorModel",
     "ErrorTally",
+    "TruthPrior",
     "evidence_unit",
     "noise_scale",
     "noise_variance",
     "square_unit",
+    "truth_unit",
 ]
 
 MOST_HASTE = 64.0
 """A step of the scores is at most this many steps of expectation maximisation."""
+
+
+@frozen(kw_only=True)
+class TruthPrior:
+    """A normal law of the truths; without a precision, none.
+
+    Attributes
+    ----------
+    mean, precision : float
+        In the range of all reports, 0 being its middle, and in one over its square.
+    """
+
+    mean: float = 0.0
+    precision: float = 0.0
 
 
 @frozen(kw_only=True, eq=False)
@@ -39,6 +55,8 @@ class ErrorModel(State):
         What its log likelihood counts; above 0, the greatest is 1.
     pooled : float
         Mean of the squared own errors of all workers, at the first pass.
+    truths : TruthPrior
+        What is believed of the truths beforehand.
     step : ndarray of float64, shape (workers,)
         By how much the logarithm of the variance was changed last.
     haste : ndarray of float64, shape (workers,)
@@ -53,6 +71,7 @@ class ErrorModel(State):
     variance: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]
     pooled: float
+    truths: TruthPrior
     step: npt.NDArray[np.float64]
     haste: npt.NDArray[np.float64]
     cautious: npt.NDArray[np.float64]
@@ -70,6 +89,7 @@ class ErrorModel(State):
             variance=variance,
             weights=np.ones(len(variance)) if weights is None else weights,
             pooled=pooled,
+            truths=TruthPrior(),
             step=np.zeros(len(variance)),
             haste=np.full(len(variance), MOST_HASTE),
             cautious=variance,
@@ -79,7 +99,8 @@ class ErrorModel(State):
         """Return the state of other workers; a new one is as the one in the middle."""
         middle = np.argsort(self.variance, kind="stable")[len(self.variance) // 2]
         chosen = np.where(positions >= 0, positions, middle)
-        return type(self).of(self.variance[chosen], self.pooled, self.weights[chosen])
+        model = type(self).of(self.variance[chosen], self.pooled, self.weights[chosen])
+        return evolve(model, truths=self.truths)
 
 
 @frozen(kw_only=True, eq=False)
@@ -102,12 +123,19 @@ class ErrorTally(Tally):
     own: npt.NDArray[np.int64]
     information: npt.NDArray[np.int64]
     evidence: npt.NDArray[np.int64]
+    truths: npt.NDArray[np.int64]
 
     @classmethod
     def of_errors(cls, errors: SquaredErrors) -> Self:
         """Return a tally that knows no more than the squared distances."""
         nothing = np.zeros_like(errors.squared)
-        return cls(errors=errors, own=nothing, information=nothing, evidence=np.zeros(1, np.int64))
+        return cls(
+            errors=errors,
+            own=nothing,
+            information=nothing,
+            evidence=np.zeros(1, np.int64),
+            truths=np.zeros(3, np.int64),
+        )
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -115,6 +143,7 @@ class ErrorTally(Tally):
             own=self.own + other.own,
             information=self.information + other.information,
             evidence=self.evidence + other.evidence,
+            truths=self.truths + other.truths,
         )
 
 
@@ -127,6 +156,11 @@ def noise_scale(summary: Summary) -> float:
     """Return the scale b of the noise in the range of all reports; 0 without noise."""
     channel = summary.channel
     return channel.scale / summary.extent if isinstance(channel, LaplaceChannel) else 0.0
+
+
+def truth_unit(summary: Summary) -> float:
+    """Return what 1.0 is stored as in sums over tasks of expected squares of truths."""
+    return unit_for(2 * summary.tasks)
 
 
 def evidence_unit(summary: Summary, scale: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -11,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from quietcrowd.answers import Answers
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.noise_warning import noise_ignored
@@ -38,8 +39,9 @@ Feed: TypeAlias = Callable[[Answers], Any]
 
 
 def fit(method: AnyMethod, data: Any, **options: Any) -> TruthEstimate:
-    """Fit without the warning about noise."""
-    with noise_ignored():
+    """Fit without the warnings about noise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QuietcrowdWarning)
         return method.fit(data, **options)
 
 
