@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from quietcrowd.answers import Answers as Answers
     from quietcrowd.datasets import Dataset as Dataset
     from quietcrowd.datasets import load_dataset as load_dataset
+    from quietcrowd.datasets import sensor_crowd as sensor_crowd
     from quietcrowd.datasets import sparse_crowd as sparse_crowd
     from quietcrowd.datasets import synthetic_crowd as synthetic_crowd
     from quietcrowd.domains import Categorical as Categorical
@@ -110,6 +111,7 @@ _HOME = {
     "read_answers": "formats",
     "read_reports": "formats",
     "read_truths": "formats",
+    "sensor_crowd": "datasets",
     "sparse_crowd": "datasets",
     "synthetic_crowd": "datasets",
     "write_answers": "formats",
@@ -164,6 +166,7 @@ __all__ = [
     "read_answers",
     "read_reports",
     "read_truths",
+    "sensor_crowd",
     "sparse_crowd",
     "synthetic_crowd",
     "write_answers",
