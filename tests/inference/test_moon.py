@@ -56,7 +56,7 @@ def oracle(reports, sigma):
     """Return the most likely truths where every sigma is known."""
     method = MOON()
     partition, summary = method.prepare(method.read(reports))
-    state = ErrorModel.of((sigma / summary.extent) ** 2, 1.0)
+    state = ErrorModel.of(summary, (sigma / summary.extent) ** 2, 1.0)
     room = method.room(partition.tasks, summary)
     method.sweep(partition, summary, state, room)
     return room.truths * summary.extent + summary.middle
@@ -327,9 +327,8 @@ def test_any_ratio_of_errors_to_noise(ratio):
     found = MOON().fit(reports)
     assert np.isfinite(found.estimates.truths).all()
     assert np.isfinite(found.estimates.standard_error).all()
-    state = ErrorModel.of(np.full(30, (ratio * width / epsilon / width) ** 2), 1.0)
-    assert np.isfinite(MOON().fit(reports, start=None).history).all()
     partition, summary = MOON().prepare(MOON().read(reports))
+    state = ErrorModel.of(summary, np.full(30, (ratio / epsilon) ** 2), 1.0)
     tally = MOON().sweep(partition, summary, state, None)
     assert np.isfinite(tally.own).all()
 
@@ -340,7 +339,9 @@ def test_any_ratio_of_errors_to_noise(ratio):
         {"variant": "cubic"},
         {"solver": "magic"},
         {"alpha": 0.0},
+        {"alpha": 1e200},
         {"prior_share": -1.0},
+        {"prior_share": 1e300},
         {"tolerance": -1e-9},
     ],
 )
@@ -364,7 +365,7 @@ def test_where_noise_hides_the_truths_it_says_so():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         MOON().fit(reports_of(answers, 10.0))
-        MOON(truth_prior="normal").fit(reports_of(answers, 0.2))
+        MOON(truth_prior="normal").fit(reports_of(answers, 10.0))
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])
@@ -410,3 +411,28 @@ def test_one_task_does_not_tell_how_truths_vary():
 def test_the_prior_goes_with_the_posterior_alone(other):
     with pytest.raises(ParameterError, match="truth_prior='normal' goes with"):
         MOON(truth_prior="normal", **other)
+
+
+@pytest.mark.parametrize("method", [MOON(), MOON(truth_prior="normal"), MOON(solver="lagrange")])
+@pytest.mark.parametrize("earlier", [0.3, 5.0, 50.0])
+def test_a_warm_start_ends_where_a_cold_one_does(method, earlier):
+    """Reports of another range are of another scale; the prior is that of the reports at hand."""
+    answers, _, _ = crowd(40, 80, seed=14)
+    start = method.fit(reports_of(answers, earlier, seed=1))
+    reports = reports_of(answers, 5.0, seed=2)
+    cold, warm = method.fit(reports), method.fit(reports, start=start)
+    assert warm.estimates.truths == pytest.approx(cold.estimates.truths, abs=0.03)
+    assert warm.sigma == pytest.approx(cold.sigma, rel=0.1)
+
+
+def test_with_a_prior_the_warning_says_where_truths_are_drawn_to():
+    answers, _, _ = crowd(10, 40, seed=15)
+    with pytest.warns(NoSignalWarning, match="All truths are drawn towards"):
+        MOON(truth_prior="normal").fit(reports_of(answers, 0.1))
+
+
+def test_standard_errors_are_at_most_those_of_even_truths():
+    answers, _, _ = crowd(4, 60, seed=16)
+    found = MOON().fit(reports_of(answers, 0.2)).estimates
+    assert found.standard_error.max() <= 10.01 / np.sqrt(12)
+    assert set(found.truths[found.truths < 1e-6]) == {0.0}

@@ -520,4 +520,4 @@ class KnownErrors(MOON):
                 f"there are {summary.workers:,} workers and {len(self.sigmas):,} sigmas"
             )
         variance = (np.array(self.sigmas) / summary.extent) ** 2
-        return ErrorModel.of(np.maximum(variance, LEAST_SIGMA**2), pooled=1.0), 0.0
+        return ErrorModel.of(summary, np.maximum(variance, LEAST_SIGMA**2), pooled=1.0), 0.0

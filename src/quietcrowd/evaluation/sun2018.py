@@ -46,7 +46,8 @@ def _fill(*, domain: Any, epsilon: float) -> MatrixFactorization:
     )
 
 
-METHODS = {"weighted-mean": WeightedMean()}
+METHODS = {"weighted-mean": WeightedMean(smoothing=0.0)}
+"""Algorithm 1 as printed."""
 
 MECHANISMS: Mapping[str, Callable[..., Mechanism]] = MappingProxyType(
     {

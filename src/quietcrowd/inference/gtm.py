@@ -240,13 +240,19 @@ def _standardise(values: Floats, known: float, cut: float, kept: npt.NDArray[np.
             count += 1
             total += np.int64(np.rint(values[place] * unit))
     mean = total / unit / max(count, 1)
+    largest = 0.0 if np.isnan(known) else abs(known - mean)
     for place in range(len(values)):
         if kept[place]:
-            squared += np.int64(np.rint((values[place] - mean) ** 2 * unit))
+            largest = max(largest, abs(values[place] - mean))
+    if largest == 0.0:
+        return mean, 0.0
+    for place in range(len(values)):
+        if kept[place]:
+            squared += np.int64(np.rint(((values[place] - mean) / largest) ** 2 * unit))
     if not np.isnan(known):
         count += 1
-        squared += np.int64(np.rint((known - mean) ** 2 * unit))
-    return mean, np.sqrt(squared / unit / max(count, 1))
+        squared += np.int64(np.rint(((known - mean) / largest) ** 2 * unit))
+    return mean, np.sqrt(squared / unit / max(count, 1)) * largest
 
 
 @numba.njit(nogil=True, cache=True)

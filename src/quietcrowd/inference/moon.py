@@ -58,6 +58,9 @@ FARTHEST_STEP = 1.0
 LEAST_SHARE = 0.02
 """Of a worker's squared errors at least this part is taken to be its own."""
 
+LEAST_PRIOR, MOST_PRIOR = 1e-6, 1e6
+"""Bounds of the parameters of the prior of variances."""
+
 MOST_NOISE = 0.5
 """The noise hides the truths where it is more than this part of the variance of their estimates."""
 
@@ -70,10 +73,12 @@ REST = 1e-1
 LAST_REST = 1e-6
 
 
-def _check_positive(_: object, attribute: Any, value: Any) -> None:
+def _check_prior(_: object, attribute: Any, value: Any) -> None:
     check_real(attribute.name, value, 0)
-    if value == 0:
-        raise ParameterError(f"{attribute.name} must be above 0; got {value!r}")
+    if not LEAST_PRIOR <= value <= MOST_PRIOR:
+        raise ParameterError(
+            f"{attribute.name} must be from {LEAST_PRIOR:g} to {MOST_PRIOR:g}; got {value!r}"
+        )
 
 
 def _check_tolerance(_: object, __: object, tolerance: Any) -> None:
@@ -113,10 +118,11 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     solver : {"em", "lagrange"}
         What is climbed.
     alpha : float
-        Of the inverse gamma prior of a variance, above 0: the prior counts as ``2 (alpha + 1)``
-        answers.
+        Of the inverse gamma prior of a variance, 1e-6 to 1e6: the prior counts as
+        ``2 (alpha + 1)`` answers. Of the solver "em" alone.
     prior_share : float
-        The mode of the prior, as a share of the mean of the workers' squared own errors, above 0.
+        The mode of the prior, as a share of the mean of the workers' squared own errors, 1e-6 to
+        1e6. Of the solver "em" alone.
     truth_prior : {None, "normal"}
         What is known of the truths: nothing but their bounds, or that they are drawn from a normal
         law, whose mean and variance are learnt. Truths are then drawn towards that mean, the more
@@ -149,8 +155,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     name: ClassVar[str] = "moon"
     variant: Variant = field(default="mixture", validator=one_of(*get_args(Variant)))
     solver: Solver = field(default="em", validator=one_of(*get_args(Solver)))
-    alpha: float = field(default=0.5, converter=plain, validator=_check_positive)
-    prior_share: float = field(default=0.2, converter=plain, validator=_check_positive)
+    alpha: float = field(default=0.5, converter=plain, validator=_check_prior)
+    prior_share: float = field(default=0.2, converter=plain, validator=_check_prior)
     truth_prior: Literal["normal"] | None = field(default=None, validator=one_of(None, "normal"))
     tolerance: float = field(default=1e-7, converter=plain, validator=_check_tolerance)
 
@@ -213,6 +219,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     ) -> ErrorTally:
         """Find the truths and what they tell of the workers; see `TruthInference.sweep`."""
         room = estimates or NumericEstimates.empty(0)
+        state = _usable(state, summary)
         if self._treats(summary) == "mixture":
             return self._sweep_mixture(partition, summary, state, room)
         return self._sweep_means(partition, summary, state, room)
@@ -300,7 +307,12 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         the weighted loss per answer.
         """
         solve = self._update_posterior if self.solver == "em" else self._update_weights
-        return solve(summary, tally, state)
+        model, objective = solve(summary, tally, _usable(state, summary))
+        if state is not None and math.isnan(state.pooled):  # of an earlier estimate: go on from it
+            model = evolve(state.scaled_to(summary), pooled=model.pooled)
+            least = self._least_variance(summary)
+            model = evolve(model, variance=np.maximum(model.variance, least))
+        return model, objective
 
     def _update_posterior(
         self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
@@ -309,7 +321,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             pooled = _pooled(summary, tally, self._noise_variance(summary))
             first = noise_scale(summary) ** 2 or pooled
             state = evolve(
-                ErrorModel.of(np.full(summary.workers, first), pooled),
+                ErrorModel.of(summary, np.full(summary.workers, first), pooled),
                 truths=self._first_prior(summary),
             )
         variance = state.variance
@@ -367,6 +379,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         own = np.maximum(squared - noise * answers, LEAST_SHARE * squared) / answers
         weights = scaled_weights(log_share_weights(own), summary)
         model = ErrorModel.of(
+            summary,
             np.maximum(own, self._least_variance(summary)),
             _pooled(summary, tally, noise) if state is None else state.pooled,
             weights,
@@ -392,9 +405,45 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         silent = summary.answers_per_worker == 0
         sigma = np.where(silent, np.nan, np.sqrt(result.state.variance) * summary.extent)
         estimate = super()._estimate(given, summary, result, **common)
-        if self.truth_prior is None and noise_scale(summary) > 0:
-            _warn_of_little_signal(estimate.estimates)
+        if noise_scale(summary) > 0:
+            self._warn_of_little_signal(estimate, result.state.truths, summary)
         return evolve(estimate, sigma=sigma)
+
+    def _warn_of_little_signal(
+        self, estimate: NumericEstimate, prior: TruthPrior, summary: Summary
+    ) -> None:
+        """Warn where truths differ little more than their standard errors say they would anyway."""
+        inferred = estimate.estimates.standard_error > 0
+        if inferred.sum() < 2:
+            return
+        noise = float(np.sqrt(np.mean(estimate.estimates.standard_error[inferred] ** 2)))
+        spread = float(np.std(estimate.estimates.truths[inferred]))
+        if prior.precision:
+            spread = summary.extent / math.sqrt(prior.precision)
+        low, high = self.scaled_bounds(summary)
+        nothing_known = (high - low) * summary.extent / math.sqrt(12.0)
+        if noise**2 <= MOST_NOISE * min(spread, nothing_known) ** 2:
+            return
+        advice = (
+            f"All truths are drawn towards {prior.mean * summary.extent + summary.middle:.4g}."
+            if prior.precision
+            else "MOON(truth_prior='normal') (on the command line: --method "
+            "moon:truth_prior=normal), of variant 'mixture' and solver 'em', is nearer to them."
+        )
+        warnings.warn(
+            "the noise hides much of how the truths differ: a standard error is about "
+            f"{noise:.3g}, and the truths spread by about {spread:.3g}. It takes more workers, or "
+            f"a larger epsilon. {advice}",
+            NoSignalWarning,
+            stacklevel=5,
+        )
+
+
+def _usable(state: ErrorModel | None, summary: Summary) -> ErrorModel | None:
+    """Return what a pass goes by: None at the first, also where it starts from an estimate."""
+    if state is None or math.isnan(state.pooled):
+        return None
+    return state.scaled_to(summary)
 
 
 def _log_prior(summary: Summary, tally: ErrorTally, prior: TruthPrior) -> float:
@@ -461,18 +510,3 @@ def _go_back(state: ErrorModel) -> ErrorModel:
         step=np.zeros_like(state.step),
         haste=np.maximum(state.haste / 4.0, 1.0),
     )
-
-
-def _warn_of_little_signal(found: NumericEstimates) -> None:
-    """Warn where truths differ little more than their standard errors say they would anyway."""
-    inferred = found.standard_error > 0
-    if inferred.sum() < 2:
-        return
-    noise = float(np.mean(found.standard_error[inferred] ** 2))
-    if noise > MOST_NOISE * float(np.var(found.truths[inferred])):
-        warnings.warn(
-            "the noise hides how the truths differ. It takes more workers, or a larger epsilon; "
-            "MOON(truth_prior='normal') draws truths towards their mean, and is nearer to them.",
-            NoSignalWarning,
-            stacklevel=5,
-        )

@@ -287,4 +287,6 @@ def mixture_kernel(
         if len(truths):
             truths[task] = gold[task] if known else truth * scale
             spreads[task] = np.sqrt(missed / error_unit / max(end - start, 1))
-            standard_errors[task] = scale / np.sqrt(curvature) if curvature > 0 else np.nan
+            widest = (high - low) / np.sqrt(12.0)  # of what is even between the bounds
+            error = min(scale / np.sqrt(curvature), widest) if curvature > 0 else np.nan
+            standard_errors[task] = error

@@ -49,12 +49,15 @@ class ErrorModel(State):
 
     Attributes
     ----------
+    extent, middle : float
+        Length and middle of the range that the state is scaled by.
     variance : ndarray of float64, shape (workers,)
-        Of its own errors, without the noise; in the squared range of all reports.
+        Of its own errors, without the noise; in the squared range.
     weights : ndarray of float64, shape (workers,)
         What its log likelihood counts; above 0, the greatest is 1.
     pooled : float
-        Mean of the squared own errors of all workers, at the first pass.
+        Mean of the squared own errors of all workers, at the first pass; NaN where that is yet to
+        be made: a prior comes from the reports at hand, not from those of an earlier estimate.
     truths : TruthPrior
         What is believed of the truths beforehand.
     step : ndarray of float64, shape (workers,)
@@ -68,6 +71,8 @@ class ErrorModel(State):
         Before the step.
     """
 
+    extent: float
+    middle: float
     variance: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]
     pooled: float
@@ -80,12 +85,15 @@ class ErrorModel(State):
     @classmethod
     def of(
         cls,
+        summary: Summary,
         variance: npt.NDArray[np.float64],
         pooled: float,
         weights: npt.NDArray[np.float64] | None = None,
     ) -> Self:
         """Return a model of which nothing was changed yet."""
         return cls(
+            extent=summary.extent,
+            middle=summary.middle,
             variance=variance,
             weights=np.ones(len(variance)) if weights is None else weights,
             pooled=pooled,
@@ -99,8 +107,32 @@ class ErrorModel(State):
         """Return the state of other workers; a new one is as the one in the middle."""
         middle = np.argsort(self.variance, kind="stable")[len(self.variance) // 2]
         chosen = np.where(positions >= 0, positions, middle)
-        model = type(self).of(self.variance[chosen], self.pooled, self.weights[chosen])
-        return evolve(model, truths=self.truths)
+        variance = self.variance[chosen]
+        return evolve(
+            self,
+            variance=variance,
+            weights=self.weights[chosen],
+            pooled=np.nan,
+            step=np.zeros(len(chosen)),
+            haste=np.full(len(chosen), MOST_HASTE),
+            cautious=variance,
+            objective=-np.inf,
+        )
+
+    def scaled_to(self, summary: Summary) -> Self:
+        """Return the same beliefs, scaled by the range of other reports."""
+        if (self.extent, self.middle) == (summary.extent, summary.middle):
+            return self
+        stretch = self.extent / summary.extent
+        mean = (self.truths.mean * self.extent + self.middle - summary.middle) / summary.extent
+        return evolve(
+            self,
+            extent=summary.extent,
+            middle=summary.middle,
+            variance=self.variance * stretch**2,
+            cautious=self.cautious * stretch**2,
+            truths=TruthPrior(mean=mean, precision=self.truths.precision / stretch**2),
+        )
 
 
 @frozen(kw_only=True, eq=False)

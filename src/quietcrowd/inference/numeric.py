@@ -28,6 +28,9 @@ from quietcrowd.report_domains import Reals
 
 __all__ = ["NumericMethod", "SquaredErrors", "error_unit", "root_mean_square", "unit_for"]
 
+FARTHEST_TRUTH = 1e6
+"""Known truths may widen the range of the answers by this factor, and no more."""
+
 
 @frozen(kw_only=True, eq=False)
 class SquaredErrors(Tally):
@@ -119,6 +122,13 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         low = float(np.fmin.reduce(gold, initial=min(numbers.min(), least)))
         high = float(np.fmax.reduce(gold, initial=max(numbers.max(), most)))
         summary = summary_of(given.answers, low=low, high=high, channel=given.channel)
+        own = float(numbers.max()) - float(numbers.min()) or 1.0
+        if summary.extent > FARTHEST_TRUTH * max(own, most - least):
+            raise AnswerError(
+                f"the known truths lie between {np.nanmin(gold)!r} and {np.nanmax(gold)!r}, the "
+                f"answers between {numbers.min()!r} and {numbers.max()!r}: too far apart for sums "
+                "that hold both. Correct the known truths, or leave them out."
+            )
         if not np.isfinite(summary.extent):
             raise AnswerError(
                 f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
@@ -132,17 +142,21 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
 
     def _estimate(
         self,
-        given: Given,  # noqa: ARG002
+        given: Given,
         summary: Summary,
         result: LoopResult[StateT, TallyT],
         **common: Any,
     ) -> NumericEstimate:
         found = result.estimates
+        truths = found.truths * summary.extent + summary.middle
+        for bound in self.bounds(summary.channel) or ():
+            truths[np.abs(truths - bound) < 1e-12 * summary.extent] = bound
+        gold = number_per_task(given.answers, given.gold)
         weights = self.weights(summary, result.state) * (summary.answers_per_worker > 0)
         total = fixed_point.exact_sum(weights, summary.workers)
         return NumericEstimate(
             estimates=NumericEstimates(
-                truths=found.truths * summary.extent + summary.middle,
+                truths=np.where(np.isnan(gold), truths, gold),
                 standard_error=found.standard_error * summary.extent,
                 spread=found.spread * summary.extent,
             ),

@@ -220,12 +220,17 @@ def spread_of(start: np.int64, end: np.int64, values: Floats, known: float) -> f
     if count == 0:
         return 0.0
     mean = total / unit / count
-    squared = np.int64(0)
+    farthest = 0.0 if np.isnan(known) else abs(known - mean)
     for row in range(start, end):
-        squared += np.int64(np.rint((values[row] - mean) ** 2 * unit))
+        farthest = max(farthest, abs(values[row] - mean))
+    if farthest == 0.0:
+        return 0.0
+    squared = np.int64(0)  # of distances in units of the farthest: squares keep their digits
+    for row in range(start, end):
+        squared += np.int64(np.rint(((values[row] - mean) / farthest) ** 2 * unit))
     if not np.isnan(known):
-        squared += np.int64(np.rint((known - mean) ** 2 * unit))
-    return float(np.sqrt(squared / unit / count))
+        squared += np.int64(np.rint(((known - mean) / farthest) ** 2 * unit))
+    return float(np.sqrt(squared / unit / count) * farthest)
 
 
 @numba.njit(nogil=True, cache=True)

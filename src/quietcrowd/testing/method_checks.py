@@ -134,7 +134,7 @@ def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     """Check that one can start from an estimate, also with a newcomer in the crowd."""
     cold = fit(method, feed(answers))
     warm = fit(method, feed(answers), start=cold)
-    assert warm.iterations <= max(cold.iterations, 2), f"{warm.iterations} after {cold.iterations}"
+    assert warm.iterations <= max(cold.iterations, 3), f"{warm.iterations} after {cold.iterations}"
     newcomer = answers.to_frame()
     newcomer.loc[0, "worker"] = 10**6
     fit(method, feed(Answers.from_frame(newcomer, answers.domain)), start=cold)
@@ -154,8 +154,6 @@ def check_gold(
         expected = known.assign(task=known["task"].astype(str)).set_index("task")["label"]
         rows = found.loc[expected.index]
         given = rows["truth"].to_numpy() == expected.to_numpy()
-        if not given.all():  # numbers may lose their last bit on the way to the scale of a sweep
-            given = np.isclose(rows["truth"], expected, rtol=1e-12, atol=1e-12)
         assert given.all(), "a known truth did not stay as it is"
         if "confidence" in rows:
             assert (rows["confidence"] == 1).all(), "the confidence of a known truth is not 1"
