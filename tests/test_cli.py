@@ -426,6 +426,8 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
         ("crh:loss=absolute:loss=squared", "'loss' is given twice"),
         ("crh:loss=far", "loss must be one of 'zero-one', 'squared', 'absolute'; got 'far'"),
         ("crh:per_answer=perhaps", "per_answer must be one of True, False; got 'perhaps'"),
+        ("mooon:loss=absolute", "; got 'mooon'; did you mean 'moon'?"),
+        ("moon:varient=variance", "; did you mean 'variant'?"),
         ("crh:lost=absolute", "crh has no parameter 'lost'; it has"),
         ("median:loss=absolute", "median has no parameter 'loss'; it has"),
         ("moon:alpha=true", "alpha must be a finite number, at least 0; got True"),
@@ -443,7 +445,7 @@ def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, m
 
 
 def test_an_unknown_parameter_is_told_which_ones_there_are(run, folder):
-    errors = run("infer", folder, "--plain", "--method", "crh:lost=1")[2]
+    errors = run("infer", folder, "--plain", "--method", "crh:frob=1")[2]
     assert errors.endswith("it has loss, tolerance, divisor, normaliser, per_answer\n")
 
 
@@ -689,6 +691,8 @@ WORKERS = ["--all-workers", "{folder}/workers.csv"]
     [
         (["-m", "laplace:fill"], "name:key=value"),
         (["-m", "laplace:filling=midpoint"], "laplace has no parameter 'filling'; it has"),
+        (["-m", "laplace:fil=midpoint"], "; did you mean 'fill'?"),
+        (["-m", "Laplase"], "; did you mean 'laplace'?"),
         (["-m", "laplace:fill=often"], "fill must be"),
         (["-m", "laplace:epsilon=3"], "belongs to another option"),
         (["-m", "laplace:domain=3"], "belongs to another option"),
