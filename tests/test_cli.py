@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import quietcrowd as qc
 from quietcrowd import cli
 from quietcrowd.cli_options import build_domain, choose_method
+from quietcrowd.cli_tables import UNLISTED, print_figure
 from quietcrowd.evaluation import FigureResult
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
@@ -91,6 +92,8 @@ def test_known_truths_stay_and_are_counted(run, folder, tmp_path):
     assert found["truths"][0].keys() == without["truths"][0].keys()
     assert found["workers"] != without["workers"]
     assert "known" not in run("infer", folder, "--plain")[2]
+    known.head(1).to_csv(tmp_path / "known.csv", index=False)
+    assert "; 1 truth known; " in run(*words)[2]
 
 
 def test_what_infer_writes_can_be_known_truths(run, ratings):
@@ -108,15 +111,18 @@ def test_what_infer_writes_can_be_known_truths(run, ratings):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("task,label\n0,yes\nnone,no\n", "row 1: task 'none' is no task of the answers"),
-        ("task,label\n0,maybe\n", "row 0: 'maybe' is outside the domain 'no', 'yes'"),
+        (
+            "task,label\n0,yes\nnone,no\n",
+            "known.csv: row 1: task 'none' is no task of the answers. Drop it\n",
+        ),
+        ("task,label\n0,maybe\n", "known.csv: row 0: 'maybe' is outside the domain 'no', 'yes'"),
         ("task,label\n0,\n", "row 0: None is outside the domain"),
-        ("task,label\n0,yes\n0,yes\n", "task '0' occurs 2 times"),
+        ("task,label\n0,yes\n0,yes\n", "known.csv: row 1: task '0' occurs 2 times"),
         ("task,said\n0,yes\n", "column 'label' is missing"),
         ("item,label\n0,yes\n", "column 'task' is missing"),
-        ("task,label\n", "there is no known truth"),
+        ("task,label\n", "known.csv: there is no known truth"),
         ("", "cannot be read as CSV"),
-        (None, "No such file"),
+        (None, "known.csv: there is no such file"),
     ],
 )
 def test_bad_known_truths_are_one_line(run, folder, tmp_path, text, message):
@@ -125,7 +131,7 @@ def test_bad_known_truths_are_one_line(run, folder, tmp_path, text, message):
         path.write_text(text)
     status, output, errors = run("infer", folder, "--plain", "--gold", path)
     assert (status, output) == (2, "")
-    assert errors.startswith("quietcrowd: error: ")
+    assert errors.startswith(f"quietcrowd: error: {path}: ")
     assert message in errors
     assert errors.count("\n") == 1
 
@@ -349,12 +355,14 @@ def test_no_words_show_the_help(run):
         (["frob"], "No such command 'frob'"),
         (["infer"], "Missing argument 'reports'"),
         (["infer", "--frob", "x"], "No such option: --frob"),
-        (["infer", "missing.csv"], "missing.csv"),
+        (["infer", "missing.csv"], "error: missing.csv: there is no such file\n"),
         (
             ["infer", "{folder}", "--method", "guess"],
             "--method must be one of majority, weighted-vote",
         ),
         (["infer", "{folder}/answers.csv"], "the mechanism of these reports is missing"),
+        (["randomize", "{folder}/no.csv", "--labels", "a,b", "-o", "r.csv"], "no such file"),
+        (["infer", "{folder}", "--plain", "-o", "nowhere/t.csv"], "there is no such folder"),
         (["infer", "{folder}/answers.csv", "--plain"], "give the possible answers with --labels"),
         (["infer", "{folder}"], "say --plain"),
         (["infer", "{folder}", "{folder}", "--plain"], "--plain takes one file"),
@@ -426,6 +434,8 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
         ("crh:loss=absolute:loss=squared", "'loss' is given twice"),
         ("crh:loss=far", "loss must be one of 'zero-one', 'squared', 'absolute'; got 'far'"),
         ("crh:per_answer=perhaps", "per_answer must be one of True, False; got 'perhaps'"),
+        ("mooon:loss=absolute", "; got 'mooon'; did you mean 'moon'?"),
+        ("moon:varient=variance", "; did you mean 'variant'?"),
         ("crh:lost=absolute", "crh has no parameter 'lost'; it has"),
         ("median:loss=absolute", "median has no parameter 'loss'; it has"),
         ("moon:alpha=true", "alpha must be a finite number, at least 0; got True"),
@@ -443,7 +453,7 @@ def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, m
 
 
 def test_an_unknown_parameter_is_told_which_ones_there_are(run, folder):
-    errors = run("infer", folder, "--plain", "--method", "crh:lost=1")[2]
+    errors = run("infer", folder, "--plain", "--method", "crh:frob=1")[2]
     assert errors.endswith("it has loss, tolerance, divisor, normaliser, per_answer\n")
 
 
@@ -623,11 +633,13 @@ def test_numbers_from_answers_to_truths(run, ratings):
     assert found["method"]["method"] == "weighted-mean"
     assert set(found["truths"][0]) == {"task", "truth", "standard_error", "spread", "answers"}
     assert "tied" not in errors
+    assert "; method weighted-mean, by default; " in errors
     workers = ratings / "w.csv"
     status, _, _ = run("infer", ratings / "r.jsonl", "--method", "moon", "--workers", workers)
     assert list(pd.read_csv(workers)) == ["worker", "error", "quality", "sigma", "answers"]
     status, output, _ = run("infer", ratings / "r.jsonl", "--method", "median")
     assert output.splitlines()[0] == "task,truth,standard_error,spread,answers"
+    assert "by default" not in run("infer", ratings / "r.jsonl", "--method", "median")[2]
 
 
 def test_null_reports_are_counted_aloud(run, ratings):
@@ -681,6 +693,22 @@ def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
     assert len(json.loads(output)) == 6
 
 
+def test_rows_of_a_figure_that_no_method_names_are_told(capsys):
+    figure = cli.FIGURES["moon2025-3-drawn"]
+    row = {"dataset": "d", "mechanism": "laplace", "claimed_epsilon": 1.0, "trials": 2}
+    row |= {figure.score: 1.0, f"{figure.score}_se": 0.1}
+    names = ("mean", "tesla-like", "privtdsi-like, moon", "every sigma known")
+    rows = [row | {"method": name} for name in names]
+    rows.append(row | {"mechanism": "none", "method": "constant"})
+    for count, told in ((1, 0), (4, 3)):
+        frame = pd.DataFrame([*rows[:count], rows[-1]])
+        print_figure(FigureResult(figure=figure, frame=frame, skipped=()))
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 80
+        begun = [line for line in lines if line.startswith(tuple(f"{n}: " for n in UNLISTED))]
+        assert len(begun) == told
+
+
 WORKERS = ["--all-workers", "{folder}/workers.csv"]
 
 
@@ -689,6 +717,8 @@ WORKERS = ["--all-workers", "{folder}/workers.csv"]
     [
         (["-m", "laplace:fill"], "name:key=value"),
         (["-m", "laplace:filling=midpoint"], "laplace has no parameter 'filling'; it has"),
+        (["-m", "laplace:fil=midpoint"], "; did you mean 'fill'?"),
+        (["-m", "Laplase"], "; did you mean 'laplace'?"),
         (["-m", "laplace:fill=often"], "fill must be"),
         (["-m", "laplace:epsilon=3"], "belongs to another option"),
         (["-m", "laplace:domain=3"], "belongs to another option"),
@@ -703,7 +733,7 @@ WORKERS = ["--all-workers", "{folder}/workers.csv"]
         (["--between", "1"], "two numbers"),
         (["--between", "9,0"], "low must be below high"),
         (["--levels", "1,2"], "not several"),
-        (["-m", "laplace", *WORKERS, "--all-tasks", "{folder}/none.parquet"], "No such file"),
+        (["-m", "laplace", *WORKERS, "--all-tasks", "{folder}/none.parquet"], "no such file"),
         (["-m", "laplace", *WORKERS, "--all-tasks", "{folder}/workers.csv"], "'task' is missing"),
         (["-m", "laplace", *WORKERS, "--all-tasks", "{folder}/few.csv"], "is not in the list of"),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import quietcrowd as qc
+from quietcrowd import exceptions
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
@@ -22,6 +23,12 @@ MODULES = sorted(
 def test_every_public_name_loads():
     for name in qc.__all__:
         assert getattr(qc, name).__name__ == name
+
+
+def test_what_users_catch_or_silence_is_at_hand():
+    for name in exceptions.__all__:
+        if name not in ("QuietcrowdWarning", "MissingExtraError"):
+            assert getattr(qc, name) is getattr(exceptions, name)
 
 
 def test_public_names_are_shown_once():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_names, check_real, check_whole
+from quietcrowd.validation import check_names, check_real, check_whole, did_you_mean
 
 
 def test_good_values_pass():
@@ -21,6 +21,15 @@ def test_names():
     check_names("crh", ["a"], ["a", "b"])
     with pytest.raises(ParameterError, match=r"crh has no parameter 'c'; it has a, b$"):
         check_names("crh", {"a": 1, "c": 2}, iter(["a", "b"]))
+
+
+def test_misspelt_names():
+    known = ["variant", "solver", "dawid-skene"]
+    assert did_you_mean("varient", known) == "; did you mean 'variant'?"
+    assert did_you_mean("DawidSkene", known) == "; did you mean 'dawid-skene'?"
+    assert did_you_mean("epsilon", known) == ""
+    with pytest.raises(ParameterError, match=r"; it has variant, .*; did you mean 'variant'\?$"):
+        check_names("moon", ["varient"], known)
 
 
 @pytest.mark.parametrize("value", [0, 1.0, True, "3", None, 11])

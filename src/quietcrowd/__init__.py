@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from quietcrowd.exceptions import FormatError as FormatError
     from quietcrowd.exceptions import MissingMechanismError as MissingMechanismError
     from quietcrowd.exceptions import NoiseIgnoredWarning as NoiseIgnoredWarning
+    from quietcrowd.exceptions import NoSignalWarning as NoSignalWarning
     from quietcrowd.exceptions import ParameterError as ParameterError
     from quietcrowd.exceptions import QuietcrowdError as QuietcrowdError
     from quietcrowd.formats import read_answers as read_answers
@@ -89,6 +90,7 @@ _HOME = {
     "Mechanism": "mechanisms",
     "Median": "inference",
     "MissingMechanismError": "exceptions",
+    "NoSignalWarning": "exceptions",
     "NoiseIgnoredWarning": "exceptions",
     "Ordinal": "domains",
     "ParameterError": "exceptions",
@@ -144,6 +146,7 @@ __all__ = [
     "Mechanism",
     "Median",
     "MissingMechanismError",
+    "NoSignalWarning",
     "NoiseIgnoredWarning",
     "Ordinal",
     "ParameterError",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -24,7 +25,13 @@ from quietcrowd.demo import play
 from quietcrowd.domains import FiniteDomain, NumericDomain
 from quietcrowd.evaluation import FIGURES, Experiment
 from quietcrowd.evaluation.plots import check_picture
-from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError, QuietcrowdWarning
+from quietcrowd.exceptions import (
+    AnswerError,
+    FormatError,
+    ParameterError,
+    QuietcrowdError,
+    QuietcrowdWarning,
+)
 from quietcrowd.formats import (
     check_target,
     read_answers,
@@ -36,6 +43,7 @@ from quietcrowd.formats import (
 )
 from quietcrowd.inference import RatioMean, TruthEstimate, WeightedMean, WeightedVote
 from quietcrowd.inference.method import LabelEstimates
+from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Mechanism, Reports
 
 __all__ = ["app", "main"]
@@ -261,7 +269,10 @@ def infer(
         data = _read_reports(reports, (labels, levels, between))
         if skip_outside or duplicates != "error":
             raise ParameterError("--skip-outside and --duplicates go with --plain")
-    estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
+    try:
+        estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
+    except KnownTruthError as error:
+        raise AnswerError(error.in_file(gold)) from None
     if output is not None:
         write_table(estimate.truths, output)
     if workers is not None:
@@ -270,7 +281,7 @@ def infer(
         typer.echo(_estimate_as_json(estimate))
     elif output is None:
         print_frame(estimate.truths)
-    _note(_closing_words(estimate))
+    _note(_closing_words(estimate, by_default=chosen is None))
 
 
 def _usual_method(data: Reports | Answers) -> str:
@@ -312,13 +323,15 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
     )
 
 
-def _closing_words(estimate: TruthEstimate) -> str:
+def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
     answers, known = estimate.answers, int(estimate.known.sum())
+    truths = f"{known:,} truth{'s' * (known != 1)} known; " * bool(known)
+    method = f"method {estimate.method.name}, by default; " * by_default
     end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
     return (
         f"{len(answers.tasks):,} tasks, {len(answers.workers):,} workers, {len(answers):,} "
-        f"answers; {f'{known:,} truths known; ' * bool(known)}"
-        f"{_about_labels(estimate)}{estimate.iterations} iterations, {end}."
+        f"answers; {truths}{_about_labels(estimate)}{method}"
+        f"{estimate.iterations} iterations, {end}."
     )
 
 
@@ -465,6 +478,10 @@ def _run(words: list[str]) -> int:
         status = INTERRUPTED
     except typer.TyperException as error:
         _one_line(f"error: {getattr(error, 'format_message', error.__str__)()}")
+        return 2
+    except FileNotFoundError as error:
+        usual = error.filename is not None and error.strerror == os.strerror(errno.ENOENT)
+        _one_line(f"error: {f'{error.filename}: there is no such file' if usual else error}")
         return 2
     except (QuietcrowdError, OSError) as error:
         _one_line(f"error: {error}")

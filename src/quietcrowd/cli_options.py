@@ -18,7 +18,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.validation import check_names
+from quietcrowd.validation import check_names, did_you_mean
 
 __all__ = [
     "METHOD_LIST",
@@ -211,7 +211,9 @@ def parse_numbers(texts: Iterable[str], option: str) -> list[float]:
 def choose(name: str, known: Mapping[str, T], option: str) -> T:
     """Return what a name stands for; ParameterError where it is unknown."""
     if name not in known:
-        raise ParameterError(f"{option} must be one of {', '.join(known)}; got {name!r}")
+        raise ParameterError(
+            f"{option} must be one of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
+        )
     return known[name]
 
 

@@ -13,10 +13,37 @@ from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import as_frame, column_of, positions_by_text
 
-__all__ = ["UNKNOWN", "MatchedTruths", "label_per_task", "number_per_task"]
+__all__ = ["UNKNOWN", "KnownTruthError", "MatchedTruths", "label_per_task", "number_per_task"]
 
 UNKNOWN = -1
 """The code of a task whose label is not known."""
+
+
+class KnownTruthError(AnswerError):
+    """A known truth breaks its rule.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong.
+    row : int, optional
+        Where.
+    advice : str, optional
+        A way out in Python.
+    """
+
+    def __init__(self, what: str, row: int | None = None, advice: str = "") -> None:
+        super().__init__(what, row, advice)
+        self.what, self.row, self.advice = what, row, advice
+
+    def __str__(self) -> str:
+        place = "truths" if self.row is None else f"truths, row {self.row}"
+        return f"{place}: {self.what}{self.advice}"
+
+    def in_file(self, path: object) -> str:
+        """Return what to say where the truths come from a file, and not from Python."""
+        place = f"{path}" if self.row is None else f"{path}: row {self.row}"
+        return f"{place}: {self.what}"
 
 
 class MatchedTruths:
@@ -40,7 +67,7 @@ class MatchedTruths:
 
     Raises
     ------
-    AnswerError
+    KnownTruthError
         Where a column is missing, a task is not among the answers' tasks or occurs twice, or no
         truth is given.
     """
@@ -48,24 +75,26 @@ class MatchedTruths:
     def __init__(self, answers: Answers, truths: Any) -> None:
         frame = as_frame(truths)
         if missing := {"task", "label"} - set(frame.columns):
-            raise AnswerError(
-                f"truths: column {min(missing)!r} is missing; known truths have columns "
+            raise KnownTruthError(
+                f"column {min(missing)!r} is missing; known truths have columns "
                 f"'task' and 'label', here are {', '.join(map(repr, frame.columns))}"
             )
         names = column_of(frame, "task")
         if not len(names):
-            raise AnswerError("there is no known truth")
+            raise KnownTruthError("there is no known truth")
         self.tasks = positions_by_text(names, answers.tasks)
         if (self.tasks < 0).any():
             row = int(np.argmin(self.tasks))
-            raise AnswerError(
-                f"truths, row {row}: task {names[row].as_py()!r} is no task of the answers. "
-                "Drop it, or give the answers the full list with tasks=."
+            raise KnownTruthError(
+                f"task {names[row].as_py()!r} is no task of the answers. Drop it",
+                row,
+                ", or give the answers the full list with tasks=.",
             )
         counts = np.bincount(self.tasks, minlength=len(answers.tasks))
         if counts.max() > 1:
             twice = answers.tasks[int(counts.argmax())].as_py()
-            raise AnswerError(f"truths: task {twice!r} occurs {counts.max()} times")
+            row = int(np.flatnonzero(self.tasks == counts.argmax())[1])
+            raise KnownTruthError(f"task {twice!r} occurs {counts.max()} times", row)
         self.labels: pa.ChunkedArray = column_of(frame, "label")
         self.of_tasks = answers.tasks
 
@@ -74,7 +103,7 @@ class MatchedTruths:
 
         Raises
         ------
-        AnswerError
+        KnownTruthError
             Where one lies outside of it.
         """
         codes, inside = domain.encode(self.labels)
@@ -83,8 +112,8 @@ class MatchedTruths:
             raise self._outside(
                 int(np.argmin(inside)),
                 f"outside the domain {domain.describe()}"
-                + ". For truths that are no levels take a method for numbers, such as Mean"
-                * numbers,
+                + ". For truths that are no levels take a method for numbers, such as Mean "
+                "(on the command line: --method mean)" * numbers,
             )
         return codes
 
@@ -93,7 +122,7 @@ class MatchedTruths:
 
         Raises
         ------
-        AnswerError
+        KnownTruthError
             Where one is no finite number.
         """
         numbers = as_numbers(self.labels)
@@ -101,8 +130,8 @@ class MatchedTruths:
             raise self._outside(int(np.argmin(np.isfinite(numbers))), "no finite number")
         return numbers
 
-    def _outside(self, row: int, what: str) -> AnswerError:
-        return AnswerError(f"truths, row {row}: {self.labels[row].as_py()!r} is {what}")
+    def _outside(self, row: int, what: str) -> KnownTruthError:
+        return KnownTruthError(f"{self.labels[row].as_py()!r} is {what}", row)
 
 
 def label_per_task(answers: Answers, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:

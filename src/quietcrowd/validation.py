@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = [
     "check_names",
     "check_real",
     "check_whole",
+    "did_you_mean",
     "find_described",
     "one_of",
     "plain",
@@ -53,7 +55,16 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     known = list(known)
     for name in given:
         if name not in known:
-            raise ParameterError(f"{what} has no parameter {name!r}; it has {', '.join(known)}")
+            raise ParameterError(
+                f"{what} has no parameter {name!r}; it has {', '.join(known)}"
+                f"{did_you_mean(name, known)}"
+            )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message: the known name that is most like a misspelt one, if any is."""
+    like = get_close_matches(name.lower(), known, n=1)
+    return f"; did you mean {like[0]!r}?" if like else ""
 
 
 def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:

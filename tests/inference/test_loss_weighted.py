@@ -212,8 +212,11 @@ def test_all_answers_equal_is_no_loss():
 
 
 def test_the_loss_says_what_answers_are():
-    with pytest.raises(AnswerError, match="CRH needs numbers"):
-        CRH().fit(LABELS.answers)
+    for labels in (LABELS.answers, LABELS.answers.to_frame()):
+        with pytest.raises(AnswerError, match=r"CRH needs numbers, .*--method crh:loss=zero-one"):
+            CRH().fit(labels)
+        with pytest.raises(AnswerError, match=r"CATD needs .* loss='absolute'; .*loss='zero-one'"):
+            CATD(loss="absolute").fit(labels)
     numbers = CROWD.answers.with_values(Interval(low=0, high=9), CROWD.answers.values.astype(float))
     with pytest.raises(AnswerError, match="CATD needs labels"):
         CATD(loss="zero-one").fit(numbers)

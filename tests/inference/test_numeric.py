@@ -1,5 +1,6 @@
 """Mean, median and weighted mean against plain NumPy."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -121,6 +122,22 @@ def test_reports_are_read_as_answers_with_one_warning():
     with pytest.warns(NoiseIgnoredWarning) as seen:
         Mean().fit(alone.randomize(CROWD.answers))
     assert "no answer" not in str(seen[0].message)
+
+
+def test_the_warning_points_at_the_caller_and_comes_after_all_errors():
+    mechanism = LaplacePerturbation(domain=CROWD.answers.domain, epsilon=1.0)
+    reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(0))
+    for call in (Mean().fit, Mean().fit_predict):
+        with pytest.warns(NoiseIgnoredWarning) as seen:
+            call(reports)
+        assert [warning.filename for warning in seen] == [__file__]
+    unknown = pd.DataFrame({"task": ["none"], "label": [1.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(AnswerError, match="no task of the answers"):
+            Mean().fit(reports, gold=unknown)
+        with pytest.raises(ParameterError, match="start must be an estimate of Mean"):
+            Mean().fit(reports, start=Median().fit(CROWD.answers))
 
 
 def test_null_reports_are_dropped_and_counted():

@@ -129,6 +129,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             raise AnswerError("there is no answer")
         partition, summary = self.prepare(given)
         first = self._align(start, given.answers.workers, given.answers.domain)
+        if isinstance(data, Reports):  # after all errors of what came in
+            self._warn_of_noise(data.mechanism, 4)
         result = run_loop(self, [partition], summary, start=first, threads=threads)
         return self._estimate(
             given,
@@ -174,8 +176,6 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         if isinstance(data, Reports):
             mechanism = data.mechanism
             self._refuse(mechanism)
-            if len(data):
-                self._warn_of_noise(mechanism, 5)
             given = Given(
                 answers=data.table,
                 channel=mechanism.worker_channel,

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.domains import Domain
+from quietcrowd.domains import Categorical, Domain, as_numbers
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import column_of
 from quietcrowd.inference import fixed_point, numeric_kernels
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.estimate import TruthEstimate
@@ -104,12 +106,25 @@ class LossWeighted(
 
     def _domain_of(self, frame: nw.DataFrame[Any]) -> Any:
         kind = CategoricalMethod if self.infers_labels else NumericMethod
+        if not self.infers_labels and "label" in frame.columns and len(frame):
+            column = column_of(frame, "label")
+            if column.null_count < len(column) and np.isnan(as_numbers(column)).all():
+                raise self._labels_error("labels that are no numbers")
         domain: Domain = kind._domain_of(self, frame)
         return domain
+
+    def _labels_error(self, what: str) -> AnswerError:
+        return AnswerError(
+            f"{type(self).__name__} needs numbers, an Ordinal or Interval domain, for "
+            f"loss={self.loss!r}; got {what}. For labels take loss='zero-one' (on the "
+            f"command line: --method {self.name}:loss=zero-one)."
+        )
 
     def prepare(self, given: Given) -> tuple[Partition, Summary]:
         """Return partition and summary; see `FittingMethod.prepare`."""
         kind = CategoricalMethod if self.infers_labels else NumericMethod
+        if not self.infers_labels and isinstance(given.answers.domain, Categorical):
+            raise self._labels_error(given.answers.domain.example())
         return kind.prepare(self, given)
 
     def _estimate(
