@@ -144,23 +144,30 @@ def _tally(
     error_unit: float,
     square_unit: float,
     evidence_unit: float,
+    added: Counts,
     sums: Counts,
 ) -> tuple[np.int64, np.int64]:
     """Add what a task's reports tell of their workers; return squared errors and log densities."""
     square_scale = scale * scale * square_unit
     missed, likely = np.int64(0), np.int64(0)
     for place in range(len(reports)):
-        worker = worker_codes[place]
         error = reports[place] - truth
         _, _, _, own, log_density = moments(error, sigmas[place], inverses[place])
         score = min((own * inverses[place] * inverses[place] - 1.0) * 0.5, LARGEST_SCORE)
-        sums[worker, 1] += np.int64(np.rint(min(own * square_scale, 4.0 * square_unit)))
-        sums[worker, 2] += np.int64(np.rint(score * score * square_unit))
         likely += np.int64(np.rint(log_density * evidence_unit))
         error *= scale
         credit = np.int64(np.rint(error * error * error_unit))
-        sums[worker, 0] += credit
         missed += credit
+        added[0, place] = credit
+        added[1, place] = np.int64(np.rint(min(own * square_scale, 4.0 * square_unit)))
+        added[2, place] = np.int64(np.rint(score * score * square_unit))
+    for place in range(
+        len(reports)
+    ):  # apart, so that the memory of many workers is waited for once
+        worker = worker_codes[place]
+        sums[worker, 0] += added[0, place]
+        sums[worker, 1] += added[1, place]
+        sums[worker, 2] += added[2, place]
     return missed, likely
 
 
@@ -224,7 +231,7 @@ def mixture_kernel(
     longest = 0
     for task in range(len(offsets) - 1):
         longest = max(longest, offsets[task + 1] - offsets[task])
-    room = np.empty((5, longest))
+    room, added = np.empty((5, longest)), np.empty((3, longest), np.int64)
     law = np.empty((len(sigmas), 4))
     for worker in range(len(sigmas)):
         law[worker, 0] = sigmas[worker]
@@ -281,6 +288,7 @@ def mixture_kernel(
             error_unit,
             square_unit,
             evidence_unit,
+            added,
             sums,
         )
         evidence[0] += likely
