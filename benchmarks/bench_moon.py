@@ -68,8 +68,8 @@ def test_a_sweep(benchmark, sensors, compare, remark):
     name = f"MOON, a sweep over {crowd}, {threads} threads"
     compare(name, ours, "the limit of 40 ns a report", LIMIT * REPORTS, 1)
     remark(
-        f"MOON, {crowd}: {ours / REPORTS * 1e9:.3g} ns per report and sweep, {ours / theirs:.3g} times "
-        f"CRH's {theirs / REPORTS * 1e9:.3g} ns, on {threads} threads."
+        f"MOON, {crowd}: {ours / REPORTS * 1e9:.3g} ns per report and sweep, "
+        f"{ours / theirs:.3g} times CRH's {theirs / REPORTS * 1e9:.3g} ns, on {threads} threads."
     )
 
 
