@@ -38,6 +38,9 @@ __all__ = ["GTM", "GaussianTally", "VarianceState"]
 FARTHEST = 64.0
 """Standardised answers are cut at this; a known truth alone can be so far off."""
 
+LARGEST_MEAN = 2.0
+"""The mean of the prior is at most this far off: errors then stay below twice the range."""
+
 SHAPES = (1e-4, 1e4)
 """Limits of alpha and of beta."""
 
@@ -150,7 +153,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         Of the prior of a worker's variance; from 0.0001 to 10,000 each.
     prior_mean, prior_sd : float
         Of the prior of a standardised truth, which is in standard deviations of the task's answers;
-        from -64 to 64, and from 0.01 to 100.
+        from -2 to 2, and from 0.01 to 100.
     outliers : float
         Above 0 and finite.
         An answer is one if it is farther from the median of the task's answers than this many
@@ -161,8 +164,8 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
     ------
     ParameterError
         Where a parameter is out of its range; at the fit, where a narrow prior is so far off that
-        the evidence of all tasks does not fit 64 bits. At the limits 20,000 tasks of up to ten
-        answers do; with the defaults any number does.
+        the evidence of all tasks does not fit 64 bits. At the limits a million tasks of ten
+        answers each do.
 
     References
     ----------
@@ -182,7 +185,9 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
     errors_from_model: ClassVar[bool] = True
     alpha: float = field(default=10.0, converter=plain, validator=_within(*SHAPES))
     beta: float = field(default=10.0, converter=plain, validator=_within(*SHAPES))
-    prior_mean: float = field(default=0.0, converter=plain, validator=_within(-FARTHEST, FARTHEST))
+    prior_mean: float = field(
+        default=0.0, converter=plain, validator=_within(-LARGEST_MEAN, LARGEST_MEAN)
+    )
     prior_sd: float = field(default=1.0, converter=plain, validator=_within(*PRIOR_SDS))
     outliers: float = field(default=10.0, converter=plain, validator=_check_positive)
 

@@ -186,13 +186,13 @@ def _turns(law: VarianceLaw, count: int) -> tuple[tuple[float, float], ...]:
     def bound_at(epsilon: float) -> float:
         return law._bound_at(epsilon, count)
 
-    places = [0.0, *(2.0 ** (power / 16) for power in range(-320, 16 * 60 + 1))]
+    places = [0.0, *(2.0 ** (power / 8) for power in range(-80, 8 * 60 + 1))]
     bounds = [bound_at(place) for place in places]
     turns = [(0.0, bounds[0])]
     for low, high, *three in zip(places, places[2:], bounds, bounds[1:], bounds[2:], strict=False):
-        if three[0] >= three[1] <= three[2]:
+        if three[0] > three[1] <= three[2]:
             left, right = low, high
-            for _ in range(60):
+            for _ in range(40):
                 third = (right - left) / 3
                 if bound_at(left + third) <= bound_at(right - third):
                     right -= third
