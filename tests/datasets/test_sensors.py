@@ -46,6 +46,10 @@ def test_the_seed_says_it_all():
         {"share": 1.1},
         {"share": float("nan")},
         {"sigmas": (-1.0, 2.0)},
+        {"sigmas": (1, 2, 3)},
+        {"sigmas": 1.0},
+        {"sigmas": "12"},
+        {"sigmas": ("a", 1.0)},
         {"seed": -1},
     ],
 )

@@ -12,7 +12,9 @@ from quietcrowd.datasets import (
     synthetic_crowd,
 )
 from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.evaluation import mean_absolute_error
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import Mean
 
 
 def dataset(rows, truths, domain):
@@ -67,3 +69,20 @@ def test_tasks_whose_answers_do_not_differ_are_left_out():
         standardised_dataset(crowd, least_spread=1.0)
     with pytest.raises(ParameterError, match="bound"):
         standardised_dataset(crowd, bound=0.5)
+
+
+def test_tasks_and_workers_without_answers_stay():
+    crowd = sensor_crowd(tasks=50, workers=3, share=0.2, domain=Interval(low=1, high=1000))
+    assert (crowd.answers.answers_per_task == 0).any()
+    moved = log10_dataset(crowd)
+    assert len(moved.answers.tasks) == 50
+    assert len(moved.answers.workers) == 3
+    mean_absolute_error(Mean().fit(moved.answers), moved.truths)
+
+
+def test_standardised_truths_are_those_of_the_tasks_that_are_kept():
+    moved = standardised_dataset(sensor_crowd(tasks=50, workers=8, share=0.2))
+    tasks = moved.answers.tasks.to_pylist()
+    assert pa.table(moved.truths)["task"].to_pylist() == tasks
+    assert 0 < len(tasks) < 50
+    assert len(moved.answers.workers) == 8

@@ -16,7 +16,7 @@ from quietcrowd.evaluation import (
     TeslaLike,
     mean_absolute_error,
 )
-from quietcrowd.evaluation.baselines import normal_laplace_cdf, normal_laplace_quantile
+from quietcrowd.evaluation.baselines import KnownErrors, normal_laplace_cdf, normal_laplace_quantile
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.formats import write_reports
 from quietcrowd.inference import CRH, METHODS, Mean, noise_ignored
@@ -250,3 +250,22 @@ def test_both_in_an_experiment():
     assert np.isfinite(rows["mae"]).all()
     assert rows.loc[("privtdsi-like", "mean"), "exact_epsilon_mean"] == pytest.approx(2.0)
     assert rows.loc[("laplace", "tesla-like"), "mae"] < rows.loc[("laplace", "mean"), "mae"]
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan, "wide", [1.0, 0.0]])
+@pytest.mark.parametrize("name", ["sigma", "scale"])
+def test_deviations_are_above_0_and_finite(name, value):
+    parameters = {"sigma": 1.0, "scale": 1.0, name: value}
+    with pytest.raises(ParameterError, match=f"{name} must be above 0 and finite"):
+        normal_laplace_cdf(0.5, **parameters)
+    with pytest.raises(ParameterError, match=f"{name} must be above 0 and finite"):
+        normal_laplace_quantile(0.5, **parameters)
+
+
+def test_known_errors_are_floats():
+    known = KnownErrors(sigmas=np.array([1, 2])).sigmas
+    assert known == (1.0, 2.0)
+    assert [type(sigma) for sigma in known] == [float, float]
+    for wrong in (1.0, "12", ["a"], [-1.0], [np.nan], None):
+        with pytest.raises(ParameterError, match="sigma"):
+            KnownErrors(sigmas=wrong)

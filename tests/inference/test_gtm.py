@@ -13,6 +13,7 @@ from quietcrowd.datasets import sparse_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import GTM, Mean
+from quietcrowd.inference.partition import Summary
 
 CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
 
@@ -126,7 +127,47 @@ def test_bad_parameters(name, value):
 
 
 def test_the_mean_of_the_prior_is_finite():
-    assert GTM(prior_mean=-3).prior_mean == -3
+    assert GTM(prior_mean=-2).prior_mean == -2
     for value in (float("nan"), float("inf"), float("-inf")):
         with pytest.raises(ParameterError, match="prior_mean"):
             GTM(prior_mean=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("alpha", 1e-4, 1e4),
+        ("beta", 1e-4, 1e4),
+        ("prior_mean", -2, 2),
+        ("prior_sd", 0.01, 100),
+    ],
+)
+def test_parameters_have_limits(name, low, high):
+    for value in (low, high):
+        assert getattr(GTM(**{name: value}), name) == value
+    for value in (low - 1e-5, high * 1.01):
+        with pytest.raises(ParameterError, match=f"{name} must be a number from {low:g} to"):
+            GTM(**{name: value})
+
+
+@pytest.mark.parametrize("shapes", [(1e-4, 1e4), (1e4, 1e-4), (1e4, 1e4), (1e-4, 1e-4)])
+@pytest.mark.parametrize("mean", [-2.0, 2.0])
+@pytest.mark.parametrize("sd", [0.01, 100.0])
+def test_nothing_overflows_at_the_limits(shapes, mean, sd):
+    crowd = sparse_crowd(tasks=100, workers=20, sparsity=0.5, truths="uniform", seed=1)
+    alpha, beta = shapes
+    model = GTM(
+        alpha=alpha, beta=beta, prior_mean=mean, prior_sd=sd, tolerance=0.0, max_iterations=30
+    )
+    found = model.fit(crowd.answers)
+    assert all(after >= before - 1e-6 * abs(before) for before, after in pairwise(found.history))
+    assert (found.state.variance > 0).all()
+
+
+def test_a_narrow_prior_far_off_is_refused_for_many_tasks():
+    counts = np.array([10**8])
+    summary = Summary(
+        answers_per_worker=counts, tasks=10**8, longest_task=1, labels=0, low=0.0, high=1.0
+    )
+    with pytest.raises(ParameterError, match=r"prior_mean=2\.0 with prior_sd=0\.01 is too narrow"):
+        GTM(prior_mean=2.0, prior_sd=0.01)._check_evidence(summary)

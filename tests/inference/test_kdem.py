@@ -13,7 +13,7 @@ from scipy.stats import median_abs_deviation
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.exceptions import NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import CRH, METHODS, KDEm
-from quietcrowd.inference.kdem_kernel import _climb, _densest
+from quietcrowd.inference.kdem_kernel import _climb, _densest, _weighted_median
 from quietcrowd.mechanisms import LaplacePerturbation
 
 CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
@@ -302,3 +302,20 @@ def test_parameters():
     assert METHODS["kdem"] is KDEm
     with pytest.raises(ParameterError, match="truth must be one of 'mode', 'mean'"):
         KDEm(truth="median")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_claims_that_differ_by_rounding_have_their_median(order):
+    claims = [5.0, 5.0 + 1e-9, 5.0 + 2e-9, 5.0 + 3e-9, 5.0 + 8e-9]
+    rows = [(0, worker, claim) for worker, claim in enumerate(claims)]
+    rows += [(1, worker, 1e6 * (worker % 2)) for worker in range(5)]
+    found = KDEm(max_iterations=1).fit(frame_of(*rows[::order])).truths.set_index("task")
+    assert found.loc[0, "truth"] == pytest.approx(5.0 + 2e-9, abs=3e-10)
+
+
+def test_weighted_medians():
+    points = np.array([0.0, 1.0, 5.0])
+    assert _weighted_median(points, np.array([1, 1, 1])) == 1.0
+    assert _weighted_median(points, np.array([1, 1, 3])) == 5.0
+    assert _weighted_median(points, np.array([1, 1, 2])) == 3.0
+    assert _weighted_median(points[:1], np.array([7])) == 0.0

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import quietcrowd.inference.catd as catd_module
 from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd, synthetic_crowd
 from quietcrowd.domains import Categorical, Interval
@@ -253,3 +254,18 @@ def test_weights_are_better_than_none():
     plain = np.abs(Mean().fit(CROWD.answers).estimates.truths - truths).mean()
     for method in (CRH(), CATD()):
         assert np.abs(method.fit(CROWD.answers).estimates.truths - truths).mean() < 0.9 * plain
+
+
+def test_quantiles_are_found_once_per_number_of_answers(monkeypatch):
+    asked = []
+
+    def quantile(halves, chance):
+        asked.append(np.size(halves))
+        return gammaincinv(halves, chance)
+
+    gammaincinv = catd_module.special.gammaincinv
+    monkeypatch.setattr(catd_module.special, "gammaincinv", quantile)
+    rows = [(task, worker, float(task)) for task in range(3) for worker in range(40)]
+    rows.append((3, 0, 1.0))
+    CATD().fit(pd.DataFrame(rows, columns=["task", "worker", "label"]))
+    assert set(asked) == {2}

@@ -206,3 +206,10 @@ def test_it_is_known_on_the_command_line():
     assert mechanism == SampledVarianceGaussian(
         domain=STARS, epsilon=1.0, delta=0.05, least_variance=2.0
     )
+
+
+def test_a_grid_on_which_nothing_can_be_proved_is_refused():
+    domain = Ordinal([0, 1, 2, 3, 4])
+    with pytest.raises(ParameterError, match=r"step=1 leaves a grid of 4 steps.*finer step"):
+        SampledVarianceGaussian(domain=domain, rate=0.5, delta=0.1, step=1)
+    assert SampledVarianceGaussian(domain=domain, rate=0.5, delta=0.1).guarantee(2).delta < 0.1

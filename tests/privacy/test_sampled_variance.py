@@ -235,3 +235,21 @@ def test_the_grid_can_lose_more_than_its_continuous_limit(epsilon):
     known = chances @ outside(laws, shifted(laws, 1), epsilon)
     limit = -math.expm1((epsilon - math.hypot(epsilon, math.sqrt(0.04))) / 2)
     assert limit < known <= law.delta_at(epsilon)
+
+
+@pytest.mark.parametrize("count", [1, 2, 50])
+@pytest.mark.parametrize(
+    ("steps", "rate", "least"),
+    [(2, 0.5, 32.0), (2, 0.1, 1.0), (4, 0.1, 1.0), (8, 0.01, 0.0), (1000, 1e-6, 0.0)],
+)
+def test_delta_does_not_rise_with_epsilon(steps, rate, least, count):
+    law = VarianceLaw(steps=steps, rate=rate, least=least)
+    deltas = [law.delta_at(epsilon, count) for epsilon in [0.0, *np.geomspace(1e-3, 1e5, 400)]]
+    assert np.diff(deltas).max() <= 1e-13
+
+
+def test_the_least_epsilon_is_found_before_the_bound_of_the_grid_rises():
+    law = VarianceLaw(steps=2, rate=0.5, least=32.0)
+    delta = law.delta_at(16.0)
+    assert delta < 0.26
+    assert law.delta_at(law.epsilon_at(delta)) <= delta

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +12,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_real, check_whole, plain
 
 __all__ = ["sensor_crowd"]
 
@@ -37,7 +39,7 @@ def sensor_crowd(
     share : float
         Share of the tasks that a worker answers, above 0 and at most 1.
     sigmas : (float, float)
-        Standard deviations of good and of bad workers, in the unit of the domain.
+        Standard deviations of good and of bad workers, in the unit of the domain; at least 0.
     domain : Interval, optional
         Default: 0 to 10.
     seed : int
@@ -63,8 +65,7 @@ def sensor_crowd(
     check_whole("workers", workers, 1)
     check_whole("seed", seed, 0)
     check_real("share", share, 0)
-    for deviation in sigmas:
-        check_real("sigmas", deviation, 0)
+    _check_pair(sigmas)
     if not 0 < share <= 1:
         raise ParameterError(f"share must be above 0 and at most 1; got {share!r}")
     rng = np.random.default_rng(seed)
@@ -85,3 +86,16 @@ def sensor_crowd(
         truths=pa.table({"task": np.arange(tasks), "label": truths}),
         remark="drawn, not collected",
     )
+
+
+def _check_pair(sigmas: Any) -> None:
+    try:
+        pair = [*sigmas]
+    except TypeError:
+        pair = []
+    if len(pair) != 2 or isinstance(sigmas, str | bytes):
+        raise ParameterError(
+            f"sigmas must be two numbers, of good and of bad workers, as (0.3, 3.0); got {sigmas!r}"
+        )
+    for deviation in pair:
+        check_real("each of sigmas", plain(deviation), 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -26,7 +28,7 @@ def log10_dataset(dataset: Dataset) -> Dataset:
     Returns
     -------
     Dataset
-        From 0 to the logarithm of the upper bound.
+        From 0 to the logarithm of the upper bound; of the same tasks and workers.
 
     Raises
     ------
@@ -53,7 +55,8 @@ def log10_dataset(dataset: Dataset) -> Dataset:
         frame.assign(label=np.log10(frame["label"])),
         truths.assign(label=np.log10(truths["label"])),
         Interval(low=0, high=float(np.log10(domain.high))),
-        dataset.remark,
+        dataset,
+        _texts(dataset.answers.tasks),
     )
 
 
@@ -72,7 +75,8 @@ def standardised_dataset(
     bound : float
         Answers and truths are clipped at so many deviations; at least 1.
     least_spread : float
-        Tasks whose answers deviate by no more are left out, in the unit of the answers.
+        Tasks whose answers deviate by no more are left out, in the unit of the answers; so are
+        tasks without answers.
 
     Raises
     ------
@@ -104,7 +108,8 @@ def standardised_dataset(
         moved(frame),
         moved(truths),
         Interval(low=-bound, high=bound),
-        dataset.remark,
+        dataset,
+        [task for task in _texts(dataset.answers.tasks) if task in spread.index],
     )
 
 
@@ -114,17 +119,32 @@ def _frames(dataset: Dataset) -> tuple[pd.DataFrame, pd.DataFrame]:
     numbers = check_numeric(answers.domain, "another unit").numbers(answers.values)
     frame, truths = answers.to_frame(), pa.table(dataset.truths).to_pandas()
     return (
-        frame.assign(label=numbers, task=frame["task"].astype(str)),
+        frame.assign(
+            label=numbers,
+            task=frame["task"].astype(str),
+            worker=frame["worker"].astype(str),
+        ),
         truths.assign(label=truths["label"].astype(float), task=truths["task"].astype(str)),
     )
 
 
+def _texts(ids: Any) -> list[str]:
+    return [*ids.to_pandas().astype(str)]
+
+
 def _rebuilt(
-    name: str, frame: pd.DataFrame, truths: pd.DataFrame, domain: Interval, remark: str
+    name: str,
+    frame: pd.DataFrame,
+    truths: pd.DataFrame,
+    domain: Interval,
+    dataset: Dataset,
+    tasks: list[str],
 ) -> Dataset:
+    """Return a data set of the given tasks and all workers, whoever has answers left."""
+    workers = _texts(dataset.answers.workers)
     return Dataset(
         name=name,
-        answers=Answers.from_frame(frame, domain),
+        answers=Answers.from_frame(frame, domain, tasks=tasks, workers=workers),
         truths=pa.Table.from_pandas(truths, preserve_index=False),
-        remark=remark,
+        remark=dataset.remark,
     )

@@ -6,7 +6,7 @@ these suggest. Where they do worse than another method, that says nothing of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, get_args
 
@@ -79,12 +79,17 @@ def normal_laplace_cdf(
         In any unit.
     sigma, scale : array_like of float
         Standard deviation of the normal part and scale b of the Laplace part, in the same unit,
-        above 0.
+        above 0 and finite.
 
     Returns
     -------
     ndarray of float64
         Of the shape that the arguments broadcast to.
+
+    Raises
+    ------
+    ParameterError
+        Where a sigma or a scale is not above 0 and finite.
 
     References
     ----------
@@ -96,8 +101,20 @@ def normal_laplace_cdf(
     >>> normal_laplace_cdf([-50.0, 0.0, 1.0], sigma=1.0, scale=1.0).round(6).tolist()
     [0.0, 0.5, 0.740692]
     """
-    e, s, b = (np.asarray(x, np.float64) for x in (error, sigma, scale))
+    s, b = _above_zero("sigma", sigma), _above_zero("scale", scale)
+    e = np.asarray(error, np.float64)
     return np.asarray(ndtr(e / s) - (_half(e, s, b) - _half(-e, s, b)))
+
+
+def _above_zero(name: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return numbers as an array; raise ParameterError unless all are above 0 and finite."""
+    try:
+        numbers = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if not ((numbers > 0) & np.isfinite(numbers)).all():
+        raise ParameterError(f"{name} must be above 0 and finite; got {value!r}")
+    return numbers
 
 
 def _half(
@@ -130,7 +147,8 @@ def normal_laplace_quantile(
     Raises
     ------
     ParameterError
-        Where a probability is not above 0 and below 1.
+        Where a probability is not above 0 and below 1, or a sigma or a scale not above 0 and
+        finite.
 
     Examples
     --------
@@ -138,7 +156,9 @@ def normal_laplace_quantile(
     [0.0, 3.495132]
     """
     chance, s, b = np.broadcast_arrays(
-        *(np.asarray(x, np.float64) for x in (probability, sigma, scale))
+        np.asarray(probability, np.float64),
+        _above_zero("sigma", sigma),
+        _above_zero("scale", scale),
     )
     if not ((chance > 0) & (chance < 1)).all():
         raise ParameterError(
@@ -163,13 +183,17 @@ def _check_count(_: object, attribute: Any, value: Any) -> None:
     check_whole(attribute.name, value, 1)
 
 
-def _as_floats(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(values)
-
-
-def _check_sigmas(_: object, __: object, sigmas: tuple[Any, ...]) -> None:
-    for sigma in sigmas:
+def _as_deviations(values: Any) -> tuple[float, ...]:
+    """Return numbers of at least 0 as floats; raise ParameterError where they are none."""
+    try:
+        given = [plain(value) for value in values]
+    except TypeError:
+        given = None
+    if given is None or isinstance(values, str | bytes):
+        raise ParameterError(f"sigmas must be a sequence of numbers, one a worker; got {values!r}")
+    for sigma in given:
         check_real("a sigma", sigma, 0)
+    return tuple(float(sigma) for sigma in given)
 
 
 @frozen(kw_only=True, slots=False)
@@ -501,12 +525,13 @@ class KnownErrors(MOON):
     Raises
     ------
     ParameterError
-        Where there are other numbers of sigmas than of workers, at the fit, or one is negative.
+        Where sigmas are no sequence of finite numbers of at least 0; at the fit, where there are
+        other numbers of sigmas than of workers.
     """
 
     name: ClassVar[str] = "known-errors"
     reads_answers: ClassVar[bool] = False
-    sigmas: tuple[float, ...] = field(converter=_as_floats, validator=_check_sigmas)
+    sigmas: tuple[float, ...] = field(converter=_as_deviations)
 
     def update(
         self,

@@ -80,7 +80,8 @@ class CATD(LossWeighted):
         """Return quantiles over losses; see `LossWeighted.weigh`."""
         pooled = fixed_point.exact_sum(losses, summary.workers) / summary.answers
         answers = np.maximum(summary.answers_per_worker, 1)
-        quantiles = 2.0 * special.gammaincinv(answers / 2.0, self.alpha / 2.0)
+        counts, which = np.unique(answers, return_inverse=True)
+        quantiles = 2.0 * special.gammaincinv(counts / 2.0, self.alpha / 2.0)[which]
         weights: npt.NDArray[np.float64] = quantiles / np.maximum(
             losses + self.smoothing * pooled, LEAST_LOSS
         )

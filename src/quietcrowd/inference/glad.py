@@ -126,6 +126,9 @@ class GLAD(
 
     `truths` of the estimate has one more column, ``easiness``.
 
+    A task may have at most 266,131 answers of two labels, and hardly fewer of more labels: sums of
+    a task are kept exactly, in 64 bits. A fit of a larger task raises ParameterError.
+
     References
     ----------
     J. Whitehill et al., NIPS 2009; the bound is that of T. S. Jaakkola and M. I. Jordan, Statistics

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numba
@@ -35,13 +38,25 @@ __all__ = ["GTM", "GaussianTally", "VarianceState"]
 FARTHEST = 64.0
 """Standardised answers are cut at this; a known truth alone can be so far off."""
 
-LARGEST_MEAN = 1e6
-"""The mean of the prior is at most this many standard deviations off."""
+LARGEST_MEAN = 2.0
+"""The mean of the prior is at most this far off: errors then stay below twice the range."""
+
+SHAPES = (1e-4, 1e4)
+"""Limits of alpha and of beta."""
+
+PRIOR_SDS = (1e-2, 1e2)
+"""Limits of the deviation of the prior: no posterior variance is far above a squared error."""
 
 ROBUST_SCALE = 1.4826
 """Standard deviations in a median absolute deviation, of a Gaussian."""
 
 _EVIDENCE_ONE = 2.0**24
+
+_MOST_EVIDENCE = 2.0**38
+"""Sums of the evidence stay below it: half of what 64 bits hold."""
+
+_MOST_LOG = 64.0
+"""The logarithm of a precision over that of the prior, and 1, are together at most this."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -102,9 +117,17 @@ def _check_positive(_: object, attribute: Any, value: Any) -> None:
         raise ParameterError(f"{attribute.name} must be above 0; got {value!r}")
 
 
-def _check_finite(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, -LARGEST_MEAN)
-    check_real(attribute.name, -value, -LARGEST_MEAN)
+def _within(low: float, high: float) -> Callable[[Any, Any, Any], None]:
+    """Return an attrs validator that raises ParameterError unless low <= value <= high."""
+
+    def check(_: Any, attribute: Any, value: Any) -> None:
+        real = isinstance(value, Real) and not isinstance(value, bool)
+        if not real or not low <= value <= high:
+            raise ParameterError(
+                f"{attribute.name} must be a number from {low:g} to {high:g}; got {value!r}"
+            )
+
+    return check
 
 
 @frozen(kw_only=True, slots=False)
@@ -127,13 +150,22 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
     Parameters
     ----------
     alpha, beta : float
-        Of the prior of a worker's variance, above 0.
+        Of the prior of a worker's variance; from 0.0001 to 10,000 each.
     prior_mean, prior_sd : float
-        Of the prior of a standardised truth.
+        Of the prior of a standardised truth, which is in standard deviations of the task's answers;
+        from -2 to 2, and from 0.01 to 100.
     outliers : float
+        Above 0 and finite.
         An answer is one if it is farther from the median of the task's answers than this many
         standard deviations, estimated by 1.4826 times the median absolute deviation; where that is
         0, none is.
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range; at the fit, where a narrow prior is so far off that
+        the evidence of all tasks does not fit 64 bits. At the limits a million tasks of ten
+        answers each do.
 
     References
     ----------
@@ -151,10 +183,12 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
 
     name: ClassVar[str] = "gtm"
     errors_from_model: ClassVar[bool] = True
-    alpha: float = field(default=10.0, converter=plain, validator=_check_positive)
-    beta: float = field(default=10.0, converter=plain, validator=_check_positive)
-    prior_mean: float = field(default=0.0, converter=plain, validator=_check_finite)
-    prior_sd: float = field(default=1.0, converter=plain, validator=_check_positive)
+    alpha: float = field(default=10.0, converter=plain, validator=_within(*SHAPES))
+    beta: float = field(default=10.0, converter=plain, validator=_within(*SHAPES))
+    prior_mean: float = field(
+        default=0.0, converter=plain, validator=_within(-LARGEST_MEAN, LARGEST_MEAN)
+    )
+    prior_sd: float = field(default=1.0, converter=plain, validator=_within(*PRIOR_SDS))
     outliers: float = field(default=10.0, converter=plain, validator=_check_positive)
 
     def weights(self, summary: Summary, state: VarianceState | None) -> npt.NDArray[np.float64]:
@@ -172,6 +206,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         estimates: NumericEstimates | None,
     ) -> GaussianTally:
         """Find the truths' posteriors; see `TruthInference.sweep`."""
+        self._check_evidence(summary)
         room = estimates or NumericEstimates.empty(0)
         least = self.beta / (self.alpha + 1.0) if state is None else float(state.variance.min())
         squared, kept, errors = (np.zeros(summary.workers, np.int64) for _ in range(3))
@@ -200,6 +235,21 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         return GaussianTally(
             squared=squared, kept=kept, evidence=evidence, errors=SquaredErrors(squared=errors)
         )
+
+    def _check_evidence(self, summary: Summary) -> None:
+        """Raise ParameterError where the sums of the evidence could overflow.
+
+        Squares of a task's standardised answers sum to their number, so those of all posterior
+        means do to at most the number of answers, but for the pull of the prior.
+        """
+        farthest = math.sqrt(summary.answers) + abs(self.prior_mean) * math.sqrt(summary.tasks)
+        largest = (farthest / self.prior_sd) ** 2 / 2.0 + _MOST_LOG * summary.tasks
+        if largest > _MOST_EVIDENCE:
+            raise ParameterError(
+                f"prior_mean={self.prior_mean!r} with prior_sd={self.prior_sd!r} is too narrow "
+                f"a prior for {summary.tasks:,} tasks with {summary.answers:,} answers: their "
+                "evidence may overflow. Take a larger prior_sd or a prior_mean nearer to 0."
+            )
 
     def update(
         self,

@@ -55,7 +55,8 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
     as less than 1e-12 of all, and no weight as less than a millionth of the greatest.
 
     The truth is one number that stands for the density. Its mode is sought from the densest claim
-    uphill; of equally dense claims from the smallest. A known truth takes the place of the density:
+    uphill; of equally dense claims from the smallest. Where claims differ by rounding errors only,
+    it is their weighted median. A known truth takes the place of the density:
     a kernel at that number, which counts for the bandwidth as a claim does.
 
     A pass takes time as the square of the number of different claims of a task.

@@ -169,6 +169,19 @@ def _densest(shortfalls: Floats) -> int:
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
+def _weighted_median(points: Floats, masses: Counts) -> float:
+    """Return the weighted median; the middle of two points that halve the weight."""
+    total, below = masses.sum(), np.int64(0)
+    for point in range(len(points)):
+        below += masses[point]
+        if 2 * below == total and point + 1 < len(points):
+            return float(points[point] + (points[point + 1] - points[point]) / 2.0)
+        if 2 * below >= total:
+            break
+    return float(points[point])
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def _shift(
     points: Floats, shares: Floats, bandwidth: float, place: float
 ) -> tuple[float, float, float]:
@@ -304,6 +317,8 @@ def density_kernel(
         standard_error = 0.0 if known else np.nan
         if not known and count == 0:
             truth = 0.0
+        elif not known and at_mode and np.isinf(bandwidth):
+            truth = _weighted_median(points[:count], masses[:count])
         elif not known and at_mode:
             best = _densest(shortfalls[:count])
             truth = _climb(points[:count], shares, bandwidth, best)

@@ -104,7 +104,8 @@ class SampledVarianceGaussian(Mechanism):
     ------
     ParameterError
         Where the domain holds less than two numbers, a parameter is out of range or missing, or
-        the noise is finer than a step, coarser than 2^30, or less than 1/32 of the width.
+        the noise is finer than a step, coarser than 2^30, or less than 1/32 of the width; where
+        the step is so coarse that no delta below 1 can be proved at the claimed epsilon.
 
     Guarantee
     ---------
@@ -151,7 +152,13 @@ class SampledVarianceGaussian(Mechanism):
                 "give either epsilon, the claimed loss, or rate, that of the variance; "
                 f"got epsilon={self.epsilon!r}, rate={self.rate!r}"
             )
-        _ = self.channel  # refuses noise that the grid cannot hold
+        law = self.channel.law  # refuses noise that the grid cannot hold
+        if law.delta_at(self.claimed_epsilon) >= 1:
+            raise ParameterError(
+                f"step={self.grid.step:g} leaves a grid of {self.grid.steps:,} steps, too coarse: "
+                "nothing can be proved of two answers. Take a finer step, as "
+                f"step={self.grid.step / 16:g}, or leave it out."
+            )
 
     @cached_property
     def grid(self) -> Grid:

@@ -11,6 +11,7 @@ is bounded here is the loss to somebody who learns V besides. Derivation, bounds
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from attrs import frozen
 
@@ -128,8 +129,14 @@ class VarianceLaw:
         -----
         With ``R = sqrt(epsilon**2 + 2 rate count steps**2)`` it is ``1 - exp((epsilon - R) / 2)``
         where nothing is least, else ``G(epsilon) - exp(rate least + (epsilon - R) / 2) G(R)``,
-        where G is `gaussian_delta` of the least variance; and what the grid may add.
+        where G is `gaussian_delta` of the least variance; and what the grid may add. That part may
+        rise with epsilon, which no delta does: the least bound of all smaller epsilons is returned.
         """
+        here = self._bound_at(epsilon, count)
+        return min([here, *(bound for turn, bound in _turns(self, count) if turn <= epsilon)])
+
+    def _bound_at(self, epsilon: float, count: int) -> float:
+        """Return an upper bound on delta at `epsilon`, which may rise with it."""
         pure = self.steps * math.sqrt(2 * self.rate * count)
         root = math.hypot(epsilon, pure)
         exponent = -(pure * (pure / (epsilon + root))) / 2
@@ -170,3 +177,26 @@ class VarianceLaw:
             else:
                 low = middle
         return high
+
+
+@lru_cache(maxsize=256)
+def _turns(law: VarianceLaw, count: int) -> tuple[tuple[float, float], ...]:
+    """Return the epsilons from which on the bound on delta rises, and the bounds there."""
+
+    def bound_at(epsilon: float) -> float:
+        return law._bound_at(epsilon, count)
+
+    places = [0.0, *(2.0 ** (power / 8) for power in range(-80, 8 * 60 + 1))]
+    bounds = [bound_at(place) for place in places]
+    turns = [(0.0, bounds[0])]
+    for low, high, *three in zip(places, places[2:], bounds, bounds[1:], bounds[2:], strict=False):
+        if three[0] > three[1] <= three[2]:
+            left, right = low, high
+            for _ in range(40):
+                third = (right - left) / 3
+                if bound_at(left + third) <= bound_at(right - third):
+                    right -= third
+                else:
+                    left += third
+            turns.append((right, bound_at(right)))
+    return tuple(turns)
