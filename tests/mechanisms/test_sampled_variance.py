@@ -120,17 +120,17 @@ def test_one_report_is_laplace_and_several_share_a_variance():
 
 
 def test_what_is_sent_is_on_the_public_lattice_and_cut_off(monkeypatch):
-    mechanism = SampledVarianceGaussian(domain=UNIT, rate=100.0, delta=0.1, step=2.0**-4)
+    mechanism = SampledVarianceGaussian(domain=UNIT, rate=100.0, delta=0.1, step=2.0**-8)
     answers = crowd(UNIT, workers=50, answers=3, value=0.3)
     reports = mechanism.randomize(answers)
     assert isinstance(reports.table.domain, Lattice)
     assert reports.table.domain == mechanism.report_domain
-    assert mechanism.channel.reach == math.ceil(64 * mechanism.channel.scale / 2.0**-4) == 73
+    assert mechanism.channel.reach == math.ceil(64 * mechanism.channel.scale / 2.0**-8) == 1159
     assert mechanism.noise_draws(answers) >= 150
     far = np.repeat([-(2**40), 0, 2**40], 50)
     monkeypatch.setattr(DrawnGaussian, "sample", lambda *_: far)
     sent = mechanism.randomize(answers).table.values
-    assert sent[[0, 60, -1]].tolist() == [-73, 5, 16 + 73]
+    assert sent[[0, 60, -1]].tolist() == [-1159, 77, 256 + 1159]
 
 
 @pytest.mark.parametrize(
