@@ -11,6 +11,7 @@ from typing import Any
 from quietcrowd.exceptions import FormatError, ParameterError
 
 __all__ = [
+    "at_least",
     "check_choice",
     "check_names",
     "check_real",
@@ -35,6 +36,18 @@ def check_real(name: str, value: Any, low: float) -> None:
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not low <= value < math.inf:
         raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")
+
+
+def at_least(low: float) -> Callable[[Any, Any, Any], None]:
+    """Return an attrs validator that raises ParameterError unless a number is finite and so large.
+
+    The least is `low`.
+    """
+
+    def check(_: Any, attribute: Any, value: Any) -> None:
+        check_real(attribute.name, value, low)
+
+    return check
 
 
 def plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import fixed_point
 from quietcrowd.inference.loss_weighted import LossWeighted
 from quietcrowd.inference.partition import Summary
-from quietcrowd.validation import check_real, plain
+from quietcrowd.validation import at_least, check_real, plain
 
 __all__ = ["CATD"]
 
@@ -25,10 +25,6 @@ def _check_alpha(_: object, __: object, alpha: Any) -> None:
     check_real("alpha", alpha, 0)
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be above 0 and below 1; got {alpha!r}")
-
-
-def _check_smoothing(_: object, __: object, value: Any) -> None:
-    check_real("smoothing", value, 0)
 
 
 @frozen(kw_only=True, slots=False)
@@ -74,7 +70,7 @@ class CATD(LossWeighted):
 
     name: ClassVar[str] = "catd"
     alpha: float = field(default=0.05, converter=plain, validator=_check_alpha)
-    smoothing: float = field(default=0.1, converter=plain, validator=_check_smoothing)
+    smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return quantiles over losses; see `LossWeighted.weigh`."""

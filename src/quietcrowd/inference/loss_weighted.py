@@ -29,7 +29,7 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
 from quietcrowd.inference.weights import WeightState, scaled_weights
-from quietcrowd.validation import check_real, one_of, plain
+from quietcrowd.validation import at_least, one_of, plain
 
 __all__ = ["Loss", "LossWeighted", "Losses"]
 
@@ -61,10 +61,6 @@ def _loss_unit(summary: Summary) -> float:
     return unit_for(busiest * 2 * (summary.longest_task + 1))
 
 
-def _check_tolerance(_: object, __: object, tolerance: Any) -> None:
-    check_real("tolerance", tolerance, 0)
-
-
 @frozen(kw_only=True, slots=False)
 class LossWeighted(
     CategoricalMethod[WeightState, Any],
@@ -84,7 +80,7 @@ class LossWeighted(
     """
 
     loss: Loss = field(default="squared", validator=one_of(*get_args(Loss)))
-    tolerance: float = field(default=1e-13, converter=plain, validator=_check_tolerance)
+    tolerance: float = field(default=1e-13, converter=plain, validator=at_least(0))
 
     @abstractmethod
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

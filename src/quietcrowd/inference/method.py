@@ -11,7 +11,7 @@ import numpy.typing as npt
 from attrs import asdict, field, fields_dict, frozen
 
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.validation import check_real, check_whole, plain
+from quietcrowd.validation import at_least, check_whole, plain
 
 __all__ = [
     "Estimates",
@@ -120,10 +120,6 @@ def _check_limit(_: object, attribute: Any, value: Any) -> None:
     check_whole(attribute.name, value, 1)
 
 
-def _check_tolerance(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, 0)
-
-
 def _check_seed(_: object, attribute: Any, value: Any) -> None:
     check_whole(attribute.name, value, 0, 2**64 - 1)
 
@@ -147,7 +143,7 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     name: ClassVar[str]
     version: ClassVar[int] = 1
     max_iterations: int = field(default=100, converter=plain, validator=_check_limit)
-    tolerance: float = field(default=1e-8, converter=plain, validator=_check_tolerance)
+    tolerance: float = field(default=1e-8, converter=plain, validator=at_least(0))
     seed: int = field(default=0, converter=plain, validator=_check_seed)
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.inference.weights import log_share_weights, scaled_weights
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
-from quietcrowd.validation import check_real, one_of, plain
+from quietcrowd.validation import at_least, check_real, one_of, plain
 
 __all__ = ["MOON"]
 
@@ -79,10 +79,6 @@ def _check_prior(_: object, attribute: Any, value: Any) -> None:
         raise ParameterError(
             f"{attribute.name} must be from {LEAST_PRIOR:g} to {MOST_PRIOR:g}; got {value!r}"
         )
-
-
-def _check_tolerance(_: object, __: object, tolerance: Any) -> None:
-    check_real("tolerance", tolerance, 0)
 
 
 @frozen(kw_only=True, slots=False)
@@ -158,7 +154,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     alpha: float = field(default=0.5, converter=plain, validator=_check_prior)
     prior_share: float = field(default=0.2, converter=plain, validator=_check_prior)
     truth_prior: Literal["normal"] | None = field(default=None, validator=one_of(None, "normal"))
-    tolerance: float = field(default=1e-7, converter=plain, validator=_check_tolerance)
+    tolerance: float = field(default=1e-7, converter=plain, validator=at_least(0))
 
     def __attrs_post_init__(self) -> None:
         if self.truth_prior and (self.variant, self.solver) != ("mixture", "em"):

@@ -15,17 +15,9 @@ from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import SquaredErrors, error_unit
 from quietcrowd.inference.partition import Summary
 from quietcrowd.inference.weights import WeightState, scaled_weights
-from quietcrowd.validation import check_real, plain
+from quietcrowd.validation import at_least, check_real, plain
 
 __all__ = ["WeightedMean"]
-
-
-def _check_tolerance(_: object, __: object, tolerance: Any) -> None:
-    check_real("tolerance", tolerance, 0)
-
-
-def _check_smoothing(_: object, __: object, smoothing: Any) -> None:
-    check_real("smoothing", smoothing, 0)
 
 
 def _check_floor(_: object, __: object, floor: Any) -> None:
@@ -76,9 +68,9 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
     """
 
     name: ClassVar[str] = "weighted-mean"
-    tolerance: float = field(default=1e-13, converter=plain, validator=_check_tolerance)
+    tolerance: float = field(default=1e-13, converter=plain, validator=at_least(0))
     floor: float = field(default=1e-3, converter=plain, validator=_check_floor)
-    smoothing: float = field(default=0.1, converter=plain, validator=_check_smoothing)
+    smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 
     def weights(self, summary: Summary, state: WeightState | None) -> npt.NDArray[np.float64]:
         """Return what each worker's answers count; see `NumericMethod.weights`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +14,12 @@ from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
-from quietcrowd.validation import check_real, plain
+from quietcrowd.validation import at_least, plain
 
 __all__ = ["AccuracyState", "WeightedVote"]
 
 FLOOR = 1e-3
 """Accuracies are kept this far from 0 and 1, so that no worker decides alone."""
-
-
-def _check_smoothing(_: object, __: object, value: Any) -> None:
-    check_real("smoothing", value, 0)
 
 
 @frozen(kw_only=True, eq=False)
@@ -104,7 +100,7 @@ class WeightedVote(
     """
 
     name: ClassVar[str] = "weighted-vote"
-    smoothing: float = field(default=1.0, converter=plain, validator=_check_smoothing)
+    smoothing: float = field(default=1.0, converter=plain, validator=at_least(0))
 
     def sweep(
         self,
