@@ -440,7 +440,7 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
         ("median:loss=absolute", "median has no parameter 'loss'; it has"),
         ("moon:alpha=true", "alpha must be a finite number, at least 0; got True"),
         ("moon:alpha=1e999", "alpha must be a finite number, at least 0; got inf"),
-        ("gtm:prior_sd=none", "prior_sd must be a finite number, at least 0; got None"),
+        ("gtm:prior_sd=none", "prior_sd must be a number from 0.01 to 100; got None"),
     ],
 )
 def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, message):
