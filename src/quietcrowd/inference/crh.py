@@ -33,8 +33,10 @@ class CRH(LossWeighted):
         w_u     = -ln( D_u / sum of all D )            or, with "max", -ln( D_u / largest D )
 
     With `divisor` a number's loss is divided by the standard deviation of the task's answers, or
-    by its square, so that tasks in wide and in narrow units count alike; with `per_answer` the D of
-    a worker is divided by the number of its answers. The weights are those that minimise
+    by its square. Tasks in wide and in narrow units count alike with squares over the variance and
+    with distances over the standard deviation; squares over the standard deviation are the printed
+    form. Labels have no divisor. With `per_answer` the D of a worker is divided by the number of
+    its answers. The weights are those that minimise
     ``sum of w_u D_u`` where ``sum of exp(-w_u) = 1``. If all weights are 0, all workers count the
     same; otherwise no weight is less than a millionth of the greatest.
 

@@ -187,7 +187,8 @@ class LossWeighted(
     ) -> tuple[WeightState, float]:
         """Weigh the workers by their losses; see `IterativeInference.update`.
 
-        The objective is minus the weighted loss per answer, which the next pass lowers.
+        The objective is minus the weighted loss per answer. It tells when the loop rests; weights
+        are scaled anew each time, so it may fall.
         """
         if isinstance(tally, AgreementTally):
             losses = summary.answers_per_worker - fixed_point.from_shares(tally.agreed)

@@ -98,9 +98,10 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
       maximisation. ``"lagrange"``: the sum of ``w_u D_u`` where ``sum of exp(-w_u) = 1``, as CRH,
       with D_u the worker's squared errors without what the noise adds to them.
 
-    Truths are kept between the bounds of the public grid. The standard error of a truth is one over
-    the root of the curvature of its log likelihood, the variances taken as known. ``workers`` has a
-    column ``sigma``. Plain answers have no noise: all variants are then ``"quadratic"``.
+    Truths are kept between the bounds of the public grid. By the mixture the standard error of a
+    truth is one over the root of the curvature of its log likelihood, the variances taken as known,
+    and at most that of a number that is even between the bounds; by the other variants it is that
+    of a weighted mean. ``workers`` has a column ``sigma``. Plain answers have no noise: all variants are then ``"quadratic"``.
 
     Where the noise hides how the truths differ, a `NoSignalWarning` says so; with
     ``truth_prior="normal"`` estimates are then much nearer to them. Where unanswered tasks are
