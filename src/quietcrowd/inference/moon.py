@@ -101,7 +101,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     Truths are kept between the bounds of the public grid. By the mixture the standard error of a
     truth is one over the root of the curvature of its log likelihood, the variances taken as known,
     and at most that of a number that is even between the bounds; by the other variants it is that
-    of a weighted mean. ``workers`` has a column ``sigma``. Plain answers have no noise: all variants are then ``"quadratic"``.
+    of a weighted mean. ``workers`` has a column ``sigma``. Plain answers have no noise: all
+    variants are then ``"quadratic"``.
 
     Where the noise hides how the truths differ, a `NoSignalWarning` says so; with
     ``truth_prior="normal"`` estimates are then much nearer to them. Where unanswered tasks are
