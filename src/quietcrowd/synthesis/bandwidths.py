@@ -1,0 +1,134 @@
+"""Bandwidths from the claims themselves.
+
+A bandwidth that is learnt from claims leaks them: it changes with every claim, and a guarantee
+that holds for a public bandwidth does not hold for this one. Both rules serve to look at claims,
+not to release anything made from them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.synthesis.claim_arrays import (
+    Floats,
+    Offsets,
+    checked_offsets,
+    checked_rows,
+    sums_per_task,
+    task_of_rows,
+)
+from quietcrowd.validation import check_real
+
+__all__ = ["mad", "silverman"]
+
+LEAST_PART = 1e-3
+"""A bandwidth is at least this part of the public range."""
+
+
+def silverman(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) -> Floats:
+    """Return bandwidths by Silverman's rule, per task. They leak claims and void the guarantee.
+
+    ``1.06 min(standard deviation, interquartile range / 1.34) n^(-1/5)`` of a task's n claims, and
+    at least a thousandth of the range.
+
+    Parameters
+    ----------
+    offsets : array_like of int64, shape (tasks + 1,)
+        The claims of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``.
+    values : array_like of float, shape (rows,)
+        The claims.
+    value_range : float
+        How far apart claims may be, public, above 0, in the unit of the claims.
+
+    Returns
+    -------
+    ndarray of float64, shape (tasks,)
+        In the unit of the claims.
+
+    Raises
+    ------
+    ParameterError
+        Where an array or the range breaks its rule.
+
+    References
+    ----------
+    B. W. Silverman, "Density estimation for statistics and data analysis", 1986, section 3.4.
+
+    Examples
+    --------
+    >>> silverman([0, 5, 6], [1, 2, 3, 4, 5, 9], value_range=10.0).round(4).tolist()
+    [1.1467, 0.01]
+    """
+    begins, claims, least = _checked(offsets, values, value_range)
+    counts = np.diff(begins)
+    mean = sums_per_task(claims, begins) / np.maximum(counts, 1)
+    squares = sums_per_task((claims - mean[task_of_rows(begins)]) ** 2, begins)
+    deviation = np.sqrt(squares / np.maximum(counts - 1, 1))
+    ranked = _ranked(claims, begins)
+    middle_half = _quantiles(ranked, begins, 0.75) - _quantiles(ranked, begins, 0.25)
+    spread = np.minimum(deviation, middle_half / 1.34)
+    return np.asarray(np.maximum(1.06 * spread * np.maximum(counts, 1) ** -0.2, least))
+
+
+def mad(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) -> Floats:
+    """Return the median absolute deviation from the median, per task, as bandwidths.
+
+    They leak claims and void the guarantee. A bandwidth is at least a thousandth of the range.
+
+    Parameters
+    ----------
+    offsets, values, value_range
+        As of `silverman`.
+
+    Returns
+    -------
+    ndarray of float64, shape (tasks,)
+        In the unit of the claims.
+
+    Raises
+    ------
+    ParameterError
+        Where an array or the range breaks its rule.
+
+    References
+    ----------
+    Wan et al., "From truth discovery to trustworthy opinion discovery", KDD 2016.
+
+    Examples
+    --------
+    >>> mad([0, 5, 6], [1, 2, 3, 4, 50, 9], value_range=100.0).tolist()
+    [1.0, 0.1]
+    """
+    begins, claims, least = _checked(offsets, values, value_range)
+    middle = _quantiles(_ranked(claims, begins), begins, 0.5)
+    off = np.abs(claims - middle[task_of_rows(begins)])
+    return np.maximum(_quantiles(_ranked(off, begins), begins, 0.5), least)
+
+
+def _checked(
+    offsets: npt.ArrayLike, values: npt.ArrayLike, value_range: float
+) -> tuple[Offsets, Floats, float]:
+    begins = checked_offsets(offsets)
+    check_real("value_range", value_range, 0)
+    if value_range == 0:
+        raise ParameterError("value_range must be above 0; got 0")
+    return begins, checked_rows("values", values, begins), LEAST_PART * value_range
+
+
+def _ranked(numbers: Floats, offsets: Offsets) -> Floats:
+    """Return each task's numbers ascending."""
+    return numbers[np.lexsort((numbers, task_of_rows(offsets)))]
+
+
+def _quantiles(ranked: Floats, offsets: Offsets, part: float) -> Floats:
+    """Return a quantile of each task's ascending numbers, by linear interpolation; 0 of none."""
+    if not len(ranked):
+        return np.zeros(len(offsets) - 1)
+    counts = np.diff(offsets)
+    place = part * np.maximum(counts - 1, 0)
+    below = np.minimum(offsets[:-1] + place.astype(np.int64), len(ranked) - 1)
+    above = np.minimum(below + 1, np.maximum(offsets[1:] - 1, 0))
+    found = ranked[below] + (place % 1.0) * (ranked[above] - ranked[below])
+    return np.where(counts > 0, found, 0.0)

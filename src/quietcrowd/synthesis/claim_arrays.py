@@ -1,0 +1,148 @@
+"""Rules of the arrays that hold claims, sorted by task.
+
+``offsets`` of shape (tasks + 1,) says where the rows of each task begin and end; one number per
+row, or per task, is float64. Every function returns the array as it is used, or raises
+ParameterError, which says the array, the place and the value.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from quietcrowd.exceptions import ParameterError
+
+__all__ = [
+    "Floats",
+    "Offsets",
+    "checked_bandwidths",
+    "checked_codes",
+    "checked_offsets",
+    "checked_rows",
+    "checked_shares",
+    "shares_of",
+    "sums_per_task",
+    "task_of_rows",
+]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Offsets: TypeAlias = npt.NDArray[np.int64]
+
+LEAST_BANDWIDTH = float(np.finfo(np.float64).tiny)
+"""The density at the centre of a narrower kernel is no finite number."""
+
+OFF_ONE = 1e-9
+"""Shares of a task may sum to 1 but for this, which rounding explains."""
+
+
+def checked_offsets(offsets: npt.ArrayLike) -> Offsets:
+    """Return where tasks begin: whole numbers from 0 on that do not decrease."""
+    given = np.asarray(offsets)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given) or given[0] != 0:
+        raise ParameterError(
+            f"offsets must be whole numbers, shape (tasks + 1,), from 0 on; got {offsets!r}"
+        )
+    whole = given.astype(np.int64)
+    if (np.diff(whole) < 0).any():
+        task = int(np.argmax(np.diff(whole) < 0))
+        raise ParameterError(
+            f"offsets must not decrease: task {task} begins at {whole[task]} and ends at "
+            f"{whole[task + 1]}"
+        )
+    return whole
+
+
+def checked_rows(
+    name: str, numbers: npt.ArrayLike, offsets: Offsets, *, low: float | None = None
+) -> Floats:
+    """Return one finite number per row, each at least `low`, if that is given."""
+    given = _numbers(name, numbers, int(offsets[-1]), "row")
+    rule = "finite" if low is None else f"finite and at least {low:g}"
+    fine = np.isfinite(given) if low is None else np.isfinite(given) & (given >= low)
+    if not fine.all():
+        row = int(np.argmin(fine))
+        task = int(np.searchsorted(offsets, row, side="right")) - 1
+        raise ParameterError(
+            f"{name} must be {rule}; row {row}, of task {task}, is {given[row].item()!r}"
+        )
+    return given
+
+
+def checked_bandwidths(bandwidths: npt.ArrayLike, offsets: Offsets) -> Floats:
+    """Return one bandwidth per task: finite and above 0."""
+    given = _numbers("bandwidths", bandwidths, len(offsets) - 1, "task")
+    fine = np.isfinite(given) & (given >= LEAST_BANDWIDTH)
+    if not fine.all():
+        task = int(np.argmin(fine))
+        raise ParameterError(
+            f"bandwidths must be finite and above 0; that of task {task} is {given[task].item()!r}"
+        )
+    return given
+
+
+def checked_codes(
+    worker_codes: npt.ArrayLike, offsets: Offsets, workers: int
+) -> npt.NDArray[np.uint32]:
+    """Return one worker per row: whole numbers from 0 to `workers` - 1."""
+    given = np.asarray(worker_codes)
+    if given.shape != (offsets[-1],) or (given.size and given.dtype.kind not in "iu"):
+        raise ParameterError(
+            f"worker_codes must be {offsets[-1]} whole numbers, one per row; got shape "
+            f"{given.shape} of {given.dtype}"
+        )
+    fine = (given >= 0) & (given < workers)
+    if not fine.all():
+        row = int(np.argmin(fine))
+        raise ParameterError(
+            f"worker_codes must be 0 to {workers - 1}, as there are {workers} workers; row {row} "
+            f"is {given[row].item()!r}"
+        )
+    return np.ascontiguousarray(given, dtype=np.uint32)
+
+
+def checked_shares(name: str, shares: npt.ArrayLike, offsets: Offsets) -> Floats:
+    """Return one share per row: at least 0, and 1 in sum over each task that has rows."""
+    given = checked_rows(name, shares, offsets, low=0.0)
+    sums = sums_per_task(given, offsets)
+    wrong = (np.abs(sums - 1.0) > OFF_ONE) & (np.diff(offsets) > 0)
+    if wrong.any():
+        task = int(np.argmax(wrong))
+        total = sums[task].item()
+        raise ParameterError(
+            f"{name} must sum to 1 over each task; those of task {task} sum to {total!r}"
+        )
+    return given
+
+
+def task_of_rows(offsets: Offsets) -> npt.NDArray[np.int64]:
+    """Return the task of each row."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def sums_per_task(numbers: Floats, offsets: Offsets) -> Floats:
+    """Return the sum of each task's numbers."""
+    tasks = len(offsets) - 1
+    return np.bincount(task_of_rows(offsets), weights=numbers, minlength=tasks).astype(np.float64)
+
+
+def shares_of(numbers: Floats, offsets: Offsets) -> Floats:
+    """Return numbers of at least 0 over their sum in each task; equal ones where all are 0."""
+    tasks = task_of_rows(offsets)
+    sums = sums_per_task(numbers, offsets)
+    none = sums == 0
+    equal = np.where(none, 1.0, 0.0)[tasks]
+    whole = np.where(none, np.diff(offsets), sums)
+    shares: Floats = (numbers + equal) / whole[tasks]
+    return shares
+
+
+def _numbers(name: str, numbers: npt.ArrayLike, count: int, of: str) -> Floats:
+    given: npt.NDArray[Any] = np.asarray(numbers)
+    if given.shape != (count,) or (given.size and given.dtype.kind not in "iuf"):
+        raise ParameterError(
+            f"{name} must be {count} numbers, one per {of}; got shape {given.shape} of "
+            f"{given.dtype}"
+        )
+    return np.ascontiguousarray(given, dtype=np.float64)

@@ -1,0 +1,506 @@
+"""Kernel densities of claims: what they are, how far apart two are, how far a claim is from one.
+
+A density is a weighted mean of kernels, one at each claim of a task. Claims are sorted by task:
+those of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``. All integrals are closed
+forms; ``docs/theory/crowd-densities.md`` derives them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.synthesis import kde_kernels
+from quietcrowd.synthesis.claim_arrays import (
+    Floats,
+    Offsets,
+    checked_bandwidths,
+    checked_offsets,
+    checked_rows,
+    checked_shares,
+)
+from quietcrowd.synthesis.task_runs import task_runs
+from quietcrowd.validation import check_real, check_whole
+
+__all__ = [
+    "EPANECHNIKOV",
+    "GAUSSIAN",
+    "KERNELS",
+    "Kernel",
+    "KernelDensities",
+    "distances",
+    "integrated_squared_errors",
+    "ise",
+    "sise",
+    "sise_printed",
+    "theorem_1_bound",
+]
+
+
+@frozen(kw_only=True)
+class Kernel:
+    """A bump of area 1 around a claim, as wide as a bandwidth says.
+
+    There are two, `GAUSSIAN` and `EPANECHNIKOV`; `KERNELS` has them by name. Arguments of the
+    methods are numbers or arrays that broadcast; the result has their common shape.
+
+    Attributes
+    ----------
+    name : str
+        As in `KERNELS`.
+    gaussian : bool
+        Which of the two it is, for compiled loops.
+    mean_distance : float
+        Mean distance from the centre, in bandwidths.
+    reach : float
+        Where the density ends, in bandwidths from the centre.
+    """
+
+    name: str
+    gaussian: bool
+    mean_distance: float
+    reach: float
+
+    def density(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
+        """Return the density ``K_h`` at a difference from the centre.
+
+        Parameters
+        ----------
+        difference : array_like of float
+            In the unit of the claims.
+        bandwidth : array_like of float
+            h, in the same unit, above 0: the standard deviation of the Gaussian kernel, half the
+            width of Epanechnikov's ``3 / (4 h) (1 - (difference / h)^2)``.
+
+        Raises
+        ------
+        ParameterError
+            Where a bandwidth is not above 0.
+
+        Examples
+        --------
+        >>> EPANECHNIKOV.density([0.0, 0.5, 1.0], 1.0).tolist()
+        [0.75, 0.5625, 0.0]
+        """
+        return _elementwise(kde_kernels.densities_at, self.gaussian, difference, _widths(bandwidth))
+
+    def feature_inner(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
+        """Return the inner product of two kernels from which distances are made.
+
+        Of Gaussian kernels, ``K_h`` itself: it is positive definite, and the space is the one that
+        it reproduces. Epanechnikov's is not; its product is the integral of the product of the
+        densities, ``3 / (160 h) (2 - u)^3 (u^2 + 6 u + 4)`` for ``u = |difference| / h <= 2``.
+
+        Parameters
+        ----------
+        difference, bandwidth : array_like of float
+            Of the centres; of both kernels. As of `density`.
+
+        Raises
+        ------
+        ParameterError
+            Where a bandwidth is not above 0.
+
+        Examples
+        --------
+        >>> EPANECHNIKOV.feature_inner([0.0, 2.0], 1.0).round(6).tolist()
+        [0.6, 0.0]
+        """
+        return _elementwise(
+            kde_kernels.feature_inners_at, self.gaussian, difference, _widths(bandwidth)
+        )
+
+    def inner(
+        self, difference: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
+    ) -> Floats:
+        """Return the integral of the product of two kernels as densities.
+
+        Of Gaussian kernels it is the density of ``N(0, first^2 + second^2)`` at the difference.
+
+        Parameters
+        ----------
+        difference : array_like of float
+            Of the centres, in the unit of the claims.
+        first, second : array_like of float
+            The bandwidths, above 0.
+
+        Raises
+        ------
+        ParameterError
+            Where a bandwidth is not above 0.
+
+        Examples
+        --------
+        >>> bool(GAUSSIAN.inner(1.0, 3.0, 4.0) == GAUSSIAN.density(1.0, 5.0))
+        True
+        """
+        return _elementwise(
+            kde_kernels.overlaps_of, self.gaussian, difference, _widths(first), _widths(second)
+        )
+
+
+GAUSSIAN = Kernel(
+    name="gaussian", gaussian=True, mean_distance=math.sqrt(2 / math.pi), reach=math.inf
+)
+EPANECHNIKOV = Kernel(name="epanechnikov", gaussian=False, mean_distance=3 / 8, reach=1.0)
+KERNELS: Mapping[str, Kernel] = MappingProxyType(
+    {kernel.name: kernel for kernel in (GAUSSIAN, EPANECHNIKOV)}
+)
+
+
+@frozen(kw_only=True, eq=False)
+class KernelDensities:
+    """One density per task: a weighted mean of kernels at the task's points.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (tasks + 1,)
+        The points of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``.
+    points : ndarray of float64, shape (rows,)
+        Claims, or synthetic claims.
+    weights : ndarray of float64, shape (rows,)
+        At least 0; they sum to 1 over each task that has points.
+    bandwidths : ndarray of float64, shape (tasks,)
+        In the unit of the points, above 0.
+    kernel : Kernel
+        Of all tasks.
+
+    Raises
+    ------
+    ParameterError
+        Where an array breaks its rule; the message says the row or the task.
+
+    References
+    ----------
+    Huai et al., "Privacy-aware synthesizing for crowdsourced data", IJCAI 2019, equation 5.
+
+    Examples
+    --------
+    >>> one = KernelDensities(offsets=[0, 2], points=[0.0, 2.0], weights=[0.25, 0.75],
+    ...                       bandwidths=[1.0], kernel=EPANECHNIKOV)
+    >>> one.pdf(0, [0.0, 1.0, 2.0]).tolist()
+    [0.1875, 0.0, 0.5625]
+    """
+
+    offsets: Offsets = field(converter=checked_offsets)
+    points: Floats
+    weights: Floats
+    bandwidths: Floats
+    kernel: Kernel = GAUSSIAN
+
+    def __attrs_post_init__(self) -> None:
+        given: dict[str, Any] = {
+            "points": checked_rows("points", self.points, self.offsets),
+            "weights": checked_shares("weights", self.weights, self.offsets),
+            "bandwidths": checked_bandwidths(self.bandwidths, self.offsets),
+        }
+        for name, values in given.items():
+            object.__setattr__(self, name, values)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are."""
+        return len(self.offsets) - 1
+
+    def pdf(self, task_index: int, x: npt.ArrayLike) -> Floats:
+        """Return the density of a task at some places.
+
+        Parameters
+        ----------
+        task_index : int
+            From 0 on.
+        x : array_like of float
+            In the unit of the points.
+
+        Returns
+        -------
+        ndarray of float64
+            Of the shape of `x`.
+
+        Raises
+        ------
+        ParameterError
+            Where there is no such task, or it has no points.
+        """
+        check_whole("task_index", task_index, 0, self.tasks - 1)
+        rows = slice(self.offsets[task_index], self.offsets[task_index + 1])
+        if rows.start == rows.stop:
+            raise ParameterError(f"task {task_index} has no points, so it has no density")
+        places = np.asarray(x, np.float64)
+        density = np.zeros(places.shape)
+        for point, weight in zip(self.points[rows], self.weights[rows], strict=True):
+            density += weight * self.kernel.density(places - point, self.bandwidths[task_index])
+        return density
+
+
+def integrated_squared_errors(
+    first: KernelDensities, second: KernelDensities, *, threads: int | None = None
+) -> Floats:
+    """Return the integral of ``(f - g)^2`` over the line for each task's two densities f and g.
+
+    Parameters
+    ----------
+    first, second : KernelDensities
+        Of the same tasks, with one kernel; points and bandwidths may differ.
+    threads : int, optional
+        Default: as many as the process may use and the points are worth. They change no bit.
+
+    Returns
+    -------
+    ndarray of float64, shape (tasks,)
+        In one over the unit of the points, at least 0; NaN where either density has no points.
+        Rounding leaves an error of about 1e-16 of the densities' own squares.
+
+    Raises
+    ------
+    ParameterError
+        Where tasks or kernels do not match.
+
+    Examples
+    --------
+    >>> near, far = (
+    ...     KernelDensities(offsets=[0, 1], points=[x], weights=[1.0], bandwidths=[1.0],
+    ...                     kernel=EPANECHNIKOV)
+    ...     for x in (0.0, 5.0)
+    ... )
+    >>> integrated_squared_errors(near, far).round(6).tolist()
+    [1.2]
+    """
+    if first.tasks != second.tasks:
+        raise ParameterError(
+            f"first has {first.tasks} tasks and second has {second.tasks}; compare the same tasks"
+        )
+    if first.kernel != second.kernel:
+        raise ParameterError(
+            f"first has the kernel {first.kernel.name!r} and second has {second.kernel.name!r}; "
+            "compare densities of one kernel"
+        )
+    errors = np.empty(first.tasks)
+    runs = task_runs(first.offsets + second.offsets, threads)
+
+    def fill(run: tuple[int, int]) -> None:
+        kde_kernels.squared_error_kernel(
+            first.kernel.gaussian,
+            run,
+            *(first.offsets, first.points, first.weights, first.bandwidths),
+            *(second.offsets, second.points, second.weights, second.bandwidths),
+            errors,
+        )
+
+    with ThreadPoolExecutor(len(runs)) as pool:
+        list(pool.map(fill, runs))
+    return errors
+
+
+def ise(errors: npt.ArrayLike) -> float:
+    """Return the integrated squared error of all tasks: the sum of theirs.
+
+    Parameters
+    ----------
+    errors : array_like of float, shape (tasks,)
+        From `integrated_squared_errors`.
+
+    Raises
+    ------
+    ParameterError
+        Where an error is not finite and at least 0: the message says of which tasks.
+
+    References
+    ----------
+    Huai et al., IJCAI 2019, section 5.
+    """
+    return float(_checked_errors(errors).sum())
+
+
+def sise(errors: npt.ArrayLike) -> float:
+    """Return the sum of the square roots of the tasks' integrated squared errors.
+
+    Of the two forms of SISE this is the one that the published table can be: there it exceeds the
+    square of the ISE, which a sum of squares cannot; see `sise_printed`.
+
+    Parameters
+    ----------
+    errors : array_like of float, shape (tasks,)
+        From `integrated_squared_errors`.
+
+    Raises
+    ------
+    ParameterError
+        Where an error is not finite and at least 0: the message says of which tasks.
+
+    References
+    ----------
+    Huai et al., IJCAI 2019, Table 2; ``docs/theory/crowd-densities.md``.
+    """
+    return float(np.sqrt(_checked_errors(errors)).sum())
+
+
+def sise_printed(errors: npt.ArrayLike) -> float:
+    """Return the sum of the squares of the tasks' integrated squared errors.
+
+    That is the definition of SISE as printed. It is at most the square of the ISE, which 12 of the
+    15 numbers in the published table are not; see `sise`.
+
+    Parameters
+    ----------
+    errors : array_like of float, shape (tasks,)
+        From `integrated_squared_errors`.
+
+    Raises
+    ------
+    ParameterError
+        Where an error is not finite and at least 0: the message says of which tasks.
+
+    References
+    ----------
+    Huai et al., IJCAI 2019, section 5.
+    """
+    return float((_checked_errors(errors) ** 2).sum())
+
+
+def distances(
+    offsets: npt.ArrayLike,
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    bandwidths: npt.ArrayLike,
+    kernel: Kernel,
+) -> Floats:
+    """Return how far each claim's kernel is from its task's density, squared.
+
+    For claim s of a task with weights a and inner products k (`Kernel.feature_inner`) it is
+    ``k(s, s) - 2 sum_t a_t k(s, t) + sum_tu a_t a_u k(t, u)``.
+
+    Parameters
+    ----------
+    offsets, values, weights, bandwidths, kernel
+        As of `KernelDensities`; the values are its points.
+
+    Returns
+    -------
+    ndarray of float64, shape (rows,)
+        In one over the unit of the values, at least 0 and at most twice ``k(s, s)``.
+
+    Raises
+    ------
+    ParameterError
+        Where an array breaks its rule; the message says the row or the task.
+
+    References
+    ----------
+    Huai et al., IJCAI 2019, equations 1 and 3.
+
+    Examples
+    --------
+    >>> apart = distances([0, 2], [0.0, 5.0], [0.75, 0.25], [1.0], EPANECHNIKOV)
+    >>> apart.round(6).tolist()
+    [0.075, 0.675]
+    """
+    begins = checked_offsets(offsets)
+    claims = checked_rows("values", values, begins)
+    shares = checked_shares("weights", weights, begins)
+    widths = checked_bandwidths(bandwidths, begins)
+    squared = np.empty(len(claims))
+    kde_kernels.distance_kernel(kernel.gaussian, begins, claims, shares, widths, squared)
+    return squared
+
+
+def theorem_1_bound(
+    *,
+    slope: float,
+    bandwidth: float,
+    draws: int,
+    kernel: Kernel,
+    support: float = math.inf,
+) -> float:
+    """Return a bound of the mean integrated squared error of a density made from draws of another.
+
+    Of ``m`` independent draws from a density f, each is given the same weight. The mean of the
+    integral of the squared difference from f is at most ``min(2 b, b^2 V) + B / (m h)``, where
+    ``b = A h kernel.mean_distance`` bounds the bias at any place, V is how far the support of f
+    reaches once it is wider by the kernel's reach on both sides, and B is the integral of the
+    squared kernel of bandwidth 1.
+
+    The published bound needs a kernel of variance 1 within -1..1, which no density is. Nor does
+    either bound hold for synthetic claims that a privacy test let through: the test prefers dense
+    places, and what it lets through is no draw from f.
+
+    Parameters
+    ----------
+    slope : float
+        A: no two values of f differ by more than A times the distance of their places; in one over
+        the square of the unit of the claims, at least 0.
+    bandwidth : float
+        h, above 0, of the density that is made.
+    draws : int
+        m, at least 1.
+    kernel : Kernel
+        Of the density that is made.
+    support : float
+        Length of the shortest interval outside which f is 0; infinite where there is none.
+
+    Raises
+    ------
+    ParameterError
+        Where a number is out of its range.
+
+    References
+    ----------
+    The statement is of the kind of Theorem 1 of Huai et al., IJCAI 2019; the bound is derived in
+    ``docs/theory/crowd-densities.md``.
+
+    Examples
+    --------
+    >>> round(theorem_1_bound(slope=1.0, bandwidth=0.1, draws=1000, kernel=EPANECHNIKOV,
+    ...                       support=2.0), 6)
+    0.009094
+    """
+    check_real("slope", slope, 0)
+    check_whole("draws", draws, 1)
+    width = float(_widths(bandwidth))
+    if not support >= 0:
+        raise ParameterError(f"support must be a length of at least 0; got {support!r}")
+    bias = slope * width * kernel.mean_distance
+    length = support + 2 * kernel.reach * width
+    squared_bias = 2 * bias if math.isinf(length) else min(2 * bias, bias * bias * length)
+    return squared_bias + float(kernel.inner(0.0, 1.0, 1.0)) / (draws * width)
+
+
+def _elementwise(
+    function: Callable[..., Floats], gaussian: bool, difference: npt.ArrayLike, *widths: Floats
+) -> Floats:
+    """Return a compiled function of flat arrays at all pairs, in the shape they broadcast to."""
+    arrays = np.broadcast_arrays(np.asarray(difference, np.float64), *widths)
+    return function(gaussian, *(array.ravel() for array in arrays)).reshape(arrays[0].shape)
+
+
+def _widths(bandwidth: npt.ArrayLike) -> Floats:
+    """Return bandwidths as they are used: numbers above 0."""
+    widths = np.asarray(bandwidth, np.float64)
+    fine = np.isfinite(widths) & (widths > 0)
+    if not fine.all():
+        wrong = widths.flat[int(np.argmin(fine))].item()
+        raise ParameterError(f"a bandwidth must be finite and above 0; got {wrong!r}")
+    return widths
+
+
+def _checked_errors(errors: npt.ArrayLike) -> Floats:
+    given = np.asarray(errors, np.float64)
+    if given.ndim != 1:
+        raise ParameterError(f"errors must be one number per task; got shape {given.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(given) & (given >= 0)))
+    if len(wrong):
+        some = ", ".join(f"{task} ({given[task].item()!r})" for task in wrong[:5])
+        raise ParameterError(
+            f"errors must be finite and at least 0; not so of {len(wrong)} of {len(given)} tasks: "
+            f"{some}{', ...' if len(wrong) > 5 else ''}. A task without points has no error: "
+            "leave it out of both densities"
+        )
+    return given
