@@ -62,6 +62,9 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
     from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
     from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
+    from quietcrowd.synthesis import CrowdDensity as CrowdDensity
+    from quietcrowd.synthesis import PrisCrowd as PrisCrowd
+    from quietcrowd.synthesis import SyntheticClaims as SyntheticClaims
 
 __version__ = _version("quietcrowd")
 
@@ -71,6 +74,7 @@ _HOME = {
     "CATD": "inference",
     "CRH": "inference",
     "Categorical": "domains",
+    "CrowdDensity": "synthesis",
     "Dataset": "datasets",
     "DawidSkene": "inference",
     "Domain": "domains",
@@ -94,12 +98,14 @@ _HOME = {
     "NoiseIgnoredWarning": "exceptions",
     "Ordinal": "domains",
     "ParameterError": "exceptions",
+    "PrisCrowd": "synthesis",
     "PrivacyGuarantee": "privacy",
     "QuietcrowdError": "exceptions",
     "RandomizedResponse": "mechanisms",
     "RatioMean": "inference",
     "Reports": "mechanisms",
     "SampledVarianceGaussian": "mechanisms",
+    "SyntheticClaims": "synthesis",
     "TruthEstimate": "inference",
     "TwoLayerRandomizedResponse": "mechanisms",
     "WeightedMean": "inference",
@@ -130,6 +136,7 @@ __all__ = [
     "AnswerError",
     "Answers",
     "Categorical",
+    "CrowdDensity",
     "Dataset",
     "DawidSkene",
     "Domain",
@@ -150,12 +157,14 @@ __all__ = [
     "NoiseIgnoredWarning",
     "Ordinal",
     "ParameterError",
+    "PrisCrowd",
     "PrivacyGuarantee",
     "QuietcrowdError",
     "RandomizedResponse",
     "RatioMean",
     "Reports",
     "SampledVarianceGaussian",
+    "SyntheticClaims",
     "TruthEstimate",
     "TwoLayerRandomizedResponse",
     "WeightedMean",

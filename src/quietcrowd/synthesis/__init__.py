@@ -1,3 +1,8 @@
 """The trusted collector: claims in, synthetic claims out."""
 
-__all__: list[str] = []
+from quietcrowd.synthesis.baselines import Basic, Histogram
+from quietcrowd.synthesis.density import CrowdDensity
+from quietcrowd.synthesis.pris_crowd import PrisCrowd
+from quietcrowd.synthesis.synthetic import SyntheticClaims
+
+__all__ = ["Basic", "CrowdDensity", "Histogram", "PrisCrowd", "SyntheticClaims"]

@@ -1,0 +1,142 @@
+"""Privacy loss of one attempt to release a synthetic number that passes a randomised test.
+
+An attempt chooses one of a task's claims by its weight, blurs it to a candidate, and counts the
+claims in the candidate's bucket: those that could have given it about as likely as the one chosen,
+within a factor gamma. It releases the candidate with a probability that rises with the count; else
+it says nothing but that it failed. Neighbours differ in the value of one claim. The laws of the
+choice, of the blur and of the test are held in integers, so that the loss is that of what runs.
+Derivation and checks: ``docs/theory/pris-crowd.md``. (The test without the drop is that of
+Bindschaedler et al., PVLDB 2017.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.privacy.rounding import exp_of, log_ratio_up, ratio_up
+
+__all__ = ["Attempt"]
+
+_ALIKE = 1e-9
+"""Floats that differ by less are told apart in integers."""
+
+
+@frozen(kw_only=True, slots=False)
+class Attempt:
+    """What the loss of one attempt depends on.
+
+    Attributes
+    ----------
+    passes : sequence of int
+        The weight, out of `total`, with which a candidate with 0, 1, 2, ... claims in its bucket is
+        released: never falling, above 0 from 1 on, the last one for any larger number.
+    total : int
+        What a weight of 1 is.
+    gamma : Fraction
+        The largest ratio of two likelihoods in one bucket, at least 1.
+    most, least : Fraction
+        Bounds of the weights by which claims are chosen, above 0.
+    claims : int
+        How many claims a task has at most; public.
+
+    Examples
+    --------
+    >>> quarter = Fraction(1, 4)
+    >>> attempt = Attempt(passes=[1, 2, 4, 4], total=8, gamma=Fraction(4), most=quarter,
+    ...     least=quarter, claims=4)
+    >>> round(attempt.epsilon(delta=0.0625), 4), round(attempt.delta(epsilon=1.8), 4)
+    (1.7918, 0.0625)
+    """
+
+    passes: Sequence[int]
+    total: int
+    gamma: Fraction
+    most: Fraction
+    least: Fraction
+    claims: int
+
+    def epsilon(self, delta: float) -> float:
+        """Return the loss of one attempt but for a probability `delta`, rounded up.
+
+        Infinite where a claim alone in its bucket passes more often than `delta` allows, or where
+        candidates are never dropped.
+        """
+        spare = Fraction(delta)
+        if self._never == 0 or self._lost(0) > spare:
+            return math.inf
+        less, more = self._less[1:], self._more[1:]
+        others = np.arange(1, self._counts)
+        shared = others * float(self.least / self.gamma)
+        excess = np.maximum(0.0, float(self.most) * more - delta) / (shared * less)
+        ratios = more / less + excess
+        near = others[ratios >= ratios.max(initial=0.0) * (1 - _ALIKE)]
+        return log_ratio_up(
+            max([self._failure_ratio, *(self._ratio(int(other), spare) for other in near)])
+        )
+
+    def delta(self, epsilon: float) -> float:
+        """Return the probability outside of a loss `epsilon` of one attempt, rounded up.
+
+        1 where `epsilon` is less than what failing tells.
+        """
+        factor = Fraction(exp_of(Decimal(epsilon)))
+        if self._never == 0 or factor < self._failure_ratio:
+            return 1.0
+        worst = Fraction(0)
+        for others in range(self._counts):
+            beyond = self._pass(others + 1) - factor * self._pass(others)
+            together = self.least / self.gamma if beyond < 0 else self.most * self.gamma
+            worst = max(worst, self._lost(others) + others * together * beyond)
+        return min(1.0, ratio_up(worst))
+
+    @property
+    def _counts(self) -> int:
+        """How many numbers of other claims in a bucket are to be looked at; then nothing rises."""
+        return min(self.claims, len(self.passes) + 1)
+
+    @cached_property
+    def _levels(self) -> npt.NDArray[np.float64]:
+        counts = np.minimum(np.arange(self._counts + 1), len(self.passes) - 1)
+        return np.array([self.passes[count] / self.total for count in counts])
+
+    @property
+    def _less(self) -> npt.NDArray[np.float64]:
+        return self._levels[:-1]
+
+    @property
+    def _more(self) -> npt.NDArray[np.float64]:
+        return self._levels[1:]
+
+    @property
+    def _never(self) -> Fraction:
+        """The probability that a candidate fails, whatever its count."""
+        return 1 - self._pass(len(self.passes))
+
+    @cached_property
+    def _failure_ratio(self) -> Fraction:
+        """The factor by which failing can become more likely, where it is always possible."""
+        steps = (1 - self._less) / (1 - self._more)
+        near = np.flatnonzero(steps >= steps.max() * (1 - _ALIKE))
+        most = max((1 - self._pass(int(o))) / (1 - self._pass(int(o) + 1)) for o in near)
+        return most * (1 - self.most) + self.most / self._never
+
+    def _pass(self, count: int) -> Fraction:
+        return Fraction(int(self.passes[min(count, len(self.passes) - 1)]), self.total)
+
+    def _lost(self, others: int) -> Fraction:
+        """Return how likely a claim gives a candidate that passes with so many others."""
+        return self.most * self._pass(others + 1)
+
+    def _ratio(self, others: int, spare: Fraction) -> Fraction:
+        """Return exp of the loss where a candidate's bucket loses a claim, but for `spare`."""
+        less, more = self._pass(others), self._pass(others + 1)
+        shared = others * self.least / self.gamma
+        return more / less + max(Fraction(0), self._lost(others) - spare) / (shared * less)

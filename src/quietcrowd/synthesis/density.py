@@ -1,0 +1,285 @@
+"""What a collector learns from claims: a density per task, weights per claim."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import positions_by_text, to_native
+from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.synthesis.kde import KernelDensities
+from quietcrowd.synthesis.public_range import public_range
+from quietcrowd.synthesis.release import release_claims
+from quietcrowd.synthesis.synthetic import SyntheticClaims
+from quietcrowd.synthesis.weights import (
+    GlobalWeights,
+    combined_weights,
+    floored_weights,
+    global_weights,
+    local_weights,
+    uniform_weights,
+)
+from quietcrowd.validation import check_choice
+
+if TYPE_CHECKING:
+    from quietcrowd.synthesis.pris_crowd import PrisCrowd
+
+__all__ = ["CrowdDensity", "Weighting"]
+
+Weighting: TypeAlias = Literal["uniform", "local", "global", "combined"]
+"""What the claims of a task are weighted by."""
+
+
+@frozen(kw_only=True, eq=False, slots=False, repr=False)
+class CrowdDensity:
+    """Densities of the claims of each task. For the collector's eyes only.
+
+    Densities, weights and reliabilities are made from the raw claims, without noise: none of them
+    may leave the collector. What may is what `release` returns.
+
+    Attributes
+    ----------
+    method : PrisCrowd
+        What made it.
+    claims : Answers
+        The raw claims, tasks and workers sorted by id.
+    bandwidths : ndarray of float64, shape (tasks,)
+        In the unit of the claims.
+    """
+
+    method: PrisCrowd
+    claims: Answers
+    bandwidths: npt.NDArray[np.float64]
+
+    @property
+    def domain(self) -> Ordinal | Interval:
+        """The public range of the claims."""
+        return public_range(self.claims)
+
+    @cached_property
+    def values(self) -> npt.NDArray[np.float64]:
+        """The claims as numbers, sorted by task; shape (claims,)."""
+        return self.domain.numbers(self.claims.values)
+
+    @cached_property
+    def uniform_weights(self) -> npt.NDArray[np.float64]:
+        """Equal weights; shape (claims,). See `quietcrowd.synthesis.weights`, as for the others."""
+        return uniform_weights(self.claims.offsets)
+
+    @cached_property
+    def local_weights(self) -> npt.NDArray[np.float64]:
+        """How close a claim is to the others about its task; shape (claims,)."""
+        return local_weights(
+            self.claims.offsets,
+            self.values,
+            self.bandwidths,
+            kernel=self.method.blur.kernel,
+            quantiles=self.method.quantiles,
+            max_iterations=self.method.max_iterations,
+            tolerance=self.method.tolerance,
+        )
+
+    @cached_property
+    def worker_weights(self) -> GlobalWeights:
+        """How close each worker's claims are to the others', over all tasks."""
+        return global_weights(
+            self.claims.offsets,
+            self.claims.worker_codes,
+            self.values,
+            self.bandwidths,
+            kernel=self.method.blur.kernel,
+            workers=len(self.claims.workers),
+            max_iterations=self.method.max_iterations,
+            tolerance=self.method.tolerance,
+        )
+
+    @cached_property
+    def global_weights(self) -> npt.NDArray[np.float64]:
+        """The weights of the workers, shared out among the claims of each task."""
+        return self._with_workers(self.uniform_weights)
+
+    @cached_property
+    def combined_weights(self) -> npt.NDArray[np.float64]:
+        """Local and worker weights together, as `PrisCrowd.combination` says."""
+        return self._with_workers(self.local_weights)
+
+    def _with_workers(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return combined_weights(
+            self.claims.offsets,
+            self.claims.worker_codes,
+            weights,
+            self.worker_weights.weights,
+            self.method.combination,
+        )
+
+    def claim_weights(self, weighting: Weighting | None = None) -> npt.NDArray[np.float64]:
+        """Return the weight of each claim in its task's density, shape (claims,).
+
+        Parameters
+        ----------
+        weighting : {"uniform", "local", "global", "combined"}, optional
+            Default: what claims are chosen by in a release, with the floor of `PrisCrowd`, if it
+            has one.
+
+        Raises
+        ------
+        ParameterError
+            Where there is no such weighting.
+        """
+        if weighting is not None:
+            check_choice("weighting", weighting, get_args(Weighting))
+        weights = self.learnt_weights(weighting or self.method.weights)
+        if weighting is None and self.method.floor > 0:
+            return floored_weights(self.claims.offsets, weights, self.method.floor)
+        return weights
+
+    def learnt_weights(self, weighting: Weighting) -> npt.NDArray[np.float64]:
+        """Return weights of a kind, as they are learnt."""
+        match weighting:
+            case "local":
+                return self.local_weights
+            case "global":
+                return self.global_weights
+            case "combined":
+                return self.combined_weights
+        return self.uniform_weights
+
+    def densities(self, weighting: Weighting | None = None) -> KernelDensities:
+        """Return the densities of all tasks, in the order of ``claims.tasks``.
+
+        Parameters
+        ----------
+        weighting : {"uniform", "local", "global", "combined"}, optional
+            As of `claim_weights`.
+        """
+        return KernelDensities(
+            offsets=self.claims.offsets,
+            points=self.values,
+            weights=self.claim_weights(weighting),
+            bandwidths=self.bandwidths,
+            kernel=self.method.blur.kernel,
+        )
+
+    def pdf(
+        self, task: Any, x: npt.ArrayLike, weighting: Weighting | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the density of a task's claims at some places.
+
+        Parameters
+        ----------
+        task : id
+            As in the claims.
+        x : array_like of float
+            In the unit of the claims.
+        weighting : {"uniform", "local", "global", "combined"}, optional
+            As of `claim_weights`.
+
+        Raises
+        ------
+        AnswerError
+            Where no claim is about the task.
+        """
+        return self.densities(weighting).pdf(self.position(task), x)
+
+    def position(self, task: Any) -> int:
+        """Return where a task stands in ``claims.tasks``.
+
+        Raises
+        ------
+        AnswerError
+            Where no claim is about it.
+        """
+        place = int(positions_by_text(pa.array([task]), self.claims.tasks)[0])
+        if place < 0 or not self.claims.answers_per_task[place]:
+            raise AnswerError(f"no claim is about the task {task!r}; see claims.tasks for those")
+        return place
+
+    @property
+    def reliability(self) -> Any:
+        """Dataframe of all claims and how much each counts. For the collector's eyes only.
+
+        Columns ``task``, ``worker``, ``claim``; ``local``, ``global`` and ``combined``, each of sum
+        1 over a task.
+        """
+        columns = {
+            "task": self.claims.tasks.take(pa.array(self.claims.task_codes)),
+            "worker": self.claims.workers.take(pa.array(self.claims.worker_codes)),
+            "claim": pa.array(self.values),
+            "local": pa.array(self.local_weights),
+            "global": pa.array(self.global_weights),
+            "combined": pa.array(self.combined_weights),
+        }
+        return to_native(columns, "pandas")
+
+    @property
+    def workers(self) -> Any:
+        """Dataframe of the workers: ``worker``, ``weight``, ``claims``. For the collector only."""
+        columns = {
+            "worker": self.claims.workers,
+            "weight": pa.array(self.worker_weights.weights),
+            "claims": pa.array(self.claims.answers_per_worker),
+        }
+        return to_native(columns, "pandas")
+
+    @property
+    def released(self) -> npt.NDArray[np.bool_]:
+        """Which tasks have enough claims to be released; that much is public."""
+        enough: npt.NDArray[np.bool_] = self.claims.answers_per_task >= self.method.k
+        return enough
+
+    def guarantee(self, delta: float = 1e-6) -> PrivacyGuarantee:
+        """Return what the claims of one user lose at most in one release.
+
+        Parameters
+        ----------
+        delta : float
+            Probability outside of the bound, at least 0 and below 1.
+
+        Raises
+        ------
+        ParameterError
+            Where delta is out of its range.
+        """
+        counts = self.claims.answers_per_task[self.released]
+        of_workers = np.bincount(self.claims.worker_codes[self.released[self.claims.task_codes]])
+        return self.method.guarantee(
+            users=int(counts.min(initial=self.method.k)) if len(counts) else self.method.k,
+            most_users=int(counts.max(initial=self.method.k)),
+            answers=max(1, int(of_workers.max(initial=1))),
+            tasks=max(1, len(counts)),
+            delta=delta,
+        )
+
+    def release(
+        self,
+        rng: np.random.Generator | None = None,
+        *,
+        delta: float = 1e-6,
+        progress: bool = False,
+    ) -> SyntheticClaims:
+        """Return synthetic claims, once: a second release costs as much again.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator, optional
+            For simulations. Default: the operating system's randomness, for a real release.
+        delta : float
+            As of `guarantee`.
+        progress : bool
+            Whether to show a bar on standard error.
+        """
+        return release_claims(self, rng, delta=delta, progress=progress)
+
+    def __repr__(self) -> str:
+        return (
+            f"CrowdDensity({len(self.claims):,} claims about {len(self.claims.tasks):,} tasks, "
+            f"{self.method.weights} weights; for the collector's eyes only)"
+        )

@@ -1,0 +1,134 @@
+"""What a release of synthetic claims loses: attempt, task, user."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.privacy.composition import compose_curve
+from quietcrowd.privacy.deniability import Attempt
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
+from quietcrowd.privacy.rounding import log_ratio_up
+from quietcrowd.synthesis.privacy_test import TOTAL
+from quietcrowd.synthesis.seed_weights import SeedBounds, floored_bounds, uniform_bounds
+from quietcrowd.validation import check_whole
+
+if TYPE_CHECKING:
+    from quietcrowd.synthesis.pris_crowd import PrisCrowd
+
+__all__ = ["ReleaseSize", "release_guarantee"]
+
+ASSUMPTIONS = (
+    "who makes claims about which tasks is public",
+    "range, bandwidth and grid do not depend on the claims",
+    "of the same claims nothing else is released",
+)
+LOOP = (
+    "none: a loop that goes on until enough candidates pass tells of the claims which candidates "
+    "can pass",
+)
+SOURCE = "docs/theory/pris-crowd.md"
+PRINTED = "Huai et al., IJCAI 2019, Theorem 2; docs/theory/pris-crowd.md"
+
+
+@frozen(kw_only=True)
+class ReleaseSize:
+    """What of the claims is public, and counts.
+
+    Attributes
+    ----------
+    fewest, most : int
+        Claims per task that is released, at least and at most.
+    answers : int
+        Claims that one user makes about such tasks, at most.
+    tasks : int
+        How many tasks are released.
+    """
+
+    fewest: int
+    most: int
+    answers: int = 1
+    tasks: int = 1
+
+    def __attrs_post_init__(self) -> None:
+        check_whole("users", self.fewest, 1, 2**31)
+        check_whole("most_users", self.most, self.fewest, 2**31)
+        check_whole("tasks", self.tasks, 1)
+        check_whole("answers", self.answers, 1, self.tasks)
+
+
+def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> PrivacyGuarantee:
+    """Return what the claims of one user lose in a release, at most.
+
+    Parameters
+    ----------
+    method : PrisCrowd
+        How it is released.
+    size : ReleaseSize
+        What is public of the claims.
+    delta : float
+        Probability outside of the bounds, of the user's claims together; at least 0, below 1.
+
+    Raises
+    ------
+    ParameterError
+        Where delta is out of its range.
+    """
+    if not 0 <= delta < 1:
+        raise ParameterError(f"delta must be at least 0 and below 1; got {delta!r}")
+    claimed_epsilon, claimed_delta = _printed(method)
+    holds = method.release == "attempts"
+    return PrivacyGuarantee(
+        answers=size.answers,
+        epsilon=_loss(method, size, delta, 1) if holds else math.inf,
+        worker_epsilon=_loss(method, size, delta, size.answers) if holds else math.inf,
+        delta=delta if holds else 0.0,
+        participation_protected=False,
+        claimed_epsilon=claimed_epsilon,
+        claimed_delta=claimed_delta,
+        assumptions=ASSUMPTIONS if holds else LOOP,
+        source=SOURCE if holds else PRINTED,
+    )
+
+
+def _bounds(method: PrisCrowd, size: ReleaseSize) -> tuple[SeedBounds, SeedBounds]:
+    """Return the bounds of the weights in a task of the fewest and of the most claims."""
+    if not method.learns:
+        return uniform_bounds(size.fewest), uniform_bounds(size.most)
+    return floored_bounds(size.fewest, method.floor), floored_bounds(size.most, method.floor)
+
+
+def _loss(method: PrisCrowd, size: ReleaseSize, delta: float, changed: int) -> float:
+    """Return the loss when so many claims of a user change, each about another task.
+
+    The attempt is that of the fewest claims, where a claim has the largest weight, with the ratio
+    of weights of the most claims: no task's attempts lose more.
+    """
+    few, many = _bounds(method, size)
+    ratio = max(few.ratio, many.ratio)
+    attempt = Attempt(
+        passes=method.test.weights.tolist(),
+        total=TOTAL,
+        gamma=method.blur.exact_gamma,
+        most=few.most,
+        least=few.most / ratio,
+        claims=size.most,
+    )
+    count = method.attempts * changed
+    own = compose_curve(attempt.epsilon, count, delta)
+    if not method.learns:
+        return own
+    moved = method.attempts * (size.tasks if method.couples_tasks else changed)
+    return math.fsum([own, add_losses(log_ratio_up(ratio), moved)]) * (1 + 2**-50)
+
+
+def _printed(method: PrisCrowd) -> tuple[float, float]:
+    """Return Theorem 2's pair for one released claim and equal weights, at t = 1."""
+    test = method.test
+    if test.k == 1:  # there is no t
+        return math.inf, 1.0
+    epsilon = test.epsilon0 + math.log1p(method.gamma)
+    return epsilon, math.exp(-test.epsilon0 * (test.k - 1))

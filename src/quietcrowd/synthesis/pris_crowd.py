@@ -1,0 +1,274 @@
+"""PrisCrowd: synthetic claims from a collector who may see the real ones."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+from attrs import Factory, field, frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.parameters import number
+from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.synthesis.bandwidths import mad, silverman
+from quietcrowd.synthesis.blur import Blur
+from quietcrowd.synthesis.density import CrowdDensity, Weighting
+from quietcrowd.synthesis.kde import KERNELS
+from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
+from quietcrowd.synthesis.privacy_test import PrivacyTest
+from quietcrowd.synthesis.public_range import public_range
+from quietcrowd.synthesis.weights import Combination
+from quietcrowd.validation import check_real, check_whole, one_of
+
+__all__ = ["PrisCrowd"]
+
+Procedure: TypeAlias = Literal["attempts", "paper"]
+
+RULES = {"silverman": silverman, "mad": mad}
+MOST_ATTEMPTS = 10**5
+MOST_STEPS = 2**50
+
+
+def _bandwidth(value: Any) -> float | str:
+    return value if isinstance(value, str) else number(value)
+
+
+def _check_bandwidth(method: PrisCrowd, _: object, value: float | str) -> None:
+    if isinstance(value, float) and 0 < value < math.inf:
+        return
+    if value not in RULES:
+        raise ParameterError(
+            f"bandwidth must be a number above 0, in the unit of the claims; got {value!r}"
+        )
+    if method.release != "paper":
+        raise ParameterError(
+            f"bandwidth={value!r} is learnt from the claims, which voids the guarantee: give a "
+            'number that does not depend on them, or release="paper"'
+        )
+
+
+def _default_weights(method: PrisCrowd) -> Weighting:
+    return "combined" if method.release == "paper" else "uniform"
+
+
+@frozen(kw_only=True, slots=False)
+class PrisCrowd:
+    """Learn a density of each task's claims, and release synthetic claims that pass a test.
+
+    A candidate is a claim, chosen by its weight, and a step of the kernel's law. It passes where at
+    least k claims, more or less by Laplace noise, could have given it about as likely.
+
+    Parameters
+    ----------
+    epsilon0 : float
+        The noise of the test has the scale ``1 / epsilon0``; above 0. `plan_release` finds it for
+        an epsilon.
+    bandwidth : float or {"silverman", "mad"}
+        Of the kernel, in the unit of the claims; public. As printed it may be a rule, for each
+        task, which no guarantee allows.
+    claims : int
+        How many synthetic claims are wanted per task. A release makes ``claims / (1 - drop)``
+        attempts and gives what passes: at most about so many, and fewer where claims lie apart.
+    gamma : float
+        Largest ratio of two likelihoods that count as about equal; above 1.
+    k : int
+        How many claims the test asks for; a task with fewer users is refused. At least 1.
+    weights : {"uniform", "local", "global", "combined"}
+        What claims are chosen by. Default: "uniform", which is public; "combined" as printed.
+        Local weights are learnt from the claims about one task, global ones from all.
+    floor : float
+        The part of learnt weights that is shared evenly, above 0 and below 1; 0 as printed.
+    combination : {"product", "geometric"}
+        How local and global weights become one; see
+        `quietcrowd.synthesis.weights.combined_weights`.
+    release : {"attempts", "paper"}
+        A fixed number of attempts, or the paper's loop until enough pass.
+    drop : float
+        The probability that a candidate is dropped whatever it is, above 0 and below 1; 0 as
+        printed.
+    most_attempts : int, optional
+        As printed the loop has no end; this many attempts about a task end it. Default: ten times
+        as many as isolated claims need, at most 100,000.
+    kernel : {"gaussian", "epanechnikov"}
+        Of the densities and the steps.
+    cells : int
+        Candidates lie on a grid of ``bandwidth / cells`` from the lower end of the range on.
+    quantiles : tuple of three float
+        See `quietcrowd.synthesis.weights.local_weights`.
+    max_iterations : int
+        Of learning weights; at least 1.
+    tolerance : float
+        Weights are at rest when none changes by more than this part of the largest.
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range, or parameters do not go together.
+
+    References
+    ----------
+    M. Huai, D. Wang, C. Miao, J. Xu, A. Zhang, "Privacy-aware Synthesizing for Crowdsourced Data",
+    IJCAI 2019. What fails there, and the repair: ``docs/theory/pris-crowd.md``.
+
+    Examples
+    --------
+    >>> from quietcrowd.datasets import sensor_crowd
+    >>> claims = sensor_crowd(tasks=5, workers=200, sigmas=(0.5, 0.5)).answers
+    >>> method = PrisCrowd(epsilon0=0.5, bandwidth=0.3, claims=5, gamma=1.5, k=25)
+    >>> density = method.fit(claims)
+    >>> round(density.guarantee(delta=1e-6).epsilon, 2)
+    7.71
+    >>> density.release(np.random.default_rng(0))
+    SyntheticClaims(16 claims about 5 tasks, 0 refused, simulated)
+    """
+
+    release: Procedure = field(default="attempts", validator=one_of(*get_args(Procedure)))
+    epsilon0: float = field(converter=number)
+    bandwidth: float | str = field(converter=_bandwidth, validator=_check_bandwidth)
+    claims: int = 30
+    gamma: float = field(default=4.0, converter=number)
+    k: int = 5
+    weights: Weighting = field(
+        default=Factory(_default_weights, takes_self=True), validator=one_of(*get_args(Weighting))
+    )
+    floor: float = field(converter=number)
+    combination: Combination = field(default="product", validator=one_of(*get_args(Combination)))
+    drop: float = field(converter=number)
+    most_attempts: int = field()
+    kernel: str = field(default="gaussian", validator=one_of(*KERNELS))
+    cells: int = 32
+    quantiles: tuple[float, float, float] = (0.5, 0.75, 0.85)
+    max_iterations: int = 50
+    tolerance: float = 1e-6
+
+    @floor.default
+    def _default_floor(self) -> float:
+        return 0.5 if self.release == "attempts" and self.learns else 0.0
+
+    @drop.default
+    def _default_drop(self) -> float:
+        return 0.5 if self.release == "attempts" else 0.0
+
+    @most_attempts.default
+    def _default_most_attempts(self) -> int:
+        isolated = 2 * math.exp(min(self.epsilon0 * (self.k - 1), 50.0))
+        return min(MOST_ATTEMPTS, math.ceil(10 * self.claims * isolated))
+
+    def __attrs_post_init__(self) -> None:
+        check_whole("claims", self.claims, 1, 10**6)
+        check_whole("most_attempts", self.most_attempts, 1)
+        check_whole("max_iterations", self.max_iterations, 1)
+        check_real("tolerance", self.tolerance, 0)
+        if self.release == "attempts":
+            if not 0 < self.drop < 1:
+                raise ParameterError(f"drop must be above 0 and below 1; got {self.drop!r}")
+            if self.learns and not 0 < self.floor < 1:
+                raise ParameterError(
+                    f"floor must be above 0 and below 1; got {self.floor!r}. Without it a learnt "
+                    "weight may be 0, and no epsilon bounds what that tells"
+                )
+        elif self.drop or self.floor:
+            raise ParameterError(
+                'release="paper" has neither drop nor floor; '
+                f"got drop={self.drop!r}, floor={self.floor!r}"
+            )
+        _ = self.blur, self.test  # they refuse what is out of its range
+
+    @property
+    def learns(self) -> bool:
+        """Whether the weights are learnt from the claims."""
+        return self.weights != "uniform"
+
+    @property
+    def couples_tasks(self) -> bool:
+        """Whether the weights about a task depend on claims about others."""
+        return self.weights in ("global", "combined")
+
+    @property
+    def attempts(self) -> int:
+        """How many attempts a release makes about each task; as printed, at least so many."""
+        return math.ceil(self.claims / (1 - self.drop))
+
+    @cached_property
+    def blur(self) -> Blur:
+        """The law of the step from a claim to a candidate."""
+        return Blur(kernel=KERNELS[self.kernel], cells=self.cells, gamma=self.gamma)
+
+    @cached_property
+    def test(self) -> PrivacyTest:
+        """What a candidate has to pass."""
+        return PrivacyTest(k=self.k, epsilon0=self.epsilon0, drop=self.drop)
+
+    def guarantee(
+        self,
+        users: int,
+        *,
+        most_users: int | None = None,
+        answers: int = 1,
+        tasks: int = 1,
+        delta: float = 1e-6,
+    ) -> PrivacyGuarantee:
+        """Return what the claims of one user lose at most in one release.
+
+        Parameters
+        ----------
+        users, most_users : int
+            Claims per task, at least and at most; only tasks with at least k count. The second is
+            by default as the first.
+        answers : int
+            How many claims the user makes, each about another task.
+        tasks : int
+            How many tasks are released; it matters for global weights, which couple them.
+        delta : float
+            Probability outside of the bounds, at least 0 and below 1.
+
+        Raises
+        ------
+        ParameterError
+            Where a number is out of its range.
+        """
+        size = ReleaseSize(
+            fewest=users,
+            most=users if most_users is None else most_users,
+            answers=answers,
+            tasks=max(tasks, answers),
+        )
+        return release_guarantee(self, size, delta)
+
+    def fit(self, claims: Answers) -> CrowdDensity:
+        """Return the densities of claims. They are for the collector's eyes only.
+
+        Parameters
+        ----------
+        claims : Answers
+            In an `Interval`, or an `Ordinal` of numbers: the public range.
+
+        Raises
+        ------
+        ParameterError
+            Where these are no answers of numbers, or the bandwidth is too small for the range.
+        """
+        domain = public_range(claims)
+        table = claims.canonical
+        density = CrowdDensity(
+            method=self, claims=table, bandwidths=self._bandwidths(table, domain)
+        )
+        density.claim_weights()
+        return density
+
+    def _bandwidths(self, table: Answers, domain: Ordinal | Interval) -> npt.NDArray[np.float64]:
+        """Return one bandwidth per task."""
+        if isinstance(self.bandwidth, str):
+            values = domain.numbers(table.values)
+            return RULES[self.bandwidth](table.offsets, values, value_range=domain.width)
+        if domain.width / self.bandwidth * self.cells > MOST_STEPS:
+            raise ParameterError(
+                f"bandwidth={self.bandwidth!r} is too small for claims from {domain.describe()}: "
+                f"its grid has more than 2^{MOST_STEPS.bit_length() - 1} points"
+            )
+        return np.full(len(table.tasks), self.bandwidth)
