@@ -255,6 +255,7 @@ def test_theorem_1_bounds_the_mean_error_of_draws(kernel, bandwidth, draws):
         ({"draws": 0}, "draws must be"),
         ({"support": -1.0}, "support must be"),
         ({"support": math.nan}, "support must be"),
+        ({"kernel": "gaussian"}, "kernel must be one of"),
     ],
 )
 def test_theorem_1_refuses(change, message):
@@ -286,6 +287,7 @@ GOOD = {
         ({"bandwidths": [1.0, 0.0, 1.0]}, "that of task 1 is 0.0"),
         ({"bandwidths": [1.0, 1.0, math.inf]}, "that of task 2 is inf"),
         ({"bandwidths": [1.0]}, "bandwidths must be 3 numbers, one per task"),
+        ({"kernel": "gaussian"}, r"one of Kernel\(name='gaussian'\), .*; got 'gaussian'"),
     ],
 )
 def test_densities_refuse(change, message):
@@ -304,6 +306,8 @@ def test_densities_of_different_tasks_or_kernels_are_not_compared():
 
 
 def test_pdf_and_kernels_refuse():
+    with pytest.raises(ParameterError, match="kernel must be one of"):
+        distances([0, 1], [0.0], [1.0], [1.0], "gaussian")
     densities = KernelDensities(**GOOD)
     assert densities.tasks == 3
     with pytest.raises(ParameterError, match="task 1 has no points"):

@@ -318,6 +318,7 @@ GLOBAL = {
         ({"values": [0.0, np.inf]}, "values must be finite; row 1, of task 0, is inf"),
         ({"bandwidths": [-1.0]}, "bandwidths must be finite and above 0; that of task 0 is -1.0"),
         ({"workers": 0}, "workers must be"),
+        ({"kernel": "gaussian"}, "kernel must be one of"),
         ({"max_iterations": 0}, "max_iterations must be"),
         ({"tolerance": -1.0}, "tolerance must be"),
         ({"threads": 0}, "threads must be"),
@@ -336,6 +337,7 @@ def test_global_weights_refuse(change, message):
         ({"quantiles": (0.5, 0.9, 1.1)}, "quantiles must be three"),
         ({"max_iterations": 1.5}, "max_iterations must be"),
         ({"tolerance": np.nan}, "tolerance must be"),
+        ({"kernel": None}, "kernel must be one of"),
         ({"values": [0.0]}, "values must be 2 numbers, one per row"),
     ],
 )

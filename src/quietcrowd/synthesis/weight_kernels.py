@@ -127,26 +127,22 @@ def _quantile(ranked: Floats, part: float) -> float:
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _reweigh(residuals: Floats, thresholds: tuple[float, float, float], weights: Floats) -> float:
-    """Weigh claims anew by their residuals; return the largest change over the largest weight."""
+    """Weigh claims anew by their residuals; return the largest change over the largest weight.
+
+    The residuals are overwritten by the new weights.
+    """
     first, second, third = thresholds
-    total = 0.0
     for place in range(len(residuals)):
         residual = residuals[place]
         near = residual <= first * (1.0 + TIED)
-        total += 1.0 if near else hampel_psi_at(residual, first, second, third) / residual
-    change, largest = 0.0, 0.0
+        slope = residual if near else hampel_psi_at(residual, first, second, third)
+        residuals[place] = slope / residual if residual > 0.0 else 1.0
+    _scale(residuals)
+    change = 0.0
     for place in range(len(residuals)):
-        residual = residuals[place]
-        if total == 0.0:
-            weight = 1.0 / len(residuals)
-        elif residual <= first * (1.0 + TIED):
-            weight = 1.0 / total
-        else:
-            weight = hampel_psi_at(residual, first, second, third) / residual / total
-        change = max(change, abs(weight - weights[place]))
-        largest = max(largest, weight)
-        weights[place] = weight
-    return change / largest
+        change = max(change, abs(residuals[place] - weights[place]))
+        weights[place] = residuals[place]
+    return float(change / weights.max())
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
