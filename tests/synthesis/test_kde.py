@@ -108,6 +108,7 @@ def test_shapes_broadcast():
     assert GAUSSIAN.density(np.zeros((2, 3)), np.ones(3)).shape == (2, 3)
     assert GAUSSIAN.inner(np.zeros((2, 1)), np.ones(3), 2.0).shape == (2, 3)
     assert EPANECHNIKOV.feature_inner([], 1.0).shape == (0,)
+    assert GAUSSIAN.density([0.0], 1.0).shape == (1,)
 
 
 @BOTH
