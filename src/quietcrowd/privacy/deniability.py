@@ -99,8 +99,8 @@ class Attempt:
     @cached_property
     def _levels(self) -> npt.NDArray[np.float64]:
         """Probabilities of passing with 0, 1, ... claims."""
-        counts = np.minimum(np.arange(self._counts + 1), len(self.passes) - 1)
-        return np.array([self.passes[count] / self.total for count in counts])
+        levels = np.array(self.passes, np.float64) / self.total
+        return levels[np.minimum(np.arange(self._counts + 1), len(levels) - 1)]
 
     def _worst_counts(self, delta: float) -> list[int]:
         """Return the numbers of other claims, from 1 on, among which the largest loss is."""
@@ -111,7 +111,7 @@ class Attempt:
             factors = (more + lost / shared) / less
         bounded = less > 0
         largest = factors[bounded].max(initial=0.0)
-        return others[~bounded | (factors >= largest * (1 - _ALIKE))].tolist()
+        return [int(other) for other in others[~bounded | (factors >= largest * (1 - _ALIKE))]]
 
     def _factor(self, others: int, spare: Fraction) -> Fraction | None:
         """Return exp of the loss where a bucket of so many others loses a claim; None: no bound.

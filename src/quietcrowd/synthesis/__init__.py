@@ -2,7 +2,16 @@
 
 from quietcrowd.synthesis.baselines import Basic, Histogram
 from quietcrowd.synthesis.density import CrowdDensity
+from quietcrowd.synthesis.planner import ReleasePlan, plan_releases
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.synthetic import SyntheticClaims
 
-__all__ = ["Basic", "CrowdDensity", "Histogram", "PrisCrowd", "SyntheticClaims"]
+__all__ = [
+    "Basic",
+    "CrowdDensity",
+    "Histogram",
+    "PrisCrowd",
+    "ReleasePlan",
+    "SyntheticClaims",
+    "plan_releases",
+]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,14 @@ __all__ = ["ReleasePlan", "plan_releases", "typical_counts"]
 
 GAMMAS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0)
 COUNTS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
-NOISES = tuple(float(f"{0.02 * 1.15**power:.3g}") for power in range(45))
+NOISES = tuple(float(f"{0.02 * 1.25**power:.3g}") for power in range(29))
 """What is tried for gamma, k and epsilon0."""
+
+LEAST_EXPECTED = 0.01
+"""Fewer synthetic claims per task are no release."""
+
+LEVELS = 500
+"""Shares of the claims in a bucket are told apart in so many steps."""
 
 PLACES = 81
 """Candidates at which the crowd is looked at, out to 5 standard deviations of them."""
@@ -93,7 +98,7 @@ def plan_releases(
     --------
     >>> best = plan_releases(3.0, bandwidth=0.4, users=200, claims=5)[0]
     >>> best.method.k, best.method.gamma, best.guarantee.epsilon <= 3
-    (28, 1.25, True)
+    (80, 4.0, True)
     """
     require_positive_epsilon(epsilon)
     check_whole("users", users, 2)
@@ -102,55 +107,49 @@ def plan_releases(
     counts = [fixed.pop("k")] if "k" in fixed else [k for k in COUNTS if k <= users]
     noises = [fixed.pop("epsilon0")] if "epsilon0" in fixed else list(NOISES)
     first = PrisCrowd(epsilon0=1.0, bandwidth=bandwidth, claims=claims, k=users, **fixed)
-    size = {"users": users, "most_users": most_users, "answers": answers, "tasks": tasks}
-    plans, least = [], math.inf
+    size: dict[str, Any] = {
+        "users": users,
+        "most_users": most_users,
+        "answers": answers,
+        "tasks": tasks,
+        "delta": delta,
+    }
+    best: dict[int, ReleasePlan] = {}
+    least = math.inf
     for gamma in gammas:
-        blur = evolve(first, gamma=gamma).blur
-        crowd = typical_counts(blur, users, width)
+        crowd = typical_counts(evolve(first, gamma=gamma).blur, users, width)
         for k in counts:
-            found, loss = _best_noise(
-                evolve(first, gamma=gamma, k=k), noises, crowd, epsilon, {**size, "delta": delta}
-            )
-            plans += found
-            least = min(least, loss)
-    if not plans:
+            trials = [evolve(first, gamma=gamma, k=k, epsilon0=noise) for noise in noises]
+            for expected, method in sorted(
+                ((_expected(trial, crowd), trial) for trial in trials), key=lambda pair: -pair[0]
+            ):
+                if expected < LEAST_EXPECTED or (k in best and expected <= best[k].expected):
+                    break
+                guarantee = method.guarantee(**size)
+                least = min(least, guarantee.worker_epsilon)
+                if guarantee.worker_epsilon <= epsilon:
+                    best[k] = ReleasePlan(method=method, guarantee=guarantee, expected=expected)
+                    break
+    if not best:
         raise ParameterError(
             f"no parameters that were tried lose at most epsilon={epsilon:g} with {users:,} users "
             f"per task, {claims} claims per task and delta={delta:g}; the least loss is "
             f"{show_loss(least)}. Take fewer claims, a larger epsilon or delta, or tasks with more "
             "users."
         )
-    best = {plan.method.k: plan for plan in sorted(plans, key=lambda plan: plan.expected)}
     return sorted(best.values(), key=lambda plan: -plan.expected)
+
+
+def _expected(method: PrisCrowd, crowd: npt.NDArray[np.float64]) -> float:
+    """Return how many synthetic claims per task pass, where counts are as in `crowd`."""
+    passes = method.test.probabilities
+    rate = crowd @ passes[np.minimum(np.arange(len(crowd)), len(passes) - 1)]
+    return float(rate * method.attempts)
 
 
 def _in_bandwidths(spread: float, bandwidth: float) -> float:
     check_real("spread", spread, 0)
     return spread / bandwidth
-
-
-def _best_noise(
-    method: PrisCrowd,
-    noises: Sequence[float],
-    crowd: npt.NDArray[np.float64],
-    epsilon: float,
-    size: dict[str, Any],
-) -> tuple[list[ReleasePlan], float]:
-    """Return the most fruitful plan within the budget, if any, and the least loss of all."""
-    best: list[ReleasePlan] = []
-    least = math.inf
-    for epsilon0 in noises:
-        tried = evolve(method, epsilon0=epsilon0)
-        guarantee = tried.guarantee(**size)
-        least = min(least, guarantee.worker_epsilon)
-        if guarantee.worker_epsilon > epsilon:
-            continue
-        passes = tried.test.probabilities
-        rate = crowd @ passes[np.minimum(np.arange(len(crowd)), len(passes) - 1)]
-        plan = ReleasePlan(method=tried, guarantee=guarantee, expected=rate * tried.attempts)
-        if not best or plan.expected > best[0].expected:
-            best = [plan]
-    return best, least
 
 
 def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float64]:
@@ -171,19 +170,20 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
     [0.0, 0.0, 1.0]
     """
     if width == 0:
-        return np.eye(users + 1)[users]
+        certain = np.zeros(users + 1)
+        certain[users] = 1.0
+        return certain
     steps = np.arange(-blur.reach, blur.reach + 1)
     buckets = np.floor(blur.falls[np.abs(steps)]).astype(np.intp)
     law = blur.weights[np.abs(steps)].astype(np.float64)
-    found = np.zeros(users + 1)
+    chosen = np.zeros(LEVELS + 1)
     farthest = 5 * math.hypot(width, 1.0)
     for candidate in np.linspace(-farthest, farthest, PLACES):
         near = (candidate - steps / blur.cells) / width
         claims = np.exp(-0.5 * near * near) / (width * blur.cells * math.sqrt(2 * math.pi))
         inside = np.minimum(np.bincount(buckets, claims), 1.0)
-        chosen = np.bincount(buckets, claims * law)
-        kept = chosen > chosen.sum() * 1e-6
-        found[1:] += chosen[kept] @ binom.pmf(
-            np.arange(users), users - 1, inside[kept, np.newaxis]
-        )
-    return found / found.sum()
+        levels = np.rint(inside * LEVELS).astype(np.intp)
+        chosen += np.bincount(levels, np.bincount(buckets, claims * law), LEVELS + 1)
+    others = binom.pmf(np.arange(users), users - 1, np.arange(LEVELS + 1)[:, np.newaxis] / LEVELS)
+    found: npt.NDArray[np.float64] = np.append(0.0, chosen @ others) / chosen.sum()
+    return found
