@@ -25,7 +25,7 @@ from quietcrowd.privacy.rounding import exp_of, log_ratio_up, ratio_up
 
 __all__ = ["Attempt"]
 
-_ALIKE = 1e-9
+_ALIKE = 1e-10
 """Floats that differ by less are told apart in integers."""
 
 
@@ -111,7 +111,8 @@ class Attempt:
             factors = (more + lost / shared) / less
         bounded = less > 0
         largest = factors[bounded].max(initial=0.0)
-        return [int(other) for other in others[~bounded | (factors >= largest * (1 - _ALIKE))]]
+        unsure = ~bounded & (more > 0)
+        return [int(other) for other in others[unsure | (factors >= largest * (1 - _ALIKE))]]
 
     def _factor(self, others: int, spare: Fraction) -> Fraction | None:
         """Return exp of the loss where a bucket of so many others loses a claim; None: no bound.

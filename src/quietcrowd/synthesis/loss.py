@@ -81,10 +81,11 @@ def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> Pri
         raise ParameterError(f"delta must be at least 0 and below 1; got {delta!r}")
     claimed_epsilon, claimed_delta = _printed(method)
     holds = method.release == "attempts"
+    losses = {changed: _loss(method, size, delta, changed) for changed in {1, size.answers}}
     return PrivacyGuarantee(
         answers=size.answers,
-        epsilon=_loss(method, size, delta, 1) if holds else math.inf,
-        worker_epsilon=_loss(method, size, delta, size.answers) if holds else math.inf,
+        epsilon=losses[1] if holds else math.inf,
+        worker_epsilon=losses[size.answers] if holds else math.inf,
         delta=delta if holds else 0.0,
         participation_protected=False,
         claimed_epsilon=claimed_epsilon,

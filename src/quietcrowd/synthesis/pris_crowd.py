@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -50,6 +50,12 @@ def _check_bandwidth(method: PrisCrowd, _: object, value: float | str) -> None:
             f"bandwidth={value!r} is learnt from the claims, which voids the guarantee: give a "
             'number that does not depend on them, or release="paper"'
         )
+
+
+@lru_cache
+def _blur(kernel: str, cells: int, gamma: float) -> Blur:
+    """Return a law, and the same one for the same parameters: its tables are large."""
+    return Blur(kernel=KERNELS[kernel], cells=cells, gamma=gamma)
 
 
 def _default_weights(method: PrisCrowd) -> Weighting:
@@ -197,7 +203,7 @@ class PrisCrowd:
     @cached_property
     def blur(self) -> Blur:
         """The law of the step from a claim to a candidate."""
-        return Blur(kernel=KERNELS[self.kernel], cells=self.cells, gamma=self.gamma)
+        return _blur(self.kernel, self.cells, self.gamma)
 
     @cached_property
     def test(self) -> PrivacyTest:
