@@ -23,6 +23,7 @@ from quietcrowd.inference.moon_state import (
     evidence_unit,
     noise_scale,
     noise_variance,
+    slope_unit,
     square_unit,
     truth_unit,
 )
@@ -229,7 +230,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         state: ErrorModel | None,
         room: NumericEstimates,
     ) -> ErrorTally:
-        sums, evidence = np.zeros((summary.workers, 3), np.int64), np.zeros(1, np.int64)
+        squared, evidence = np.zeros(summary.workers, np.int64), np.zeros(1, np.int64)
+        sums = np.zeros((summary.workers, 2), np.int64)
         scale = noise_scale(summary)
         ones = np.ones(summary.workers)
         sigmas = ones if state is None else np.sqrt(state.variance) / scale
@@ -249,11 +251,12 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             low,
             high,
             LAST_REST if len(room.truths) else REST,
-            unit_for(summary.longest_task),
+            slope_unit(summary),
             error_unit(summary),
             square_unit(summary),
             evidence_unit(summary, scale),
             truth_unit(summary),
+            squared,
             sums,
             evidence,
             truths,
@@ -261,7 +264,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             room.standard_error,
             room.spread,
         )
-        squared, own, information = np.ascontiguousarray(sums.T)
+        own, information = np.ascontiguousarray(sums.T)
         return ErrorTally(
             errors=SquaredErrors(squared=squared),
             own=own,

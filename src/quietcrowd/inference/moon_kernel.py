@@ -5,170 +5,53 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from quietcrowd.inference.moon_steps import PLAIN, climb
 from quietcrowd.inference.normal_laplace import bend, moments
-from quietcrowd.inference.numeric_kernels import Codes, Counts, Floats
+from quietcrowd.inference.numeric_kernels import Codes, Counts, Floats, add_squared
+from quietcrowd.inference.vector_math import to_integer
 
 __all__ = ["LARGEST_SCORE", "mixture_kernel"]
-
-MOST_STEPS = 40
-PLAIN = 0.5
-"""One over the variance of the noise. The curvature at no error is about one over the variance of a
-report where the worker's own errors outweigh the noise, and more than this where they do not."""
-
-LEAST_CURVATURE = 0.05
-"""A report's curvature counts as at least this part of the one at no error, or of `PLAIN`."""
-
-LARGEST_CURVATURE = 2.0**20
-"""And as at most this many times the largest such number on the task."""
-
-ROUGH_STEPS = 2
-"""Steps with rough scores before those with the law's own, which cost five times as much."""
 
 LARGEST_SCORE = 16.0
 """A report's score of ln(variance) is cut at this."""
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _rough_start(
-    reports: Floats,
-    peaks: Floats,
-    weights: Floats,
-    largest: float,
-    unit: float,
-) -> float:
-    """Return nearly the truth: a mean, then steps with scores that are straight and cut at 1.
-
-    The mean is weighted by about one over the reports' variances. The law's score has the slope
-    ``peaks`` at 0, and is never beyond 1.
-    """
-    farthest = 1.0
-    for place in range(len(reports)):
-        farthest = max(farthest, abs(reports[place]))
-    share = unit / LARGEST_CURVATURE / largest
-    total, weighted = np.int64(0), np.int64(0)
-    for place in range(len(reports)):
-        weight = weights[place] * min(peaks[place], PLAIN) * (unit / largest)
-        total += np.int64(np.rint(weight))
-        weighted += np.int64(np.rint(weight * (reports[place] / farthest)))
-    truth = float(weighted / total * farthest) if total > 0 else 0.0
-    for _ in range(ROUGH_STEPS):
-        slope, curvature = np.int64(0), np.int64(0)
-        for place in range(len(reports)):
-            score = (reports[place] - truth) * peaks[place]
-            slope += np.int64(np.rint(weights[place] * min(max(score, -1.0), 1.0) * unit))
-            curved = (
-                peaks[place] if abs(score) < 1.0 else LEAST_CURVATURE * min(peaks[place], PLAIN)
-            )
-            curvature += np.int64(np.rint(weights[place] * min(curved * share, unit)))
-        if curvature <= 0:
-            break
-        truth += (slope / unit) / (curvature / share)
-    return truth
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy")
-def _slope(
+def _weigh(
     truth: float,
-    reports: Floats,
-    sigmas: Floats,
-    inverses: Floats,
-    peaks: Floats,
-    weights: Floats,
-    largest: float,
-    unit: float,
-) -> tuple[float, float]:
-    """Return the slope and the curvature of a task's weighted log likelihood, in units of b."""
-    slope, curvature = np.int64(0), np.int64(0)
-    bend_unit = unit / LARGEST_CURVATURE
-    share = bend_unit / largest
-    for place in range(len(reports)):
-        t, curved = bend(reports[place] - truth, sigmas[place], inverses[place])
-        slope += np.int64(np.rint(weights[place] * t * unit))
-        curved = min(max(curved, LEAST_CURVATURE * min(peaks[place], PLAIN)) * share, unit)
-        curvature += np.int64(np.rint(weights[place] * curved))
-    return float(slope / unit), float(curvature / share)
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy")
-def _climb(
-    reports: Floats,
-    sigmas: Floats,
-    inverses: Floats,
-    peaks: Floats,
-    weights: Floats,
-    largest: float,
-    prior_mean: float,
-    prior_precision: float,
-    low: float,
-    high: float,
-    rest: float,
-    unit: float,
-) -> tuple[float, float]:
-    """Return the truth of the largest log posterior between two bounds, in units of b.
-
-    The likelihood is log-concave: Newton steps, cut at 1, are kept between the points that are
-    known to be too low and too high, until a step is less than `rest` standard errors. The second
-    number is the curvature there, or a step before.
-    """
-    truth = _rough_start(reports, peaks, weights, largest, unit)
-    truth = min(max(truth, low), high)
-    too_low, too_high = -np.inf, np.inf
-    curvature = 0.0
-    for _ in range(MOST_STEPS):
-        slope, curvature = _slope(truth, reports, sigmas, inverses, peaks, weights, largest, unit)
-        slope += prior_precision * (prior_mean - truth)
-        curvature += prior_precision
-        if slope > 0:
-            too_low = truth
-        else:
-            too_high = truth
-        new = min(max(truth + min(max(slope / curvature, -1.0), 1.0), low), high)
-        if not too_low < new < too_high:
-            between = too_low > -np.inf and too_high < np.inf
-            new = (too_low + too_high) / 2.0 if between else truth
-        moved = abs(new - truth)
-        truth = new
-        if moved * moved * curvature <= rest * rest:
-            break
-    return truth, curvature
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy")
-def _tally(
-    truth: float,
-    worker_codes: Codes,
+    count: int,
     reports: Floats,
     sigmas: Floats,
     inverses: Floats,
     scale: float,
-    error_unit: float,
     square_unit: float,
     evidence_unit: float,
-    added: Counts,
-    sums: Counts,
-) -> tuple[np.int64, np.int64]:
-    """Add what a task's reports tell of their workers; return squared errors and log densities."""
+    own: Counts,
+    information: Counts,
+) -> np.int64:
+    """Fill in what a task's reports tell of their workers; return the sum of their log densities."""
     square_scale = scale * scale * square_unit
-    missed, likely = np.int64(0), np.int64(0)
-    for place in range(len(reports)):
-        error = reports[place] - truth
-        _, _, _, own, log_density = moments(error, sigmas[place], inverses[place])
-        score = min((own * inverses[place] * inverses[place] - 1.0) * 0.5, LARGEST_SCORE)
-        likely += np.int64(np.rint(log_density * evidence_unit))
-        error *= scale
-        credit = np.int64(np.rint(error * error * error_unit))
-        missed += credit
-        added[0, place] = credit
-        added[1, place] = np.int64(np.rint(min(own * square_scale, 4.0 * square_unit)))
-        added[2, place] = np.int64(np.rint(score * score * square_unit))
-    for place in range(
-        len(reports)
-    ):  # apart, so that the memory of many workers is waited for once
+    likely = np.int64(0)
+    for place in range(count):
+        inverse = inverses[place]
+        _, _, _, second, log_density = moments(reports[place] - truth, sigmas[place], inverse)
+        likely += to_integer(log_density * evidence_unit)
+        own[place] = to_integer(min(second * square_scale, 4.0 * square_unit))
+        score = min((second * inverse * inverse - 1.0) * 0.5, LARGEST_SCORE)
+        information[place] = to_integer(score * score * square_unit)
+    return likely
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _credit(worker_codes: Codes, told: Counts, sums: Counts) -> None:
+    """Add what a task's reports tell to their workers.
+
+    Apart from `_weigh`, so that the memory of many workers is waited for once.
+    """
+    for place in range(len(worker_codes)):
         worker = worker_codes[place]
-        sums[worker, 0] += added[0, place]
-        sums[worker, 1] += added[1, place]
-        sums[worker, 2] += added[2, place]
-    return missed, likely
+        sums[worker, 0] += told[0, place]
+        sums[worker, 1] += told[1, place]
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -190,6 +73,7 @@ def mixture_kernel(
     square_unit: float,
     evidence_unit: float,
     truth_unit: float,
+    squared: Counts,
     sums: Counts,
     evidence: Counts,
     truth_sums: Counts,
@@ -231,7 +115,8 @@ def mixture_kernel(
     longest = 0
     for task in range(len(offsets) - 1):
         longest = max(longest, offsets[task + 1] - offsets[task])
-    room, added = np.empty((5, longest)), np.empty((3, longest), np.int64)
+    room, told = np.empty((5, longest)), np.empty((2, longest), np.int64)
+    reports, task_sigmas, inverses, peaks, task_weights = room[0], room[1], room[2], room[3], room[4]
     law = np.empty((len(sigmas), 4))
     for worker in range(len(sigmas)):
         law[worker, 0] = sigmas[worker]
@@ -241,7 +126,6 @@ def mixture_kernel(
     per_scale = 1.0 / scale
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
-        reports, task_sigmas, inverses, peaks, task_weights = room[:, : end - start]
         largest = 0.0
         for row in range(start, end):
             place, worker = row - start, worker_codes[row]
@@ -257,7 +141,8 @@ def mixture_kernel(
         elif end == start:
             truth, curvature = min(max(0.0, low * per_scale), high * per_scale), 0.0
         else:
-            truth, curvature = _climb(
+            truth, curvature = climb(
+                end - start,
                 reports,
                 task_sigmas,
                 inverses,
@@ -278,20 +163,20 @@ def mixture_kernel(
             truth_sums[2] += 1
             if prior_precision > 0 and not known:
                 evidence[0] -= np.int64(np.rint(np.log(curvature) / 2.0 * evidence_unit))
-        missed, likely = _tally(
+        evidence[0] += _weigh(
             truth,
-            worker_codes[start:end],
+            end - start,
             reports,
             task_sigmas,
             inverses,
             scale,
-            error_unit,
             square_unit,
             evidence_unit,
-            added,
-            sums,
+            told[0],
+            told[1],
         )
-        evidence[0] += likely
+        _credit(worker_codes[start:end], told, sums)
+        missed = add_squared(start, end, worker_codes, values, truth * scale, error_unit, squared)
         if len(truths):
             truths[task] = gold[task] if known else truth * scale
             spreads[task] = np.sqrt(missed / error_unit / max(end - start, 1))
