@@ -15,40 +15,65 @@ import numba
 __all__ = ["erfcx", "fraction_tails"]
 
 _FOLD = 3.0
+"""c, below."""
+
+_TOP = (
+    0.5842821746889257,
+    0.5578826169031943,
+    0.9415385813524615,
+    0.5897725816308902,
+    0.48069665552661295,
+    0.19619686424695426,
+    0.0909655801736513,
+    0.0221120778425384,
+    0.005387324957278211,
+    0.0005920820292921461,
+    4.438896485991884e-05,
+)
+_BOTTOM = (
+    1.0,
+    0.38446669790733073,
+    1.3043389899250617,
+    0.3501632022199596,
+    0.620048698945577,
+    0.10643628016906671,
+    0.12709002394770114,
+    0.011525066535361197,
+    0.010278437014635313,
+    0.00031038682992426907,
+    0.00022093286142876284,
+)
+"""Polynomials in ``w = 2y - 1``, ``y = c / (c + x)``, lowest power first. At 21 Chebyshev points of
+``0 <= y <= 1`` their ratio is ``g(x) / y``, and within 5e-16 of it elsewhere.
+``docs/theory/normal-laplace.md`` works them out."""
+
 _ROOT_PI = math.sqrt(math.pi)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _ratio(y: float) -> tuple[float, float]:
-    """Return numerator and denominator of ``g(x)`` at ``y = c / (c + x)``, x from infinity to 0.
-
-    The ratio is that of two polynomials of degree 10 that is ``g(x) / y`` at 21 Chebyshev points of
-    ``0 <= y <= 1``, and within 5e-16 of it between. How they were found:
-    ``docs/theory/normal-laplace.md``.
-    """
+    """Return ``g(x)`` at ``y = c / (c + x)`` as numerator and denominator; both are positive."""
     w = 2.0 * y - 1.0
     w2 = w * w
     w4 = w2 * w2
     top = (
-        (0.5842821746889257 + 0.5578826169031943 * w)
-        + w2 * (0.9415385813524615 + 0.5897725816308902 * w)
+        (_TOP[0] + _TOP[1] * w)
+        + w2 * (_TOP[2] + _TOP[3] * w)
         + w4
         * (
-            (0.48069665552661295 + 0.19619686424695426 * w)
-            + w2 * (0.0909655801736513 + 0.0221120778425384 * w)
-            + w4
-            * (0.005387324957278211 + 0.0005920820292921461 * w + w2 * 4.438896485991884e-05)
+            (_TOP[4] + _TOP[5] * w)
+            + w2 * (_TOP[6] + _TOP[7] * w)
+            + w4 * (_TOP[8] + _TOP[9] * w + w2 * _TOP[10])
         )
     )
     bottom = (
-        (1.0 + 0.38446669790733073 * w)
-        + w2 * (1.3043389899250617 + 0.3501632022199596 * w)
+        (1.0 + _BOTTOM[1] * w)
+        + w2 * (_BOTTOM[2] + _BOTTOM[3] * w)
         + w4
         * (
-            (0.620048698945577 + 0.10643628016906671 * w)
-            + w2 * (0.12709002394770114 + 0.011525066535361197 * w)
-            + w4
-            * (0.010278437014635313 + 0.00031038682992426907 * w + w2 * 0.00022093286142876284)
+            (_BOTTOM[4] + _BOTTOM[5] * w)
+            + w2 * (_BOTTOM[6] + _BOTTOM[7] * w)
+            + w4 * (_BOTTOM[8] + _BOTTOM[9] * w + w2 * _BOTTOM[10])
         )
     )
     return y * top, bottom

@@ -232,6 +232,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     ) -> ErrorTally:
         squared, evidence = np.zeros(summary.workers, np.int64), np.zeros(1, np.int64)
         sums = np.zeros((summary.workers, 2), np.int64)
+        needed = state is None or len(room.truths) > 0 or self.solver == "lagrange"
         scale = noise_scale(summary)
         ones = np.ones(summary.workers)
         sigmas = ones if state is None else np.sqrt(state.variance) / scale
@@ -256,7 +257,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             square_unit(summary),
             evidence_unit(summary, scale),
             truth_unit(summary),
-            squared,
+            squared if needed else squared[:0],
             sums,
             evidence,
             truths,

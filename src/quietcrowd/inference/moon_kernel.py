@@ -29,7 +29,7 @@ def _weigh(
     own: Counts,
     information: Counts,
 ) -> np.int64:
-    """Fill in what a task's reports tell of their workers; return the sum of their log densities."""
+    """Fill in what a task's reports tell of their workers; return their log densities' sum."""
     square_scale = scale * scale * square_unit
     likely = np.int64(0)
     for place in range(count):
@@ -43,15 +43,15 @@ def _weigh(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _credit(worker_codes: Codes, told: Counts, sums: Counts) -> None:
+def _credit(worker_codes: Codes, own: Counts, information: Counts, sums: Counts) -> None:
     """Add what a task's reports tell to their workers.
 
     Apart from `_weigh`, so that the memory of many workers is waited for once.
     """
     for place in range(len(worker_codes)):
         worker = worker_codes[place]
-        sums[worker, 0] += told[0, place]
-        sums[worker, 1] += told[1, place]
+        sums[worker, 0] += own[place]
+        sums[worker, 1] += information[place]
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -100,11 +100,15 @@ def mixture_kernel(
     rest : float
         A truth is found when it moves by less than this many standard errors.
     weight_unit, error_unit, square_unit, evidence_unit, truth_unit : float
-        What 1.0 is stored as: in sums over a task, in the first column of `sums`, in the others,
-        in sums of log likelihoods, and in `truth_sums`.
-    sums : ndarray of int64, shape (workers, 3)
-        To which are added: the squared errors of each worker's reports, the expected squares of its
-        own errors, and the squares of the scores of ln(sigma^2).
+        What 1.0 is stored as: in sums over a task, in `squared`, in `sums`, in sums of log
+        likelihoods, and in `truth_sums`. All but the second and the last are such that no term is
+        stored as more than `quietcrowd.inference.vector_math.LARGEST_UNIT`.
+    squared : ndarray of int64, shape (workers,) or (0,)
+        To which the squared errors of each worker's reports are added; not where it is empty, which
+        it may be where no truths are to be filled in.
+    sums : ndarray of int64, shape (workers, 2)
+        To which are added: the expected squares of each worker's own errors, and the squares of the
+        scores of ln(sigma^2).
     evidence : ndarray of int64, shape (1,)
         To which the log densities are added, of errors in units of b, and, where there is a prior,
         minus half the logarithms of the truths' precisions.
@@ -115,15 +119,16 @@ def mixture_kernel(
     longest = 0
     for task in range(len(offsets) - 1):
         longest = max(longest, offsets[task + 1] - offsets[task])
-    room, told = np.empty((5, longest)), np.empty((2, longest), np.int64)
-    reports, task_sigmas, inverses, peaks, task_weights = room[0], room[1], room[2], room[3], room[4]
+    reports, task_sigmas, inverses = np.empty(longest), np.empty(longest), np.empty(longest)
+    peaks, task_weights = np.empty(longest), np.empty(longest)
+    own, information = np.empty(longest, np.int64), np.empty(longest, np.int64)
     law = np.empty((len(sigmas), 4))
     for worker in range(len(sigmas)):
         law[worker, 0] = sigmas[worker]
         law[worker, 1] = 1.0 / sigmas[worker]
         law[worker, 2] = bend(0.0, sigmas[worker], law[worker, 1])[1]
         law[worker, 3] = weights[worker]
-    per_scale = 1.0 / scale
+    per_scale, missed = 1.0 / scale, np.int64(0)
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         largest = 0.0
@@ -172,13 +177,15 @@ def mixture_kernel(
             scale,
             square_unit,
             evidence_unit,
-            told[0],
-            told[1],
+            own,
+            information,
         )
-        _credit(worker_codes[start:end], told, sums)
-        missed = add_squared(start, end, worker_codes, values, truth * scale, error_unit, squared)
+        _credit(worker_codes[start:end], own, information, sums)
+        found = gold[task] if known else truth * scale
+        if len(squared):
+            missed = add_squared(start, end, worker_codes, values, found, error_unit, squared)
         if len(truths):
-            truths[task] = gold[task] if known else truth * scale
+            truths[task] = found
             spreads[task] = np.sqrt(missed / error_unit / max(end - start, 1))
             widest = (high - low) / np.sqrt(12.0)  # of what is even between the bounds
             error = min(scale / np.sqrt(curvature), widest) if curvature > 0 else np.nan

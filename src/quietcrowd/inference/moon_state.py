@@ -144,7 +144,8 @@ class ErrorTally(Tally):
     Attributes
     ----------
     errors : SquaredErrors
-        Squared distances of the reports from the truths.
+        Squared distances of the reports from the truths. 0 in a pass of the mixture by "em" that
+        is neither the first nor the last: nothing is learnt from them.
     own : ndarray of int64, shape (workers,)
         Expected squares of the workers' own errors, in units of `square_unit`.
     information : ndarray of int64, shape (workers,)

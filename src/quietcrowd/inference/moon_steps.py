@@ -27,7 +27,7 @@ LARGEST_CURVATURE = 2.0**20
 """And as at most this many times the largest such number on the task."""
 
 ROUGH_STEPS = 2
-"""Steps with rough scores before those with the law's own, which cost over ten times as much."""
+"""Steps with rough scores before those with the law's own, which cost about ten times as much."""
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
