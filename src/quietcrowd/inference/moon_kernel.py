@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from quietcrowd.inference.moon_steps import PLAIN, climb
+from quietcrowd.inference.moon_steps import climb
 from quietcrowd.inference.normal_laplace import bend, moments
 from quietcrowd.inference.numeric_kernels import Codes, Counts, Floats, add_squared
 from quietcrowd.inference.vector_math import to_integer
@@ -131,7 +131,6 @@ def mixture_kernel(
     per_scale, missed = 1.0 / scale, np.int64(0)
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
-        largest = 0.0
         for row in range(start, end):
             place, worker = row - start, worker_codes[row]
             reports[place] = values[row] * per_scale
@@ -139,7 +138,6 @@ def mixture_kernel(
             inverses[place] = law[worker, 1]
             peaks[place] = law[worker, 2]
             task_weights[place] = law[worker, 3]
-            largest = max(largest, min(peaks[place], PLAIN))
         known = not np.isnan(gold[task])
         if known:
             truth, curvature = gold[task] * per_scale, np.inf
@@ -153,7 +151,6 @@ def mixture_kernel(
                 inverses,
                 peaks,
                 task_weights,
-                largest,
                 prior_mean * per_scale,
                 prior_precision * scale * scale,
                 low * per_scale,

@@ -13,7 +13,7 @@ from quietcrowd.inference.normal_laplace import bend
 from quietcrowd.inference.numeric_kernels import Floats
 from quietcrowd.inference.vector_math import to_integer
 
-__all__ = ["PLAIN", "climb"]
+__all__ = ["climb"]
 
 MOST_STEPS = 40
 PLAIN = 0.5
@@ -100,7 +100,6 @@ def climb(
     inverses: Floats,
     peaks: Floats,
     weights: Floats,
-    largest: float,
     prior_mean: float,
     prior_precision: float,
     low: float,
@@ -114,6 +113,9 @@ def climb(
     known to be too low and too high, until a step is less than `rest` standard errors. The second
     number is the curvature there, or a step before.
     """
+    largest = 0.0
+    for place in range(count):
+        largest = max(largest, min(peaks[place], PLAIN))
     truth = _rough_start(count, reports, peaks, weights, largest, unit)
     truth = min(max(truth, low), high)
     too_low, too_high = -np.inf, np.inf
