@@ -1,8 +1,9 @@
 """The scaled complementary error function ``exp(x^2) erfc(x)`` for compiled kernels.
 
 It is read off its continued fraction, ``erfcx(x) = pi^(-1/2) / (x + (1/2) / (x + g(x)))`` with
-``g(x) = 1 / (x + (3/2) / (x + 2 / (x + ...)))``, of which ``g`` is tabulated. All terms are
-positive: nothing cancels in what is put together from ``g``.
+``g(x) = 1 / (x + (3/2) / (x + 2 / (x + ...)))``, and ``g`` is taken for a ratio of polynomials. All
+terms are positive: nothing cancels in what is put together from ``g``. No table and no choice: the
+loops that this is inlined into run on vector registers.
 """
 
 from __future__ import annotations
@@ -10,69 +11,77 @@ from __future__ import annotations
 import math
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
 __all__ = ["erfcx", "fraction_tails"]
 
-_DEGREE = 5
-_CELLS = 128
-_SPAN = 128 * (1 - 2.0**-40)
-"""Place of ``x = 0``, just inside the last cell."""
-
 _FOLD = 3.0
+"""c, below."""
+
+_TOP = (
+    0.5842821746889257,
+    0.5578826169031943,
+    0.9415385813524615,
+    0.5897725816308902,
+    0.48069665552661295,
+    0.19619686424695426,
+    0.0909655801736513,
+    0.0221120778425384,
+    0.005387324957278211,
+    0.0005920820292921461,
+    4.438896485991884e-05,
+)
+_BOTTOM = (
+    1.0,
+    0.38446669790733073,
+    1.3043389899250617,
+    0.3501632022199596,
+    0.620048698945577,
+    0.10643628016906671,
+    0.12709002394770114,
+    0.011525066535361197,
+    0.010278437014635313,
+    0.00031038682992426907,
+    0.00022093286142876284,
+)
+"""Polynomials in ``w = 2y - 1``, ``y = c / (c + x)``, lowest power first. At 21 Chebyshev points of
+``0 <= y <= 1`` their ratio is ``g(x) / y``, and within 5e-16 of it elsewhere.
+``docs/theory/normal-laplace.md`` works them out."""
+
 _ROOT_PI = math.sqrt(math.pi)
-_TERMS = 400
 
 
-def _exact_tail(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return ``g`` at points of at least 0, from `math.erfc` or from the fraction itself."""
-    tail = np.empty_like(x)
-    near = x < 0.5
-    close, far = x[near], x[~near]
-    scaled = np.exp(close**2) * np.array([math.erfc(point) for point in close])
-    tail[near] = 0.5 / (1.0 / (_ROOT_PI * scaled) - close) - close
-    rest = (np.sqrt(far**2 + 2.0 * _TERMS) - far) / 2.0
-    for term in range(_TERMS, 1, -1):
-        rest = term / 2.0 / (far + rest)
-    tail[~near] = rest
-    return tail
-
-
-def _tabulate() -> npt.NDArray[np.float64]:
-    """Return polynomials for ``g(x) / y``, one for each of the equal cells of ``y = c / (c + x)``.
-
-    Row by row, lowest power first; the variable goes from -1/2 to 1/2 in each cell.
-    """
-    nodes = np.cos((np.arange(_DEGREE + 1) + 0.5) * math.pi / (_DEGREE + 1)) / 2.0
-    y = (np.arange(_CELLS)[:, np.newaxis] + 0.5 + nodes) / _SPAN
-    tail = _exact_tail(np.maximum(_FOLD / y - _FOLD, 0.0).ravel()).reshape(y.shape)
-    coefficients = np.linalg.solve(np.vander(nodes, increasing=True), (tail / y).T)
-    return np.ascontiguousarray(coefficients.T)
-
-
-_TABLE = _tabulate()
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy")
-def _read(y: float) -> float:
-    """Return ``g`` at ``y = c / (c + x)``. Whatever ``y`` is, the cell is one of the table's."""
-    place = y * _SPAN
-    whole = np.int32(place)
-    cell = np.uint32(whole) & np.uint32(_CELLS - 1)
-    w = place - whole - 0.5
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _ratio(y: float) -> tuple[float, float]:
+    """Return ``g(x)`` at ``y = c / (c + x)`` as numerator and denominator; both are positive."""
+    w = 2.0 * y - 1.0
     w2 = w * w
-    ratio: float = (
-        (_TABLE[cell, 0] + _TABLE[cell, 1] * w)
-        + w2 * (_TABLE[cell, 2] + _TABLE[cell, 3] * w)
-        + w2 * w2 * (_TABLE[cell, 4] + _TABLE[cell, 5] * w)
+    w4 = w2 * w2
+    top = (
+        (_TOP[0] + _TOP[1] * w)
+        + w2 * (_TOP[2] + _TOP[3] * w)
+        + w4
+        * (
+            (_TOP[4] + _TOP[5] * w)
+            + w2 * (_TOP[6] + _TOP[7] * w)
+            + w4 * (_TOP[8] + _TOP[9] * w + w2 * _TOP[10])
+        )
     )
-    return y * ratio
+    bottom = (
+        (1.0 + _BOTTOM[1] * w)
+        + w2 * (_BOTTOM[2] + _BOTTOM[3] * w)
+        + w4
+        * (
+            (_BOTTOM[4] + _BOTTOM[5] * w)
+            + w2 * (_BOTTOM[6] + _BOTTOM[7] * w)
+            + w4 * (_BOTTOM[8] + _BOTTOM[9] * w + w2 * _BOTTOM[10])
+        )
+    )
+    return y * top, bottom
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def fraction_tails(x: float, other: float) -> tuple[float, float]:
-    """Return ``g(x) = 1 / (x + (3/2) / (x + 2 / (x + ...)))`` at two points, for one division.
+    """Return ``g(x) = 1 / (x + (3/2) / (x + 2 / (x + ...)))`` at two points, for two divisions.
 
     Parameters
     ----------
@@ -96,7 +105,10 @@ def fraction_tails(x: float, other: float) -> tuple[float, float]:
     """
     first, second = _FOLD + x, _FOLD + other
     share = _FOLD / (first * second)
-    return _read(share * second), _read(share * first)
+    top, bottom = _ratio(share * second)
+    other_top, other_bottom = _ratio(share * first)
+    inverse = 1.0 / (bottom * other_bottom)
+    return top * other_bottom * inverse, other_top * bottom * inverse
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -118,4 +130,5 @@ def erfcx(x: float) -> float:
     >>> round(erfcx(3.0), 12)
     0.179001151181
     """
-    return 1.0 / (_ROOT_PI * (x + 0.5 / (x + _read(_FOLD / (_FOLD + x)))))
+    top, bottom = _ratio(_FOLD / (_FOLD + x))
+    return 1.0 / (_ROOT_PI * (x + 0.5 / (x + top / bottom)))

@@ -23,8 +23,17 @@ from quietcrowd.inference.moon_state import (
     evidence_unit,
     noise_scale,
     noise_variance,
+    slope_unit,
     square_unit,
     truth_unit,
+)
+from quietcrowd.inference.moon_update import (
+    LEAST_VARIANCE,
+    cautious_step,
+    learn_truths,
+    log_prior,
+    pooled_variance,
+    scores_step,
 )
 from quietcrowd.inference.noise_warning import warn_filled
 from quietcrowd.inference.numeric import (
@@ -49,12 +58,6 @@ Solver: TypeAlias = Literal["em", "lagrange"]
 LEAST_SIGMA = 1e-3
 """A worker's own errors are taken to be at least this part of the scale of the noise."""
 
-LEAST_VARIANCE = 1e-12
-"""And their variance at least this part of the squared range of all reports."""
-
-FARTHEST_STEP = 1.0
-"""A step of the scores changes the logarithm of a variance by no more than this."""
-
 LEAST_SHARE = 0.02
 """Of a worker's squared errors at least this part is taken to be its own."""
 
@@ -63,9 +66,6 @@ LEAST_PRIOR, MOST_PRIOR = 1e-6, 1e6
 
 MOST_NOISE = 0.5
 """The noise hides the truths where it is more than this part of the variance of their estimates."""
-
-LEAST_POOLED = 0.025
-"""The workers' mean squared own error is at least this part of the variance of the noise."""
 
 REST = 1e-1
 """A pass finds truths to this part of a standard error; the last one to far less."""
@@ -229,7 +229,9 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         state: ErrorModel | None,
         room: NumericEstimates,
     ) -> ErrorTally:
-        sums, evidence = np.zeros((summary.workers, 3), np.int64), np.zeros(1, np.int64)
+        squared, evidence = np.zeros(summary.workers, np.int64), np.zeros(1, np.int64)
+        sums = np.zeros((summary.workers, 2), np.int64)
+        needed = state is None or len(room.truths) > 0 or self.solver == "lagrange"
         scale = noise_scale(summary)
         ones = np.ones(summary.workers)
         sigmas = ones if state is None else np.sqrt(state.variance) / scale
@@ -249,11 +251,12 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             low,
             high,
             LAST_REST if len(room.truths) else REST,
-            unit_for(summary.longest_task),
+            slope_unit(summary),
             error_unit(summary),
             square_unit(summary),
             evidence_unit(summary, scale),
             truth_unit(summary),
+            squared if needed else squared[:0],
             sums,
             evidence,
             truths,
@@ -261,7 +264,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             room.standard_error,
             room.spread,
         )
-        squared, own, information = np.ascontiguousarray(sums.T)
+        own, information = np.ascontiguousarray(sums.T)
         return ErrorTally(
             errors=SquaredErrors(squared=squared),
             own=own,
@@ -316,7 +319,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
     ) -> tuple[ErrorModel, float]:
         if state is None:
-            pooled = _pooled(summary, tally, self._noise_variance(summary))
+            pooled = pooled_variance(summary, tally, self._noise_variance(summary))
             first = noise_scale(summary) ** 2 or pooled
             state = evolve(
                 ErrorModel.of(summary, np.full(summary.workers, first), pooled),
@@ -326,18 +329,18 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         own, information, likelihood = self._expected(summary, tally, variance)
         beta = (self.alpha + 1.0) * self.prior_share * state.pooled
         prior = -(self.alpha + 1.0) * np.log(variance) - beta / variance
-        likelihood += _log_prior(summary, tally, state.truths)
+        likelihood += log_prior(summary, tally, state.truths)
         objective = (likelihood + fixed_point.exact_sum(prior, summary.workers)) / summary.answers
         if objective < state.objective and self.truth_prior is None:
-            return _go_back(state), objective
+            return cautious_step(state), objective
         count = summary.answers_per_worker.astype(np.float64) + 2.0 * (self.alpha + 1.0)
-        moved = _step(state, own + 2.0 * beta, count, information + beta / variance)
+        moved = scores_step(state, own + 2.0 * beta, count, information + beta / variance)
         least, widest = self._least_variance(summary), self._first_prior(summary)
         model = evolve(
             moved,
             variance=np.maximum(moved.variance, least),
             cautious=np.maximum(moved.cautious, least),
-            truths=_learn_truths(summary, tally, widest) if widest.precision else widest,
+            truths=learn_truths(summary, tally, widest) if widest.precision else widest,
             objective=objective,
         )
         return model, objective
@@ -379,7 +382,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         model = ErrorModel.of(
             summary,
             np.maximum(own, self._least_variance(summary)),
-            _pooled(summary, tally, noise) if state is None else state.pooled,
+            pooled_variance(summary, tally, noise) if state is None else state.pooled,
             weights,
         )
         cost: npt.NDArray[np.float64] = -weights * own * answers
@@ -442,69 +445,3 @@ def _usable(state: ErrorModel | None, summary: Summary) -> ErrorModel | None:
     if state is None or math.isnan(state.pooled):
         return None
     return state.scaled_to(summary)
-
-
-def _log_prior(summary: Summary, tally: ErrorTally, prior: TruthPrior) -> float:
-    """Return the log prior of the truths, up to a constant, their posterior variances included."""
-    if prior.precision == 0:
-        return 0.0
-    total, squares = (float(part) / truth_unit(summary) for part in tally.truths[:2])
-    count = int(tally.truths[2])
-    distance = squares - 2.0 * prior.mean * total + count * prior.mean**2
-    return (count * math.log(prior.precision) - prior.precision * distance) / 2.0
-
-
-def _learn_truths(summary: Summary, tally: ErrorTally, first: TruthPrior) -> TruthPrior:
-    """Return the normal law that the truths seem to be drawn from.
-
-    As if one more task was drawn from the `first` prior, so that a single task does not tell how
-    truths vary.
-    """
-    count = int(tally.truths[2]) + 1
-    total, squares = (float(part) / truth_unit(summary) for part in tally.truths[:2])
-    mean = (total + first.mean) / count
-    square = (squares + first.mean**2 + 1.0 / first.precision) / count
-    return TruthPrior(mean=mean, precision=1.0 / max(square - mean**2, LEAST_VARIANCE))
-
-
-def _pooled(summary: Summary, tally: ErrorTally, noise: float) -> float:
-    """Return the mean of the squared own errors of all workers, at least a small part of the noise.
-
-    `noise` is the variance of the noise that is in the reports.
-    """
-    total = fixed_point.exact_sum(tally.errors.squared / error_unit(summary), summary.workers)
-    return max(total / summary.answers - noise, LEAST_POOLED * noise, LEAST_VARIANCE)
-
-
-def _step(
-    state: ErrorModel,
-    squares: npt.NDArray[np.float64],
-    count: npt.NDArray[np.float64],
-    information: npt.NDArray[np.float64],
-) -> ErrorModel:
-    """Return variances after a step of the scores, at least that of expectation maximisation.
-
-    That sets the variance to ``squares / count``. The score of ln(variance) is
-    ``(squares / variance - count) / 2``; over the information it is the step of the scores. A
-    worker whose step turns round has gone too far: its haste is halved.
-    """
-    cautious = squares / count
-    shortest = np.log(cautious / state.variance)
-    turned = shortest * state.step < 0
-    haste = np.where(turned, np.maximum(state.haste / 2.0, 1.0), state.haste)
-    with np.errstate(divide="ignore", over="ignore"):
-        longest = np.abs((squares / state.variance - count) / 2.0 / information)
-    size = np.minimum(longest, np.minimum(haste * np.abs(shortest), FARTHEST_STEP))
-    step = np.sign(shortest) * np.maximum(size, np.abs(shortest))
-    variance = state.variance * np.exp(step)
-    return evolve(state, variance=variance, cautious=cautious, step=step, haste=haste)
-
-
-def _go_back(state: ErrorModel) -> ErrorModel:
-    """Return the model after the cautious step, where the longer one lowered the objective."""
-    return evolve(
-        state,
-        variance=state.cautious,
-        step=np.zeros_like(state.step),
-        haste=np.maximum(state.haste / 4.0, 1.0),
-    )

@@ -12,6 +12,7 @@ from quietcrowd.inference.method import State, Tally
 from quietcrowd.inference.moon_kernel import LARGEST_SCORE
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
 from quietcrowd.inference.partition import Summary
+from quietcrowd.inference.vector_math import LARGEST_UNIT
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "evidence_unit",
     "noise_scale",
     "noise_variance",
+    "slope_unit",
     "square_unit",
     "truth_unit",
 ]
@@ -142,7 +144,8 @@ class ErrorTally(Tally):
     Attributes
     ----------
     errors : SquaredErrors
-        Squared distances of the reports from the truths.
+        Squared distances of the reports from the truths. 0 in a pass of the mixture by "em" that
+        is neither the first nor the last: nothing is learnt from them.
     own : ndarray of int64, shape (workers,)
         Expected squares of the workers' own errors, in units of `square_unit`.
     information : ndarray of int64, shape (workers,)
@@ -181,7 +184,7 @@ class ErrorTally(Tally):
 
 def square_unit(summary: Summary) -> float:
     """Return what 1.0 is stored as in sums of squares of a worker's own errors and scores."""
-    return error_unit(summary) / LARGEST_SCORE**2
+    return min(error_unit(summary), LARGEST_UNIT) / LARGEST_SCORE**2
 
 
 def noise_scale(summary: Summary) -> float:
@@ -197,7 +200,12 @@ def truth_unit(summary: Summary) -> float:
 
 def evidence_unit(summary: Summary, scale: float) -> float:
     """Return what 1.0 is stored as: a log density is at most so large, in units of b."""
-    return unit_for(summary.answers) / (2.0 / scale + 64.0)
+    return min(unit_for(summary.answers), LARGEST_UNIT) / (2.0 / scale + 64.0)
+
+
+def slope_unit(summary: Summary) -> float:
+    """Return what 1.0 is stored as in sums over a task's answers."""
+    return min(unit_for(summary.longest_task), LARGEST_UNIT)
 
 
 def noise_variance(summary: Summary) -> float:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.erfcx import fraction_tails
+from quietcrowd.inference.vector_math import exp_minus, log
 
 __all__ = [
     "bend",
@@ -79,24 +80,19 @@ def _halves(
     """
     z = min(size * inverse_s, s + _FAR)
     near, far = (s - z) * _ROOT_HALF, (s + z) * _ROOT_HALF
-    decay = math.exp(-near * near)
+    decay = exp_minus(near * near)
     beyond = abs(near)
     near_tail, far_tail = fraction_tails(beyond, far)
     near_bottom, far_bottom = beyond + near_tail, far + far_tail
     near_top, far_top = beyond * near_bottom + 0.5, far * far_bottom + 0.5
-    if near < 0:
-        q = decay
-        bottom = _ROOT_4_PI * near_top - q * near_bottom
-        minor = q * near_top * far_bottom
-        share = 1.0 / (minor + far_top * bottom)
-        t = 1.0 - 2.0 * minor * share
-        excess = (minor + (beyond * far_bottom + 0.5) * bottom) * share
-    else:
-        q = 1.0
-        share = 1.0 / (near_top * far_bottom + far_top * near_bottom)
-        lead = _ROOT_2 * z * (near_bottom * far_bottom - 0.5) + 0.5 * (near_tail - far_tail)
-        t = lead * share
-        excess = 0.5 * (near_bottom + far_bottom) * share
+    q = decay if near < 0 else 1.0
+    bottom = _ROOT_4_PI * near_top - q * near_bottom if near < 0 else near_bottom
+    minor = q * near_top * far_bottom
+    share = 1.0 / (minor + far_top * bottom)
+    lead = _ROOT_2 * z * (near_bottom * far_bottom - 0.5) + 0.5 * (near_tail - far_tail)
+    t = 1.0 - 2.0 * minor * share if near < 0 else lead * share
+    outer = minor + (beyond * far_bottom + 0.5) * bottom
+    excess = (outer if near < 0 else 0.5 * (near_bottom + far_bottom)) * share
     return near, q, near_top, far_top, near_tail, far_tail, share, t, excess
 
 
@@ -196,16 +192,13 @@ def moments(x: float, s: float, inverse_s: float) -> tuple[float, float, float, 
     plain = near_top * far_top * share
     ratio = _ROOT_8 * inverse_s * q * plain
     mean = square * t
-    if near < 0:
-        second = square + square * square * (1.0 - ratio)
-        exponent = 0.5 * square - size
-    else:
-        noise = _ROOT_HALF * (far_top - near_top) * share
-        spread = (far_top * near_tail + near_top * far_tail) * share - noise * noise
-        second = mean * mean + square * spread
-        z = size * inverse_s
-        exponent = -0.5 * z * z
-    log_density = exponent - math.log(_ROOT_16_PI * plain)
+    noise = _ROOT_HALF * (far_top - near_top) * share
+    spread = (far_top * near_tail + near_top * far_tail) * share - noise * noise
+    outer = square + square * square * (1.0 - ratio)
+    second = outer if near < 0 else mean * mean + square * spread
+    z = size * inverse_s
+    exponent = 0.5 * square - size if near < 0 else -0.5 * z * z
+    log_density = exponent - log(_ROOT_16_PI * plain)
     return math.copysign(t, x), ratio, math.copysign(mean, x), second, log_density
 
 
