@@ -27,9 +27,7 @@ def test_what_is_given_is_not_searched_for():
 
 
 def test_a_budget_that_affords_nothing_says_what_would():
-    with pytest.raises(
-        ParameterError, match="the least loss is [0-9.]+. Take fewer claims"
-    ) as info:
+    with pytest.raises(ParameterError, match="Take fewer claims") as info:
         plan_releases(3.0, bandwidth=0.4, users=20, claims=30)
     least = float(str(info.value).split("the least loss is ")[1].split(". Take")[0])
     assert 40 < least < 100

@@ -61,7 +61,7 @@ def test_only_answers_of_numbers_are_claims():
         method.fit(frame)
     with pytest.raises(AnswerError, match="claims must be numbers"):
         method.fit(Answers.from_frame(frame.assign(label="x"), Categorical(["x", "y"])))
-    with pytest.raises(AnswerError, match="row 0.*nan|missing"):
+    with pytest.raises(AnswerError, match="row 0"):
         Answers.from_frame(frame.assign(label=math.nan), Interval(low=0, high=1))
     with pytest.raises(AnswerError, match="7"):
         Answers.from_frame(frame.assign(label=7.0), Interval(low=0, high=1))
