@@ -56,8 +56,8 @@ class ReleaseSize:
     def __attrs_post_init__(self) -> None:
         check_whole("users", self.fewest, 1, 2**31)
         check_whole("most_users", self.most, self.fewest, 2**31)
-        check_whole("tasks", self.tasks, 1)
-        check_whole("answers", self.answers, 1, self.tasks)
+        check_whole("answers", self.answers, 1)
+        check_whole("tasks", self.tasks, self.answers)
 
 
 def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> PrivacyGuarantee:
@@ -81,11 +81,14 @@ def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> Pri
         raise ParameterError(f"delta must be at least 0 and below 1; got {delta!r}")
     claimed_epsilon, claimed_delta = _printed(method)
     holds = method.release == "attempts"
-    losses = {changed: _loss(method, size, delta, changed) for changed in {1, size.answers}}
+    losses = {
+        changed: _loss(method, size, delta, changed) if holds else math.inf
+        for changed in {1, size.answers}
+    }
     return PrivacyGuarantee(
         answers=size.answers,
-        epsilon=losses[1] if holds else math.inf,
-        worker_epsilon=losses[size.answers] if holds else math.inf,
+        epsilon=losses[1],
+        worker_epsilon=losses[size.answers],
         delta=delta if holds else 0.0,
         participation_protected=False,
         claimed_epsilon=claimed_epsilon,

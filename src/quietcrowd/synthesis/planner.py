@@ -81,7 +81,7 @@ def plan_releases(
     most_users: int | None = None,
     claims: int = 30,
     answers: int = 1,
-    tasks: int = 1,
+    tasks: int | None = None,
     delta: float = 1e-6,
     spread: float | None = None,
     **fixed: Any,

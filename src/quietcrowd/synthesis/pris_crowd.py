@@ -216,7 +216,7 @@ class PrisCrowd:
         *,
         most_users: int | None = None,
         answers: int = 1,
-        tasks: int = 1,
+        tasks: int | None = None,
         delta: float = 1e-6,
     ) -> PrivacyGuarantee:
         """Return what the claims of one user lose at most in one release.
@@ -228,8 +228,9 @@ class PrisCrowd:
             by default as the first.
         answers : int
             How many claims the user makes, each about another task.
-        tasks : int
-            How many tasks are released; it matters for global weights, which couple them.
+        tasks : int, optional
+            How many tasks are released, at least `answers`, which is the default; it matters for
+            global weights, which couple them.
         delta : float
             Probability outside of the bounds, at least 0 and below 1.
 
@@ -242,7 +243,7 @@ class PrisCrowd:
             fewest=users,
             most=users if most_users is None else most_users,
             answers=answers,
-            tasks=max(tasks, answers),
+            tasks=answers if tasks is None else tasks,
         )
         return release_guarantee(self, size, delta)
 

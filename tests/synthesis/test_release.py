@@ -1,0 +1,169 @@
+"""Releases, and an audit of what they tell: the printed theorem fails, the repair does not."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+from tests.synthesis.crowds import claims_of, normal_claims
+
+from quietcrowd.mechanisms.randomness import word_source
+from quietcrowd.privacy.deniability import Attempt
+from quietcrowd.synthesis.blur import Blur
+from quietcrowd.synthesis.grid_claims import GridClaims
+from quietcrowd.synthesis.pris_crowd import PrisCrowd
+from quietcrowd.synthesis.privacy_test import TOTAL, PrivacyTest
+from quietcrowd.synthesis.seed_weights import seed_edges
+
+ISOLATED = np.arange(20) * 10.0 - 100.0
+"""Twenty claims, ten bandwidths from each other."""
+
+MOVED = np.where(np.arange(20) == 3, 95.0, ISOLATED)
+"""A neighbour: one claim lies elsewhere, isolated as well."""
+
+SURE = 1 - 1e-4
+
+
+def bounds(hits, draws):
+    """Return Clopper-Pearson bounds of a probability."""
+    low = beta.ppf((1 - SURE) / 2, hits, draws - hits + 1) if hits else 0.0
+    high = beta.ppf((1 + SURE) / 2, hits + 1, draws - hits) if hits < draws else 1.0
+    return low, high
+
+
+def proven_delta(hits, others, draws, epsilon):
+    """Return a delta that an event proves: with it, delta at epsilon is at least so large."""
+    return bounds(hits, draws)[0] - math.exp(epsilon) * bounds(others, draws)[1]
+
+
+def released_near(values, place):
+    return int((np.abs(values - place) < 5).sum())
+
+
+def test_the_loop_as_printed_loses_more_than_printed():
+    """All claims isolated: what passes is an exact draw of the claims, whatever k and epsilon0."""
+    draws = 20_000
+    method = PrisCrowd(
+        release="paper", weights="uniform", epsilon0=1.0, k=5, gamma=4.0, bandwidth=1.0, claims=1
+    )
+    found = []
+    for claims in (ISOLATED, MOVED):
+        density = method.fit(claims_of([claims] * draws))
+        released = density.release(np.random.default_rng(1))
+        assert len(released) >= draws - 10  # a few reach the end of the tries
+        found.append(released_near(released.values, ISOLATED[3]))
+    guarantee = density.guarantee()
+    assert guarantee.claimed_delta == pytest.approx(math.exp(-4))  # 0.018
+    assert guarantee.claimed_epsilon == pytest.approx(1 + math.log(5))
+    audited = proven_delta(*found, draws, guarantee.claimed_epsilon)
+    assert audited > 1.8 * guarantee.claimed_delta  # 0.035 against 0.018
+    assert guarantee.epsilon == guarantee.worker_epsilon == math.inf
+    assert not guarantee.claim_holds
+
+
+def attempts_on(claims, draws, seed, k=5, epsilon0=1.0):
+    offsets = np.array([0, len(claims)])
+    grid = GridClaims(
+        offsets=offsets,
+        places=np.rint(claims * 32).astype(np.int64),
+        seed_edges=seed_edges(offsets, np.full(len(claims), 1 / len(claims)), 1.0),
+        lifts=np.zeros(1),
+        blur=Blur(),
+        test=PrivacyTest(k=k, epsilon0=epsilon0, drop=0.5),
+    )
+    passes = grid.attempt(np.zeros(draws, np.int64), word_source(np.random.default_rng(seed)))
+    return passes.candidates / 32
+
+
+CLUSTER = np.append(np.linspace(-1, 1, 19), 0.0)
+PAIRS = [
+    (ISOLATED, MOVED),
+    (CLUSTER, np.append(CLUSTER[:-1], 60.0)),
+    (np.append(CLUSTER[:-1], 60.0), CLUSTER),
+    (np.append(np.zeros(4), np.arange(1, 17) * 6.0), np.append(np.zeros(3), np.arange(17) * 6.0)),
+]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 1.72, 2.61])
+def test_one_attempt_never_exceeds_its_guarantee(pair, epsilon):
+    """Events: near a place, passing at all, failing. Both directions, Clopper-Pearson bounds."""
+    draws = 100_000
+    test = PrivacyTest(k=5, epsilon0=1.0, drop=0.5)
+    share = Fraction(1, 20)
+    delta = Attempt(
+        passes=test.weights.tolist(),
+        total=TOTAL,
+        gamma=Blur().exact_gamma,
+        most=share,
+        least=share,
+        claims=20,
+    ).delta(epsilon)
+    one, two = (attempts_on(np.sort(claims), draws, seed) for seed, claims in enumerate(pair))
+    events = [len, lambda passed: draws - len(passed)]
+    events += [lambda passed, at=at: released_near(passed, at) for at in (*pair[0][::4], 60.0)]
+    for event in events:
+        here, there = event(one), event(two)
+        assert proven_delta(here, there, draws, epsilon) <= delta
+        assert proven_delta(there, here, draws, epsilon) <= delta
+
+
+def test_attempts_make_a_fixed_number_and_stay_within_the_range():
+    claims = claims_of([np.full(30, 100.0), np.full(30, -100.0), [5.0, 6.0]])
+    method = PrisCrowd(epsilon0=2.0, bandwidth=3.0, claims=50)
+    released = method.fit(claims).release(np.random.default_rng(0))
+    assert released.attempts.tolist() == [100, 100, 0]
+    assert (released.passed[:2] > 30).all()
+    assert released.passed[2] == 0
+    assert released.values.min() == -100
+    assert released.values.max() == 100
+    grid = (released.values + 100) / (3 / 32)
+    inside = np.abs(released.values) < 100
+    np.testing.assert_allclose(grid[inside], np.rint(grid[inside]), atol=1e-6)
+
+
+def test_the_paper_gives_what_was_wanted_or_says_so():
+    method = PrisCrowd(release="paper", epsilon0=1.0, bandwidth="silverman", claims=30)
+    released = method.fit(normal_claims()).release(np.random.default_rng(0))
+    assert (released.passed == 30).all()
+    assert (released.attempts >= 30).all()
+    strict = PrisCrowd(
+        release="paper", weights="uniform", epsilon0=20.0, k=20, bandwidth=0.5, claims=30
+    )
+    assert strict.most_attempts == 100_000
+    capped = PrisCrowd(
+        release="paper",
+        weights="uniform",
+        epsilon0=20.0,
+        k=20,
+        bandwidth=0.5,
+        claims=30,
+        most_attempts=100,
+    )
+    short = capped.fit(claims_of([ISOLATED])).release(np.random.default_rng(0))
+    assert short.attempts.tolist() == [100]
+    assert len(short) < 30
+    assert short.wanted == 30
+
+
+def test_the_paper_has_a_grid_and_buckets_for_each_bandwidth():
+    """Claims ten times as wide, with a bandwidth ten times as large, are released alike."""
+    narrow = np.random.default_rng(0).normal(size=25)
+    method = PrisCrowd(release="paper", epsilon0=1.0, bandwidth="mad", claims=2000, gamma=2.0)
+    released = method.fit(claims_of([narrow, 10 * narrow])).release(np.random.default_rng(0))
+    first, second = np.split(released.values, [2000])
+    assert second.std() / 10 == pytest.approx(first.std(), rel=0.1)
+    assert second.mean() / 10 == pytest.approx(first.mean(), abs=0.1)
+
+
+def test_the_same_seed_gives_the_same_release():
+    density = PrisCrowd(epsilon0=1.0, bandwidth=0.6).fit(normal_claims())
+    one, two = (density.release(np.random.default_rng(5)) for _ in range(2))
+    np.testing.assert_array_equal(one.values, two.values)
+    other = density.release(np.random.default_rng(6))
+    assert not np.array_equal(one.values, other.values)
+    real = density.release()
+    assert one.simulated
+    assert not real.simulated
+    assert len(real) == pytest.approx(len(one), rel=0.3)
