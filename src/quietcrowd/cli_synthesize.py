@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +26,7 @@ from quietcrowd.cli_release_report import (
 )
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.evaluation.task_plots import plot_task_densities
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_truths, write_table
 from quietcrowd.frames import positions_by_text
 from quietcrowd.known_truths import KnownTruthError, number_per_task
@@ -176,7 +177,11 @@ def _check_budget(
     if plan and epsilon is None:
         raise ParameterError("--plan goes with --epsilon: it finds what that affords")
     if release == "paper":
-        note("note: the paper's loop has no finite loss: what it writes must not be shared")
+        warnings.warn(
+            "the paper's loop has no finite loss: what it writes must not be shared",
+            QuietcrowdWarning,
+            stacklevel=2,
+        )
 
 
 def _parameters(**given: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from quietcrowd.answers import Answers
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis.planner import COUNTS, ReleasePlan, UnaffordableError, plan_releases
 from quietcrowd.validation import check_choice, check_whole
 
@@ -63,7 +64,7 @@ def plan_for_claims(
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range.
+        Where a parameter is out of its range, or no task has as many users as a given k.
     UnaffordableError
         Where no parameters keep within the budget.
 
@@ -81,6 +82,10 @@ def plan_for_claims(
     if "k" in fixed:
         counts = [fixed.pop("k")]
         check_whole("k", counts[0], 1)
+        if counts[0] > most:
+            raise ParameterError(
+                f"nothing can be released: no task has k={counts[0]:,} users, the most is {most:,}"
+            )
     plans: list[tuple[int, ReleasePlan]] = []
     missed: list[UnaffordableError] = []
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
