@@ -74,7 +74,7 @@ def plan_for_claims(
     >>> claims = sensor_crowd(tasks=5, workers=200).answers
     >>> best = plan_for_claims(claims, 3.0, bandwidth=0.4, claims=5, k=80)[0]
     >>> best.guarantee.answers, best.guarantee.epsilon <= 3 < best.guarantee.worker_epsilon
-    (5, True, True)
+    (5, True)
     """
     check_choice("per", per, get_args(Budget))
     most = int(answers.answers_per_task.max(initial=0))
