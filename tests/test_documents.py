@@ -55,6 +55,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     answer = pd.DataFrame({"task": ["drug A"], "worker": ["ann"], "label": [7.5]})
     qc.write_table(answer, tmp_path / "ann.csv")
     qc.write_table(answer[["worker"]], tmp_path / "ann_alone.csv")
+    qc.write_answers(qc.sensor_crowd(tasks=2, workers=300).answers, tmp_path / "claims.csv")
     ran = 0
     for language, text in blocks(ROOT / "README.md"):
         for line in text.splitlines() if language == "console" else []:
@@ -66,8 +67,22 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
                     result = CliRunner().invoke(app, words[1:])
                 assert result.exit_code == 0, result.output
                 ran += 1
-    assert ran == 6
+    assert ran == 7
     assert (tmp_path / "truths.csv").exists()
+
+
+def test_the_commands_of_the_page_on_synthetic_claims_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = blocks(ROOT / "docs" / "synthetic-claims.md")
+    first = next(text for language, text in page if language == "python")
+    exec(compile(first, "synthetic-claims.md", "exec"), {})
+    (commands,) = (text for language, text in page if language == "console")
+    for line in commands.splitlines():
+        result = CliRunner().invoke(app, shlex.split(line)[1:])
+        assert result.exit_code == 0, result.output
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("claims.csv", "synthetic.csv", "density-drug%20A.png")
+    }
 
 
 def test_make_knows_the_commands_of_the_readme():

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from quietcrowd.synthesis import CrowdDensity as CrowdDensity
     from quietcrowd.synthesis import PrisCrowd as PrisCrowd
     from quietcrowd.synthesis import SyntheticClaims as SyntheticClaims
+    from quietcrowd.synthesis import plan_for_claims as plan_for_claims
     from quietcrowd.synthesis import plan_releases as plan_releases
 
 __version__ = _version("quietcrowd")
@@ -117,6 +118,7 @@ _HOME = {
     "mean_absolute_error": "evaluation",
     "mean_absolute_error_change": "evaluation",
     "noise_ignored": "inference",
+    "plan_for_claims": "synthesis",
     "plan_releases": "synthesis",
     "read_answers": "formats",
     "read_reports": "formats",
@@ -177,6 +179,7 @@ __all__ = [
     "mean_absolute_error",
     "mean_absolute_error_change",
     "noise_ignored",
+    "plan_for_claims",
     "plan_releases",
     "read_answers",
     "read_reports",

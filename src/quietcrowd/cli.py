@@ -1,4 +1,4 @@
-"""The command line: ``quietcrowd randomize | infer | evaluate | reproduce | demo``."""
+"""The command line: ``quietcrowd randomize | infer | evaluate | ...``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
+from quietcrowd.cli_reading import note, read_ids, read_plain
+from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
 from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
 from quietcrowd.demo import play
@@ -27,16 +28,13 @@ from quietcrowd.evaluation import FIGURES, Experiment
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.exceptions import (
     AnswerError,
-    FormatError,
     ParameterError,
     QuietcrowdError,
     QuietcrowdWarning,
 )
 from quietcrowd.formats import (
     check_target,
-    read_answers,
     read_reports,
-    read_table,
     read_truths,
     write_reports,
     write_table,
@@ -77,53 +75,6 @@ def _options_of_all(
     """Find what is true from a crowd's answers without anyone having to see them."""
 
 
-def _note(text: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
-
-
-def _read_plain(
-    path: Path,
-    domain: tuple[str | None, str | None, str | None],
-    columns: str,
-    duplicates: str,
-    **lists: Any,
-) -> Answers:
-    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say."""
-    if path.is_dir():
-        if any(domain):
-            raise ParameterError(
-                "--labels, --levels and --between go with a file: a folder has its own"
-            )
-        return load_dataset(path, **lists).answers
-    names = options.split(columns)
-    if len(names) != 3:
-        raise ParameterError(f"--columns must be three names, by commas; got {columns!r}")
-    answers = read_answers(
-        path,
-        options.build_domain(*domain),
-        *names,
-        duplicates=duplicates,
-        **lists,
-    )
-    dropped = answers.dropped
-    if dropped.duplicates or dropped.out_of_domain:
-        _note(
-            f"left out: {dropped.duplicates:,} repeated answers, "
-            f"{dropped.out_of_domain:,} that are missing or not possible"
-        )
-    return answers
-
-
-def _read_ids(path: Path | None, column: str) -> list[Any] | None:
-    """Return the ids in a column of a file, if one is given."""
-    if path is None:
-        return None
-    table = read_table(path, (column,))
-    if column not in table.column_names:
-        raise FormatError(f"{path}: column {column!r} is missing")
-    return table[column].to_pylist()  # type: ignore[no-any-return]
-
-
 @app.command()
 def randomize(
     answers: Annotated[Path, typer.Argument(help="File of answers, or dataset folder.")],
@@ -142,12 +93,7 @@ def randomize(
     all_workers: options.AllWorkers = None,
     columns: options.Columns = "task,worker,label",
     duplicates: options.Duplicates = "error",
-    simulate: Annotated[
-        int | None,
-        typer.Option(
-            min=0, metavar="SEED", help="Reproducible noise for experiments; protects nobody."
-        ),
-    ] = None,
+    simulate: options.Simulate = None,
 ) -> None:
     """Randomise answers, as the workers' devices do.
 
@@ -166,13 +112,13 @@ def randomize(
         # Before the answers are read: no error may depend on whether there are any.
         public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
         _refuse_own_lists(mechanism, maker, domain=public, epsilon=epsilon)
-    table = _read_plain(
+    table = read_plain(
         answers,
         domain,
         columns,
         duplicates,
-        tasks=_read_ids(all_tasks, "task"),
-        workers=_read_ids(all_workers, "worker"),
+        tasks=read_ids(all_tasks, "task"),
+        workers=read_ids(all_workers, "worker"),
     )
     randomiser = maker(domain=table.domain, epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)
@@ -180,9 +126,9 @@ def randomize(
         _announce_exact_noise(randomiser, table)
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)
-    _note(f"{len(reports):,} reports written to {output}; workers: {len(table.workers):,}.")
+    note(f"{len(reports):,} reports written to {output}; workers: {len(table.workers):,}.")
     if all_tasks is not None and not randomiser.participation_protected:
-        _note(
+        note(
             f"{mechanism} does NOT hide which tasks were answered; laplace and "
             "one-layer:null=category do."
         )
@@ -194,11 +140,11 @@ def _tell_guarantee(reports: Reports, answers: Answers) -> None:
     mechanism = reports.mechanism
     busiest = int(answers.answers_per_worker.max())
     if not mechanism.every_task:
-        _note(f"Answers of the busiest worker: {busiest:,}.")
-    _note(str(mechanism.guarantee(answers=max(1, busiest), tasks=len(answers.tasks))))
-    _note("Randomising the same answers once more costs as much once more.")
+        note(f"Answers of the busiest worker: {busiest:,}.")
+    note(str(mechanism.guarantee(answers=max(1, busiest), tasks=len(answers.tasks))))
+    note("Randomising the same answers once more costs as much once more.")
     if reports.simulated:
-        _note("The noise is simulated: these reports protect nobody.")
+        note("The noise is simulated: these reports protect nobody.")
 
 
 def _refuse_own_lists(mechanism: str, maker: Callable[..., Mechanism], **claim: Any) -> None:
@@ -215,7 +161,7 @@ def _announce_exact_noise(mechanism: Mechanism, answers: Answers) -> None:
     """Say how long exact noise will take, where it takes long."""
     draws = mechanism.noise_draws(answers)
     if draws > SLOW_DRAWS:
-        _note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
+        note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
 
 
 @app.command(epilog=options.METHOD_LIST)
@@ -264,7 +210,7 @@ def infer(
         if len(reports) > 1:
             raise ParameterError("--plain takes one file or folder")
         skip = {"out_of_domain": "skip"} if skip_outside else {}
-        data = _read_plain(reports[0], (labels, levels, between), columns, duplicates, **skip)
+        data = read_plain(reports[0], (labels, levels, between), columns, duplicates, **skip)
     else:
         data = _read_reports(reports, (labels, levels, between))
         if skip_outside or duplicates != "error":
@@ -281,7 +227,7 @@ def infer(
         typer.echo(_estimate_as_json(estimate))
     elif output is None:
         print_frame(estimate.truths)
-    _note(_closing_words(estimate, by_default=chosen is None))
+    note(_closing_words(estimate, by_default=chosen is None))
 
 
 def _usual_method(data: Reports | Answers) -> str:
@@ -302,7 +248,7 @@ def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str |
         )
     reports = read_reports(*paths)
     if reports.simulated:
-        _note("These reports are simulated: they protect nobody.")
+        note("These reports are simulated: they protect nobody.")
     return reports
 
 
@@ -433,6 +379,9 @@ def reproduce(
     _check_targets(output, plot)
     result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
     _hand_over(result, print_figure, output, plot, as_json)
+
+
+app.command()(synthesize)
 
 
 @app.command()

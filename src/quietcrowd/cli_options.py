@@ -39,6 +39,7 @@ __all__ = [
     "MethodName",
     "MethodNames",
     "Output",
+    "Simulate",
     "SkipOutside",
     "build_domain",
     "choose",
@@ -175,6 +176,12 @@ Output = Annotated[
         "-o",
         metavar="FILE",
         help="Ends in .csv, .parquet or .jsonl (or .csv.gz, .jsonl.gz).",
+    ),
+]
+Simulate = Annotated[
+    int | None,
+    typer.Option(
+        min=0, metavar="SEED", help="Reproducible noise for experiments; protects nobody."
     ),
 ]
 SkipOutside = Annotated[

@@ -1,6 +1,7 @@
 """The trusted collector: claims in, synthetic claims out."""
 
 from quietcrowd.synthesis.baselines import Basic, Histogram
+from quietcrowd.synthesis.claim_plans import plan_for_claims
 from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.planner import ReleasePlan, plan_releases
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
@@ -13,5 +14,6 @@ __all__ = [
     "PrisCrowd",
     "ReleasePlan",
     "SyntheticClaims",
+    "plan_for_claims",
     "plan_releases",
 ]

@@ -17,7 +17,7 @@ from quietcrowd.synthesis.blur import Blur
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.validation import check_real, check_whole
 
-__all__ = ["ReleasePlan", "plan_releases", "typical_counts"]
+__all__ = ["COUNTS", "ReleasePlan", "UnaffordableError", "plan_releases", "typical_counts"]
 
 GAMMAS = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0)
 COUNTS = (2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 896)
@@ -32,6 +32,25 @@ LEVELS = 500
 
 PLACES = 81
 """Candidates at which the crowd is looked at, out to 5 standard deviations of them."""
+
+
+class UnaffordableError(ParameterError):
+    """No parameters that were tried keep within the budget.
+
+    Parameters
+    ----------
+    message : str
+        What was asked for, and the way out.
+    least : float
+        The least loss that was found.
+    """
+
+    def __init__(self, message: str, least: float) -> None:
+        super().__init__(message, least)
+        self.message, self.least = message, least
+
+    def __str__(self) -> str:
+        return self.message
 
 
 @frozen(kw_only=True)
@@ -91,8 +110,9 @@ def plan_releases(
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range, or no parameters keep within the budget; the message
-        says the least loss that was found.
+        Where a parameter is out of its range.
+    UnaffordableError
+        Where no parameters keep within the budget; the message says the least loss that was found.
 
     Examples
     --------
@@ -131,11 +151,12 @@ def plan_releases(
                     best[k] = ReleasePlan(method=method, guarantee=guarantee, expected=expected)
                     break
     if not best:
-        raise ParameterError(
+        raise UnaffordableError(
             f"no parameters that were tried lose at most epsilon={epsilon:g} with {users:,} users "
             f"per task, {claims} claims per task and delta={delta:g}; the least loss is "
             f"{show_loss(least)}. Take fewer claims, a larger epsilon or delta, or tasks with more "
-            "users."
+            "users.",
+            least,
         )
     return sorted(best.values(), key=lambda plan: -plan.expected)
 

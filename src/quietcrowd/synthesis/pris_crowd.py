@@ -162,8 +162,10 @@ class PrisCrowd:
 
     @most_attempts.default
     def _default_most_attempts(self) -> int:
-        isolated = 2 * math.exp(min(self.epsilon0 * (self.k - 1), 50.0))
-        return min(MOST_ATTEMPTS, math.ceil(10 * self.claims * isolated))
+        exponent = self.epsilon0 * (self.k - 1)
+        if not 0 <= exponent < 50:  # a NaN included, which is refused later on
+            return MOST_ATTEMPTS
+        return min(MOST_ATTEMPTS, math.ceil(20 * self.claims * math.exp(exponent)))
 
     def __attrs_post_init__(self) -> None:
         check_whole("claims", self.claims, 1, 10**6)

@@ -1,0 +1,64 @@
+"""What the commands read, and say of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from quietcrowd import cli_options as options
+from quietcrowd.answers import Answers
+from quietcrowd.datasets import load_dataset
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats import read_answers, read_table
+
+__all__ = ["note", "read_ids", "read_plain"]
+
+
+def note(text: str) -> None:
+    """Print a sentence on standard error."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
+
+
+def read_plain(
+    path: Path,
+    domain: tuple[str | None, str | None, str | None],
+    columns: str,
+    duplicates: str,
+    **lists: Any,
+) -> Answers:
+    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say."""
+    if path.is_dir():
+        if any(domain):
+            raise ParameterError(
+                "--labels, --levels and --between go with a file: a folder has its own"
+            )
+        return load_dataset(path, **lists).answers
+    names = options.split(columns)
+    if len(names) != 3:
+        raise ParameterError(f"--columns must be three names, by commas; got {columns!r}")
+    answers = read_answers(
+        path,
+        options.build_domain(*domain),
+        *names,
+        duplicates=duplicates,
+        **lists,
+    )
+    dropped = answers.dropped
+    if dropped.duplicates or dropped.out_of_domain:
+        note(
+            f"left out: {dropped.duplicates:,} repeated answers, "
+            f"{dropped.out_of_domain:,} that are missing or not possible"
+        )
+    return answers
+
+
+def read_ids(path: Path | None, column: str) -> list[Any] | None:
+    """Return the ids in a column of a file, if one is given."""
+    if path is None:
+        return None
+    table = read_table(path, (column,))
+    if column not in table.column_names:
+        raise FormatError(f"{path}: column {column!r} is missing")
+    return table[column].to_pylist()  # type: ignore[no-any-return]

@@ -1,0 +1,271 @@
+"""``quietcrowd synthesize``: claims in, synthetic claims out, where the collector is trusted."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, get_args
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from quietcrowd import cli_options as options
+from quietcrowd.answers import Answers
+from quietcrowd.cli_reading import note, read_plain
+from quietcrowd.cli_release_report import (
+    print_plans,
+    print_release,
+    show_plans_as_json,
+    show_release_as_json,
+)
+from quietcrowd.evaluation.plots import check_picture
+from quietcrowd.evaluation.task_plots import plot_task_densities
+from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
+from quietcrowd.formats import check_target, read_truths, write_table
+from quietcrowd.frames import positions_by_text
+from quietcrowd.known_truths import KnownTruthError, number_per_task
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
+from quietcrowd.synthesis import PrisCrowd
+from quietcrowd.synthesis.claim_plans import Budget, plan_for_claims
+from quietcrowd.synthesis.density import Weighting
+from quietcrowd.synthesis.kde import KERNELS
+from quietcrowd.synthesis.pris_crowd import Procedure
+from quietcrowd.validation import did_you_mean
+
+__all__ = ["synthesize"]
+
+
+BUDGETS: dict[str, Budget] = {budget: budget for budget in get_args(Budget)}
+
+
+def _words(*choices: str, text: str) -> Any:
+    """Return an option that takes one of some words, and completes them."""
+    return typer.Option(metavar="|".join(choices), help=text, autocompletion=lambda: list(choices))
+
+
+def _number(text: str, *flags: str) -> Any:
+    return typer.Option(*flags, metavar="NUMBER", help=text)
+
+
+def synthesize(
+    source: Annotated[
+        Path, typer.Argument(metavar="CLAIMS", help="File of claims, or dataset folder.")
+    ],
+    output: options.Output = None,
+    between: options.Between = None,
+    bandwidth: Annotated[
+        str | None,
+        _number("Of the kernel, public, in the unit of the claims; for paper also silverman, mad."),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        _number("Loss of one claim at most; finds k, gamma, epsilon0.", "--epsilon", "-e"),
+    ] = None,
+    per: Annotated[
+        str, _words(*BUDGETS, text="What --epsilon bounds: a claim, or all of a user.")
+    ] = "claim",
+    delta: Annotated[float, _number("Probability outside of the bound.")] = 1e-6,
+    claims: Annotated[int, _number("Synthetic claims wanted per task.")] = 30,
+    k: Annotated[
+        int | None, _number("Users a task must have, and claims that a candidate must resemble.")
+    ] = None,
+    gamma: Annotated[float | None, _number("How alike likelihoods must be; above 1.")] = None,
+    epsilon0: Annotated[
+        float | None, _number("Noise of the test is 1/epsilon0; instead of --epsilon.")
+    ] = None,
+    weights: Annotated[
+        str | None, _words(*get_args(Weighting), text="Of the claims. Default: uniform.")
+    ] = None,
+    kernel: Annotated[str, _words(*KERNELS, text="Of the densities.")] = "gaussian",
+    release: Annotated[
+        str, _words(*get_args(Procedure), text="paper: as printed; has no finite loss.")
+    ] = "attempts",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")
+    ] = False,
+    columns: options.Columns = "task,worker,label",
+    duplicates: options.Duplicates = "error",
+    plot: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
+    ] = None,
+    plot_folder: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Of the pictures. Default: of --output.")
+    ] = None,
+    truths: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Known truths for --plot, columns task and label."),
+    ] = None,
+    simulate: options.Simulate = None,
+    as_json: options.Json = False,
+) -> None:
+    """Release synthetic claims for real ones, as a collector who may see these.
+
+    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    --claims 5 --epsilon 8 -o synthetic.csv
+
+    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    --claims 5 --epsilon 8 --plan
+
+    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    --k 20 --gamma 2 --epsilon0 0.5 -o synthetic.csv --plot "drug A"
+    """
+    budget = options.choose(per, BUDGETS, "--per")
+    _check_budget(epsilon, epsilon0, release, plan=plan)
+    parameters = _parameters(
+        bandwidth=bandwidth or ("silverman" if release == "paper" else None),
+        claims=claims,
+        k=k,
+        gamma=gamma,
+        weights=weights,
+        kernel=kernel,
+        release=release,
+    )
+    target = Path() if plan else _check_output(output)
+    pictures = _name_pictures(plot or [], plot_folder or target.parent)
+    if not plan:
+        _check_files((source, truths), target, pictures)
+    answers = _read_claims(source, between, columns, duplicates)
+    drawn = _truths_of(pictures, truths, answers)
+    progress, expected = sys.stderr.isatty(), None
+    if epsilon is None:
+        method = PrisCrowd(epsilon0=epsilon0, **parameters)
+    else:
+        plans = plan_for_claims(
+            answers, epsilon, per=budget, delta=delta, progress=progress, **parameters
+        )
+        method, expected = plans[0].method, plans[0].expected
+        if plan:
+            (show_plans_as_json if as_json else print_plans)(plans, answers, epsilon, budget)
+            return
+    density = method.fit(answers)
+    _check_kept(density.guarantee(delta), epsilon, budget)
+    for task, path in pictures.items():
+        plot_task_densities(density, task, path, drawn[task])
+    rng = None if simulate is None else np.random.default_rng(simulate)
+    synthetic = density.release(rng, delta=delta, progress=progress)
+    write_table(synthetic.claims_as("pyarrow"), target)
+    told = (synthetic, answers, method, target, expected)
+    if as_json:
+        show_release_as_json(*told, list(pictures.values()))
+    else:
+        print_release(*told)
+    for path in pictures.values():
+        note(f"{path} is made from raw claims: for the collector's eyes only.")
+
+
+def _check_budget(
+    epsilon: float | None, epsilon0: float | None, release: str, *, plan: bool
+) -> None:
+    """Raise ParameterError unless it is said, in one way, how much may be lost."""
+    if release == "paper" and epsilon0 is None:
+        raise ParameterError(
+            "--release paper has no finite loss, whatever its parameters: give --epsilon0, "
+            "the noise of its test, and not --epsilon"
+        )
+    if (epsilon is None) == (epsilon0 is None):
+        raise ParameterError(
+            "give one of --epsilon, what may be lost, and --epsilon0, the noise of the test"
+            + (", not both" if epsilon is not None else "")
+        )
+    if plan and epsilon is None:
+        raise ParameterError("--plan goes with --epsilon: it finds what that affords")
+    if release == "paper":
+        warnings.warn(
+            "the paper's loop has no finite loss: what it writes must not be shared",
+            QuietcrowdWarning,
+            stacklevel=2,
+        )
+
+
+def _parameters(**given: Any) -> dict[str, Any]:
+    """Return parameters of `PrisCrowd` that are given, the bandwidth as a number or a rule."""
+    parameters = {name: value for name, value in given.items() if value is not None}
+    if "bandwidth" not in parameters:
+        raise ParameterError(
+            "give the width of the kernel with --bandwidth NUMBER, in the unit of the claims: "
+            "it is public, and is not learnt from private claims"
+        )
+    with suppress(ValueError):
+        parameters["bandwidth"] = float(parameters["bandwidth"])
+    return parameters
+
+
+def _check_output(output: Path | None) -> Path:
+    """Return where the synthetic claims go."""
+    if output is None:
+        raise ParameterError("say where the synthetic claims go: --output synthetic.csv")
+    check_target(output)
+    return output
+
+
+def _name_pictures(tasks: list[str], folder: Path) -> dict[str, Path]:
+    """Return where the picture of each task goes; the name of a file is safe for any id."""
+    return {task: folder / f"density-{quote(task, safe='')}.png" for task in tasks}
+
+
+def _check_files(
+    sources: tuple[Path, Path | None], output: Path, pictures: dict[str, Path]
+) -> None:
+    """Raise unless all pictures can be written, and nothing that is read is overwritten."""
+    if sources[1] is not None and not pictures:
+        raise ParameterError("--truths goes with --plot TASK")
+    for picture in pictures.values():
+        check_picture(picture)
+    for source in filter(None, sources):
+        options.refuse_overwriting(source, output, *pictures.values())
+
+
+def _read_claims(source: Path, between: str | None, columns: str, duplicates: str) -> Answers:
+    """Read claims; their range has to be said."""
+    if between is None and not source.is_dir():
+        raise ParameterError(
+            "give the range of the claims with --between LOW,HIGH: it is public, and is not read "
+            "off private claims"
+        )
+    return read_plain(source, (None, None, between), columns, duplicates)
+
+
+def _truths_of(
+    names: Iterable[str], truths: Path | None, answers: Answers
+) -> dict[str, float | None]:
+    """Return the known truths of tasks that are to be drawn; None where there is none.
+
+    Raises
+    ------
+    AnswerError
+        Where no claim is about a task of that name, or a known truth breaks its rule.
+    """
+    try:
+        known = number_per_task(answers, None if truths is None else read_truths(truths))
+    except KnownTruthError as error:
+        raise AnswerError(error.in_file(truths)) from None
+    found = {name: _position(name, answers) for name in names}
+    return {
+        name: None if math.isnan(known[place]) else float(known[place])
+        for name, place in found.items()
+    }
+
+
+def _position(name: str, answers: Answers) -> int:
+    """Return where a task stands; AnswerError where no claim is about it."""
+    place = int(positions_by_text(pa.array([name]), answers.tasks)[0])
+    if place < 0 or not answers.answers_per_task[place]:
+        known = map(str, answers.tasks.to_pylist())
+        raise AnswerError(f"--plot: no claim is about the task {name!r}{did_you_mean(name, known)}")
+    return place
+
+
+def _check_kept(guarantee: PrivacyGuarantee, epsilon: float | None, per: Budget) -> None:
+    """Raise ParameterError where a release would lose more than is allowed."""
+    loss = guarantee.epsilon if per == "claim" else guarantee.worker_epsilon
+    if epsilon is not None and loss > epsilon:
+        raise ParameterError(
+            f"the release would lose {show_loss(loss)} per {per}, more than --epsilon {epsilon:g}"
+        )
