@@ -478,7 +478,7 @@ def _elementwise(
 ) -> Floats:
     """Return a compiled function of flat arrays at all pairs, in the shape they broadcast to."""
     arrays = np.broadcast_arrays(np.asarray(difference, np.float64), *widths)
-    return function(gaussian, *(array.ravel() for array in arrays)).reshape(arrays[0].shape)
+    return function(gaussian, *(array.flatten() for array in arrays)).reshape(arrays[0].shape)
 
 
 def _widths(bandwidth: npt.ArrayLike) -> Floats:
