@@ -20,9 +20,11 @@ __all__ = [
     "SCORE_NAMES",
     "check_picture",
     "constant_changes",
+    "new_figure",
     "plot_methods",
     "plot_panels",
     "plot_scores",
+    "save_with_legend",
 ]
 
 EQUAL_EXACT = "one-layer*"
@@ -46,10 +48,17 @@ def check_picture(path: Path) -> None:
     if path.suffix.lower() != ".png":
         raise ParameterError(f"the name of a picture must end in .png; got {path.name!r}")
     check_folder(path)
-    _new_figure()
+    new_figure()
 
 
-def _new_figure() -> Any:
+def new_figure() -> Any:
+    """Return an empty Matplotlib figure that needs no screen.
+
+    Raises
+    ------
+    MissingExtraError
+        Where Matplotlib is not installed.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -77,7 +86,7 @@ def plot_scores(result: ExperimentResult, path: Path) -> None:
     claimed one, that stands beside its points.
     """
     check_picture(path)
-    figure = _new_figure()
+    figure = new_figure()
     axes = figure.add_subplot()
     private = result.frame[result.frame["mechanism"] != "none"]
     colours = {name: f"C{i}" for i, name in enumerate(private["method"].unique())}
@@ -149,7 +158,7 @@ def plot_panels(frame: pd.DataFrame, path: Path, *, title: str, across: str, pan
     check_picture(path)
     panels = list(frame.loc[frame["mechanism"] != "none", panel].drop_duplicates())
     panels = panels if isinstance(panels[0], str) else sorted(panels)
-    figure = _new_figure()
+    figure = new_figure()
     figure.set_size_inches(1.5 + 3.2 * len(panels), 4)
     every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, value in zip(every, panels, strict=True):
@@ -159,18 +168,19 @@ def plot_panels(frame: pd.DataFrame, path: Path, *, title: str, across: str, pan
         axes.grid(alpha=0.3)
     every[0].set_ylabel("change of the mean absolute error")
     figure.suptitle(title)
-    _save_with_legend(figure, every, path)
+    save_with_legend(figure, every, path)
 
 
-def _save_with_legend(figure: Any, panels: Sequence[Any], path: Path) -> None:
-    """Put one legend beside all panels, and write the picture."""
+def save_with_legend(figure: Any, panels: Sequence[Any], path: Path) -> None:
+    """Put one legend beside all panels, if they have any lines, and write the picture."""
     shown: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
         shown |= dict(zip(labels, handles, strict=True))
-    figure.legend(
-        shown.values(), shown.keys(), loc="outside right upper", fontsize="small", frameon=False
-    )
+    if shown:
+        figure.legend(
+            shown.values(), shown.keys(), loc="outside right upper", fontsize="small", frameon=False
+        )
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=120, format="png")
 
@@ -189,7 +199,7 @@ def plot_methods(frame: pd.DataFrame, path: Path, *, title: str, panel: str, sco
     panels = list(frame[panel].drop_duplicates())
     across = min(len(panels), MOST_ACROSS)
     down = -(-len(panels) // across)
-    figure = _new_figure()
+    figure = new_figure()
     figure.set_size_inches(2.2 + 3.4 * across, 0.6 + 3.2 * down)
     every = figure.subplots(down, across, squeeze=False).ravel()
     for axes in every[len(panels) :]:
@@ -203,7 +213,7 @@ def plot_methods(frame: pd.DataFrame, path: Path, *, title: str, panel: str, sco
     for axes in every[max(0, len(panels) - across) : len(panels)]:
         axes.set_xlabel("claimed epsilon")
     figure.suptitle(title)
-    _save_with_legend(figure, every[: len(panels)], path)
+    save_with_legend(figure, every[: len(panels)], path)
 
 
 def _draw_methods(axes: Any, rows: pd.DataFrame, score: str) -> None:
