@@ -37,7 +37,7 @@ class Attempt:
     ----------
     passes : sequence of int
         The weight, out of `total`, with which a candidate with 0, 1, 2, ... claims in its bucket is
-        released: never falling, above 0 from 1 on, the last one for any larger number.
+        released: never falling; the last one is that of any larger number.
     total : int
         What a weight of 1 is.
     gamma : Fraction
@@ -66,21 +66,16 @@ class Attempt:
     def epsilon(self, delta: float) -> float:
         """Return the loss of one attempt but for a probability `delta`, rounded up.
 
-        Infinite where a claim alone in its bucket passes more often than `delta` allows, or where
-        candidates are never dropped.
+        Infinite where candidates pass more often than `delta` allows though no other claim could
+        have given them, or where candidates are never dropped.
         """
         spare = Fraction(delta)
         if self._never == 0 or self._lost(0) > spare:
             return math.inf
-        less, more = self._less[1:], self._more[1:]
-        others = np.arange(1, self._counts)
-        shared = others * float(self.least / self.gamma)
-        excess = np.maximum(0.0, float(self.most) * more - delta) / (shared * less)
-        ratios = more / less + excess
-        near = others[ratios >= ratios.max(initial=0.0) * (1 - _ALIKE)]
-        return log_ratio_up(
-            max([self._failure_ratio, *(self._ratio(int(other), spare) for other in near)])
-        )
+        factors = [self._factor(others, spare) for others in self._worst_counts(delta)]
+        if None in factors:
+            return math.inf
+        return log_ratio_up(max(self._failure_factor, *(factor for factor in factors if factor)))
 
     def delta(self, epsilon: float) -> float:
         """Return the probability outside of a loss `epsilon` of one attempt, rounded up.
@@ -88,13 +83,12 @@ class Attempt:
         1 where `epsilon` is less than what failing tells.
         """
         factor = Fraction(exp_of(Decimal(epsilon)))
-        if self._never == 0 or factor < self._failure_ratio:
+        if self._never == 0 or factor < self._failure_factor:
             return 1.0
         worst = Fraction(0)
         for others in range(self._counts):
             beyond = self._pass(others + 1) - factor * self._pass(others)
-            together = self.least / self.gamma if beyond < 0 else self.most * self.gamma
-            worst = max(worst, self._lost(others) + others * together * beyond)
+            worst = max(worst, self._lost(others) + others * self._others(-beyond) * beyond)
         return min(1.0, ratio_up(worst))
 
     @property
@@ -104,16 +98,38 @@ class Attempt:
 
     @cached_property
     def _levels(self) -> npt.NDArray[np.float64]:
+        """Probabilities of passing with 0, 1, ... claims."""
         counts = np.minimum(np.arange(self._counts + 1), len(self.passes) - 1)
         return np.array([self.passes[count] / self.total for count in counts])
 
-    @property
-    def _less(self) -> npt.NDArray[np.float64]:
-        return self._levels[:-1]
+    def _worst_counts(self, delta: float) -> list[int]:
+        """Return the numbers of other claims, from 1 on, among which the largest loss is."""
+        others, less, more = np.arange(1, self._counts), self._levels[1:-1], self._levels[2:]
+        lost = float(self.most) * more - delta
+        shared = others * np.where(lost > 0, *(float(self._others(sign)) for sign in (1, -1)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factors = (more + lost / shared) / less
+        bounded = less > 0
+        largest = factors[bounded].max(initial=0.0)
+        return others[~bounded | (factors >= largest * (1 - _ALIKE))].tolist()
 
-    @property
-    def _more(self) -> npt.NDArray[np.float64]:
-        return self._levels[1:]
+    def _factor(self, others: int, spare: Fraction) -> Fraction | None:
+        """Return exp of the loss where a bucket of so many others loses a claim; None: no bound.
+
+        `spare` is what the loss need not cover.
+        """
+        lost = self._lost(others) - spare
+        needed = self._pass(others + 1) + lost / (others * self._others(lost))
+        if needed <= 0:
+            return Fraction(1)
+        return needed / self._pass(others) if self._pass(others) else None
+
+    def _others(self, lost: Fraction | int) -> Fraction:
+        """Return how likely another claim of the bucket gives the candidate, to a claim's weight.
+
+        The least that it can be where something is lost, the most where something is to spare.
+        """
+        return self.least / self.gamma if lost > 0 else self.most * self.gamma
 
     @property
     def _never(self) -> Fraction:
@@ -121,9 +137,9 @@ class Attempt:
         return 1 - self._pass(len(self.passes))
 
     @cached_property
-    def _failure_ratio(self) -> Fraction:
-        """The factor by which failing can become more likely, where it is always possible."""
-        steps = (1 - self._less) / (1 - self._more)
+    def _failure_factor(self) -> Fraction:
+        """By how much failing can become more likely, where it is always possible."""
+        steps = (1 - self._levels[:-1]) / (1 - self._levels[1:])
         near = np.flatnonzero(steps >= steps.max() * (1 - _ALIKE))
         most = max((1 - self._pass(int(o))) / (1 - self._pass(int(o) + 1)) for o in near)
         return most * (1 - self.most) + self.most / self._never
@@ -134,9 +150,3 @@ class Attempt:
     def _lost(self, others: int) -> Fraction:
         """Return how likely a claim gives a candidate that passes with so many others."""
         return self.most * self._pass(others + 1)
-
-    def _ratio(self, others: int, spare: Fraction) -> Fraction:
-        """Return exp of the loss where a candidate's bucket loses a claim, but for `spare`."""
-        less, more = self._pass(others), self._pass(others + 1)
-        shared = others * self.least / self.gamma
-        return more / less + max(Fraction(0), self._lost(others) - spare) / (shared * less)

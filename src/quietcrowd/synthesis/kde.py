@@ -28,7 +28,7 @@ from quietcrowd.synthesis.claim_arrays import (
     checked_shares,
 )
 from quietcrowd.synthesis.task_runs import task_runs
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_choice, check_real, check_whole, one_of
 
 __all__ = [
     "EPANECHNIKOV",
@@ -65,9 +65,9 @@ class Kernel:
     """
 
     name: str
-    gaussian: bool
-    mean_distance: float
-    reach: float
+    gaussian: bool = field(repr=False)
+    mean_distance: float = field(repr=False)
+    reach: float = field(repr=False)
 
     def density(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
         """Return the density ``K_h`` at a difference from the centre.
@@ -194,7 +194,7 @@ class KernelDensities:
     points: Floats
     weights: Floats
     bandwidths: Floats
-    kernel: Kernel = GAUSSIAN
+    kernel: Kernel = field(default=GAUSSIAN, validator=one_of(*KERNELS.values()))
 
     def __attrs_post_init__(self) -> None:
         given: dict[str, Any] = {
@@ -403,6 +403,7 @@ def distances(
     >>> apart.round(6).tolist()
     [0.075, 0.675]
     """
+    check_choice("kernel", kernel, list(KERNELS.values()))
     begins = checked_offsets(offsets)
     claims = checked_rows("values", values, begins)
     shares = checked_shares("weights", weights, begins)
@@ -462,6 +463,7 @@ def theorem_1_bound(
     ...                       support=2.0), 6)
     0.009094
     """
+    check_choice("kernel", kernel, list(KERNELS.values()))
     check_real("slope", slope, 0)
     check_whole("draws", draws, 1)
     width = float(_widths(bandwidth))

@@ -91,7 +91,9 @@ def distance_kernel(
     for task in range(len(offsets) - 1):
         rows = slice(offsets[task], offsets[task + 1])
         fill_distances(gaussian, values[rows], weights[rows], bandwidths[task], distances[rows])
-        distances[rows] *= feature_norm(gaussian, bandwidths[task])
+        square = feature_norm(gaussian, bandwidths[task])
+        for row in range(offsets[task], offsets[task + 1]):
+            distances[row] *= square
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")

@@ -28,7 +28,7 @@ from quietcrowd.synthesis.claim_arrays import (
     shares_of,
     task_of_rows,
 )
-from quietcrowd.synthesis.kde import Kernel
+from quietcrowd.synthesis.kde import KERNELS, Kernel
 from quietcrowd.synthesis.task_runs import task_runs
 from quietcrowd.validation import check_choice, check_real, check_whole
 
@@ -163,6 +163,7 @@ def global_weights(
     >>> found.weights.round(2).tolist()
     [6.69, 6.69, 0.0]
     """
+    check_choice("kernel", kernel, list(KERNELS.values()))
     check_whole("workers", workers, 1)
     check_whole("max_iterations", max_iterations, 1)
     check_real("tolerance", tolerance, 0)
@@ -260,7 +261,8 @@ def local_weights(
     """
     check_whole("max_iterations", max_iterations, 1)
     check_real("tolerance", tolerance, 0)
-    parts = _checked_quantiles(quantiles)
+    check_choice("kernel", kernel, list(KERNELS.values()))
+    parts, least = _checked_quantiles(quantiles), float(tolerance)
     begins = checked_offsets(offsets)
     claims = checked_rows("values", values, begins)
     widths = checked_bandwidths(bandwidths, begins)
@@ -268,7 +270,7 @@ def local_weights(
 
     def fill(run: tuple[int, int]) -> None:
         weight_kernels.local_kernel(
-            kernel.gaussian, run, begins, claims, widths, parts, max_iterations, tolerance, weights
+            kernel.gaussian, run, begins, claims, widths, parts, max_iterations, least, weights
         )
 
     runs = task_runs(begins, threads)
