@@ -251,7 +251,7 @@ class CrowdDensity:
         counts = self.claims.answers_per_task[self.released]
         of_workers = np.bincount(self.claims.worker_codes[self.released[self.claims.task_codes]])
         return self.method.guarantee(
-            users=int(counts.min(initial=self.method.k)) if len(counts) else self.method.k,
+            users=int(counts.min()) if len(counts) else self.method.k,
             most_users=int(counts.max(initial=self.method.k)),
             answers=max(1, int(of_workers.max(initial=1))),
             tasks=max(1, len(counts)),
