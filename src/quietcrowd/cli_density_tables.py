@@ -34,7 +34,7 @@ def print_densities(result: DensityFigureResult) -> None:
         for score in result.figure.scores:
             _print_across(console, result, score)
         notes = "A task of which nothing is released counts as an even density."
-        if "seconds" in result.frame:
+        if "milliseconds" in result.frame:
             notes = "Of a release of all tasks; densities are learnt beforehand."
     notes += f" Means of {int(result.frame['trials'].max())} trials."
     console.print(textwrap.fill(notes, 80, break_on_hyphens=False))
@@ -64,15 +64,14 @@ def _print_across(console: Console, result: DensityFigureResult, score: str) -> 
     """Print a score, a row per method and a column per place along the axis."""
     across = result.figure.across
     places = sorted(result.frame[across].unique())
-    factor = 1e3 if score == "seconds" else 1.0
-    name = "milliseconds" if score == "seconds" else DENSITY_SCORES[score]
+    name = DENSITY_SCORES[score]
     table = plain_table(f"{name}, by {across}", *(f"{place:g}" for place in places), numeric_from=1)
     table.columns[0].no_wrap = True
     for panel, rows in panels_of(result.frame):
         table.add_row(Text(panel.replace(", against", "\nagainst")))
         for method, line in rows.groupby("method", sort=False):
             cells = line.set_index(across)[score]
-            shown = (_shorter(factor * cells.get(place, math.nan)) for place in places)
+            shown = (_shorter(cells.get(place, math.nan)) for place in places)
             table.add_row(Text(f"  {method}"), *shown)
     console.print(table)
     console.print()

@@ -43,7 +43,7 @@ class DensityFigure:
     across : {"method", "claims", "bandwidth"}
         "method": a table with a row per method. Else the column along the x axis.
     scores : tuple of str
-        Columns that a figure shows: of "ise", "sise" and "seconds".
+        Columns that a figure shows: of "ise", "sise" and "milliseconds".
     parts : callable
         Takes the number of trials and a seed; returns the experiments.
     skipped : tuple of str

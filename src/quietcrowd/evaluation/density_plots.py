@@ -16,7 +16,7 @@ __all__ = ["DENSITY_SCORES", "DUST", "panels_of", "plot_across", "plot_errors"]
 DENSITY_SCORES = {
     "ise": "ISE",
     "sise": "SISE",
-    "seconds": "seconds",
+    "milliseconds": "milliseconds",
 }
 """What the columns of scores are called."""
 

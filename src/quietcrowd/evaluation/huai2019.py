@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 
 import pandas as pd
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import load_dataset
@@ -55,6 +55,9 @@ SPREAD = 1.0
 
 NUMBERS = (1, 2, 3, 5, 10, 15, 20, 25, 30)
 """Synthetic claims per task in Figures 4 and 5."""
+
+NEAR = "claims near truth"
+"""The true density where a truth is known: that of the claims within one public bandwidth."""
 
 BANDWIDTHS = (0.58, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25)
 """From Silverman's rule for 20 claims from N(0, 1) on."""
@@ -108,9 +111,14 @@ def _real(name: str, title: str, bandwidth: float, *, logarithms: bool = False) 
 
     truths: dict[str, TrueDensity] = {
         "all claims": _of_all,
-        "claims near truth": partial(_of_near, bandwidth),
+        NEAR: partial(_of_near, bandwidth),
     }
     return _Crowd(name=title, datasets=load, truths=truths, bandwidth=bandwidth)
+
+
+def _near_truth(crowd: _Crowd) -> _Crowd:
+    """Return a real set that is compared with the claims near the truth alone."""
+    return evolve(crowd, truths={NEAR: crowd.truths[NEAR]})
 
 
 DRAWN = tuple(
@@ -311,7 +319,7 @@ def _by_claims(trials: int, seed: int) -> list[DensityPart]:
 
     return [
         _part(crowd, partial(methods, crowd.bandwidth, number), trials, seed, claims=number)
-        for crowd in (DRAWN[0], *REAL)
+        for crowd in (DRAWN[0], *map(_near_truth, REAL))
         for number in NUMBERS
     ]
 
@@ -374,7 +382,7 @@ HUAI_2019: Mapping[str, DensityFigure] = MappingProxyType(
         "huai2019-5": DensityFigure(
             title="Huai et al. 2019, Figure 5",
             across="claims",
-            scores=("seconds",),
+            scores=("milliseconds",),
             parts=_times,
         ),
     }

@@ -51,7 +51,8 @@ def release_times(
     Returns
     -------
     pandas.DataFrame
-        A row per number and method: ``method``, ``claims``, ``tasks``, ``seconds``, ``seconds_se``,
+        A row per number and method: ``method``, ``claims``, ``tasks``, ``milliseconds``,
+        ``milliseconds_se``,
         ``trials``. Of each release, repeated alike, the shortest time counts.
     """
     densities = fitted(dataset, bandwidth).densities("combined")
@@ -65,14 +66,14 @@ def release_times(
             "without the test": lambda rng, number=number: drawn_claims(densities, number, rng),  # type: ignore[misc]
         }
         for name, release in releases.items():
-            seconds = np.array([_seconds(release, seed + trial) for trial in range(trials)])
+            times = 1e3 * np.array([_seconds(release, seed + trial) for trial in range(trials)])
             rows.append(
                 {
                     "method": name,
                     "claims": number,
                     "tasks": densities.tasks,
-                    "seconds": float(seconds.mean()),
-                    "seconds_se": float(seconds.std(ddof=1) / math.sqrt(trials)),
+                    "milliseconds": float(times.mean()),
+                    "milliseconds_se": float(times.std(ddof=1) / math.sqrt(trials)),
                     "trials": trials,
                 }
             )
