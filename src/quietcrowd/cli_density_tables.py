@@ -43,7 +43,7 @@ def print_densities(result: DensityFigureResult) -> None:
 def _print_methods(console: Console, frame: pd.DataFrame) -> None:
     for panel, rows in panels_of(frame):
         table = plain_table(
-            f"{panel}\n  method",
+            f"{_in_lines(panel)}\n  method",
             *("\nISE", "std.\nerror", "\nSISE", "SISE\nprinted"),
             *("exact\nepsilon", "re-\nleased"),
             numeric_from=1,
@@ -68,13 +68,18 @@ def _print_across(console: Console, result: DensityFigureResult, score: str) -> 
     table = plain_table(f"{name}, by {across}", *(f"{place:g}" for place in places), numeric_from=1)
     table.columns[0].no_wrap = True
     for panel, rows in panels_of(result.frame):
-        table.add_row(Text(panel.replace(", against", "\nagainst")))
+        table.add_row(Text(_in_lines(panel)))
         for method, line in rows.groupby("method", sort=False):
             cells = line.set_index(across)[score]
             shown = (_shorter(cells.get(place, math.nan)) for place in places)
             table.add_row(Text(f"  {method}"), *shown)
     console.print(table)
     console.print()
+
+
+def _in_lines(panel: str) -> str:
+    """Return data set and true density in a line each."""
+    return panel.replace(", against", "\nagainst")
 
 
 def _shorter(number: float) -> str:

@@ -368,7 +368,7 @@ HUAI_2019: Mapping[str, DensityFigure] = MappingProxyType(
         "huai2019-2-silverman": _by_rule("silverman"),
         "huai2019-2-mad": _by_rule("mad"),
         "huai2019-2-bandwidths": DensityFigure(
-            title="Huai et al. 2019: what the bandwidth does, drawn crowds",
+            title="Huai et al. 2019: the bandwidth, drawn crowds",
             across="bandwidth",
             scores=("ise",),
             parts=_bandwidths,
