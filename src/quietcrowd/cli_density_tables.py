@@ -35,7 +35,7 @@ def print_densities(result: DensityFigureResult) -> None:
             _print_across(console, result, score)
         notes = "A task of which nothing is released counts as an even density."
         if "milliseconds" in result.frame:
-            notes = "Of a release of all tasks; densities are learnt beforehand."
+            notes = "Processor time of a release of all tasks; densities are learnt beforehand."
     notes += f" Means of {int(result.frame['trials'].max())} trials."
     console.print(textwrap.fill(notes, 80, break_on_hyphens=False))
 
