@@ -15,7 +15,10 @@ import quietcrowd as qc
 from quietcrowd import cli
 from quietcrowd.cli_options import build_domain, choose_method
 from quietcrowd.cli_tables import UNLISTED, print_figure
-from quietcrowd.evaluation import FigureResult
+from quietcrowd.datasets import opinion_crowd
+from quietcrowd.evaluation import DensityExperiment, DensityFigure, FigureResult
+from quietcrowd.evaluation.density_figure import DensityPart
+from quietcrowd.evaluation.density_methods import EvenGuess
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
 
@@ -691,6 +694,36 @@ def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
     assert len(pd.read_csv(tmp_path / "f.csv")) == 6
     status, output, _ = run("reproduce", "quick", "--trials", "2", "--json")
     assert len(json.loads(output)) == 6
+
+
+def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
+    def measure(_):
+        experiment = DensityExperiment(
+            datasets=[opinion_crowd(tasks=5)],
+            truths={"all claims": lambda crowd, _: crowd.densities()},
+            methods={"even density": EvenGuess()},
+            bandwidth=1.0,
+            trials=2,
+        )
+        return experiment.run()
+
+    quick = DensityFigure(
+        title="some table",
+        across="method",
+        scores=("ise",),
+        parts=lambda *_: [DensityPart(columns={"dataset": "drawn"}, measure=measure)],
+        skipped=("one was left out",),
+    )
+    monkeypatch.setattr(cli, "FIGURES", {"quick": quick})
+    words = ["reproduce", "quick", "--plot", tmp_path / "f.png", "-o", tmp_path / "f.csv"]
+    status, output, errors = run(*words)
+    assert status == 0, errors
+    assert "against all claims" in output
+    assert errors == "quietcrowd: note: one was left out\n"
+    assert (tmp_path / "f.png").exists()
+    assert pd.read_csv(tmp_path / "f.csv")["method"].tolist() == ["even density"]
+    status, output, _ = run("reproduce", "quick", "--json")
+    assert [row["dataset"] for row in json.loads(output)] == ["drawn"]
 
 
 def test_rows_of_a_figure_that_no_method_names_are_told(capsys):

@@ -18,13 +18,14 @@ import typer
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
+from quietcrowd.cli_density_tables import print_densities
 from quietcrowd.cli_reading import note, read_ids, read_plain
 from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
 from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
 from quietcrowd.demo import play
 from quietcrowd.domains import FiniteDomain, NumericDomain
-from quietcrowd.evaluation import FIGURES, Experiment
+from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.exceptions import (
     AnswerError,
@@ -378,7 +379,8 @@ def reproduce(
     chosen = options.choose(figure, FIGURES, "FIGURE")
     _check_targets(output, plot)
     result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
-    _hand_over(result, print_figure, output, plot, as_json)
+    show = print_densities if isinstance(result, DensityFigureResult) else print_figure
+    _hand_over(result, show, output, plot, as_json)
 
 
 app.command()(synthesize)

@@ -7,6 +7,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import (
     Dataset,
     log10_dataset,
+    selected_tasks,
     sensor_crowd,
     standardised_dataset,
     synthetic_crowd,
@@ -86,3 +87,29 @@ def test_standardised_truths_are_those_of_the_tasks_that_are_kept():
     assert pa.table(moved.truths)["task"].to_pylist() == tasks
     assert 0 < len(tasks) < 50
     assert len(moved.answers.workers) == 8
+
+
+ROWS = [("a", "u", 1.0), ("a", "v", 2.0), ("b", "u", 3.0), ("b", "v", 4.0), ("c", "v", 5.0)]
+
+
+def test_tasks_are_selected_by_answers_and_by_known_truths():
+    some = dataset(ROWS, [("b", 3.0), ("c", 5.0)], Interval(low=0, high=9))
+    busy = selected_tasks(some, least_answers=2)
+    assert busy.answers.tasks.to_pylist() == ["a", "b"]
+    assert busy.answers.workers.to_pylist() == ["u", "v"]
+    assert len(busy.answers) == 4
+    assert busy.truths["task"].to_pylist() == ["b"]
+    known = selected_tasks(some, least_answers=2, known=True)
+    assert known.answers.tasks.to_pylist() == ["b"]
+    assert known.answers.values.tolist() == [3.0, 4.0]
+    assert selected_tasks(some).answers.tasks.to_pylist() == ["a", "b", "c"]
+
+
+def test_no_task_is_left():
+    some = dataset(ROWS, [("c", 5.0)], Interval(low=0, high=9))
+    with pytest.raises(AnswerError, match="some: no task has 3 answers"):
+        selected_tasks(some, least_answers=3)
+    with pytest.raises(AnswerError, match="no task has 2 answers and a known truth"):
+        selected_tasks(some, least_answers=2, known=True)
+    with pytest.raises(AnswerError, match="Interval"):
+        selected_tasks(synthetic_crowd(tasks=3, workers=4, answers_per_task=2, labels=["1", "2"]))

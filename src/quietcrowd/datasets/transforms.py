@@ -1,4 +1,4 @@
-"""Data sets of numbers in other units: logarithms, and distances from a task's middle."""
+"""Data sets of numbers in other units, and of some of their tasks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Interval, check_numeric
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.validation import check_real
+from quietcrowd.validation import check_real, check_whole
 
-__all__ = ["log10_dataset", "standardised_dataset"]
+__all__ = ["log10_dataset", "selected_tasks", "standardised_dataset"]
 
 
 def log10_dataset(dataset: Dataset) -> Dataset:
@@ -110,6 +110,57 @@ def standardised_dataset(
         Interval(low=-bound, high=bound),
         dataset,
         [task for task in _texts(dataset.answers.tasks) if task in spread.index],
+    )
+
+
+def selected_tasks(dataset: Dataset, *, least_answers: int = 1, known: bool = False) -> Dataset:
+    """Return the tasks that have enough answers, with these answers and the truths known of them.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of numbers, in an `Interval`.
+    least_answers : int
+        At least 1.
+    known : bool
+        Whether the truth of a task must be known.
+
+    Returns
+    -------
+    Dataset
+        Of the same workers, whoever has answers left.
+
+    Raises
+    ------
+    AnswerError
+        Where the domain is no interval, or no task is left.
+
+    Examples
+    --------
+    >>> from quietcrowd.datasets import sensor_crowd
+    >>> selected_tasks(sensor_crowd(share=0.2), least_answers=12).answers
+    Answers(738 answers, 52 tasks, 60 workers, domain=Interval(low=0.0, high=10.0))
+    """
+    check_whole("least_answers", least_answers, 1)
+    frame, truths = _frames(dataset)
+    domain = dataset.answers.domain
+    if not isinstance(domain, Interval):
+        raise AnswerError(f"tasks are selected of an Interval; got {domain.example()}")
+    counts = frame["task"].value_counts()
+    kept = set(counts.index[counts >= least_answers])
+    kept &= set(truths["task"]) if known else kept
+    if not kept:
+        raise AnswerError(
+            f"{dataset.name}: no task has {least_answers} answers"
+            f"{' and a known truth' if known else ''}"
+        )
+    return _rebuilt(
+        dataset.name,
+        frame[frame["task"].isin(kept)],
+        truths[truths["task"].isin(kept)],
+        domain,
+        dataset,
+        [task for task in _texts(dataset.answers.tasks) if task in kept],
     )
 
 

@@ -1,6 +1,8 @@
 """How good an estimate is, and what privacy costs."""
 
 from quietcrowd.evaluation.baselines import PrivTDSILike, TeslaLike
+from quietcrowd.evaluation.density_experiment import DensityExperiment
+from quietcrowd.evaluation.density_figure import DensityFigure, DensityFigureResult
 from quietcrowd.evaluation.experiment import Experiment, ExperimentResult
 from quietcrowd.evaluation.figure import Figure, FigureResult
 from quietcrowd.evaluation.figures import FIGURES
@@ -15,6 +17,9 @@ from quietcrowd.evaluation.metrics import (
 
 __all__ = [
     "FIGURES",
+    "DensityExperiment",
+    "DensityFigure",
+    "DensityFigureResult",
     "Experiment",
     "ExperimentResult",
     "Figure",
