@@ -137,7 +137,10 @@ REAL = (
     _real("flight_20111201", "flight", 10.0),
     _real("weather_temperature", "weather", 2.0),
 )
-"""Bandwidths of a tenth of a decade, 10 minutes and 2 degrees Fahrenheit, chosen beforehand."""
+"""Bandwidths of a tenth of a decade, 10 minutes and 2 degrees Fahrenheit.
+
+Round numbers, chosen with an eye on how far the claims lie apart, and not by what comes out.
+"""
 
 
 def references() -> dict[str, DensityMethod]:
