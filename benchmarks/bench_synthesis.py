@@ -1,4 +1,4 @@
-"""How fast PrisCrowd is: weights and densities, and a release with and without the test."""
+"""How fast PrisCrowd is: weights and densities, and a release."""
 
 import numpy as np
 import pandas as pd
@@ -61,7 +61,7 @@ def test_release(benchmark, claims, compare, remark, release):
 
 
 def test_the_cost_of_claims(remark, claims):
-    """Time against the number of claims, with and without the test: Figure 5 of the paper."""
+    """Time against the number of claims; `huai2019-5` has it without the test as well."""
     times = {}
     for wanted in (10, 20, 30):
         density = qc.PrisCrowd(
