@@ -44,7 +44,7 @@ def claims(tmp_path):
 
 PUBLIC = ("--between", "0,10", "--bandwidth", "0.4")
 ASKED = (*PUBLIC, "--claims", "3")
-GIVEN = (*ASKED, "--k", "20", "--gamma", "2", "--epsilon0", "0.5")
+GIVEN = (*ASKED, "--k", "20", "--gamma", "2", "--epsilon0", "0.9")
 PLANNED = (*ASKED, "--k", "20", "--gamma", "4", "--epsilon", "8")
 
 
@@ -57,8 +57,10 @@ def test_a_planned_release_reports_and_keeps_its_budget(run, claims, tmp_path):
     assert "24 attempts, " in text
     assert "drug 03       3 of at least 20 users" in text
     assert "… and 3 more\n" in text
-    assert "A worker who gives 4 answers loses at most epsilon = " in text
-    assert f"{output} may be shared" in " ".join(text.split())
+    said = " ".join(text.split())
+    assert "Loss of one claim, given all others: at most epsilon = " in said
+    assert "of all 4 claims of the busiest user together: " in said
+    assert f" % sure after reading {output}." in said
     assert "stay with the collector" in " ".join(text.split())
     released = pd.read_csv(output)
     assert list(released.columns) == ["task", "claim"]
@@ -141,7 +143,7 @@ def test_pictures_of_chosen_tasks(run, claims, tmp_path):
     names = {path.name for path in (tmp_path / "pictures").iterdir()}
     assert names == {"density-a%2Fb.png", "density-drug%2003.png"}
     run(claims, *GIVEN, "-o", tmp_path / "s.csv", "--plot", "drug 01")
-    assert (tmp_path / "density-drug%2001.png").stat().st_size > 10_000
+    assert (tmp_path / "collector-only" / "density-drug%2001.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("weights", ["uniform", "local", "global", "combined"])
@@ -150,10 +152,38 @@ def test_equal_and_single_claims_break_nothing(run, tmp_path, weights, users):
     frame = pd.DataFrame({"task": "t", "worker": range(users), "label": 5.0})
     frame.to_csv(tmp_path / "claims.csv", index=False)
     words = (*PUBLIC, "--epsilon0", "1", "--k", "1", "--weights", weights, "--plot", "t")
-    status, text, errors = run(tmp_path / "claims.csv", *words, "-o", tmp_path / "s.csv")
+    words = (tmp_path / "claims.csv", *words, "-o", tmp_path / "s.csv")
+    status, text, errors = run(*words, "--simulate", "1")
     assert status == 0, errors
     assert "1 released, 0 refused" in text
-    assert (tmp_path / "density-t.png").exists()
+    assert (tmp_path / "collector-only" / "density-t.png").exists()
+    status, _, errors = run(*words)
+    assert status == 2
+    assert "nothing bounds what this release would lose" in errors
+
+
+def test_a_release_for_next_to_nothing_is_refused(run, claims, tmp_path):
+    words = (*PUBLIC, "--claims", "30", "--gamma", "4", "-e", "25", "-o", tmp_path / "s.csv")
+    status, _, errors = run(claims, *words)
+    assert status == 2
+    assert "synthetic claims per task where 30 are wanted" in errors
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_a_strange_bandwidth_is_remarked_on(run, claims, tmp_path):
+    for bandwidth, word in (("0.001", "narrow"), ("5", "wide")):
+        words = ("--between", "0,10", "--bandwidth", bandwidth, *GIVEN[4:])
+        status, _, errors = run(claims, *words, "-o", tmp_path / "s.csv")
+        assert status == 0
+        assert f"--bandwidth {bandwidth} is {word} for a range of 10" in errors
+
+
+def test_a_large_loss_is_no_promise(run, claims, tmp_path):
+    words = (*GIVEN[:-1], "9", "-o", tmp_path / "s.csv")
+    status, text, _ = run(claims, *words)
+    assert status == 0
+    assert "protects nobody" in text
+    assert json.loads(run(claims, *words, "--json")[1])["may_be_shared"] is False
 
 
 def test_single_claims_afford_nothing(run, tmp_path):
@@ -174,7 +204,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
     text = run(claims, *words, "-o", tmp_path / "s.csv", "--json")[1]
     assert json.loads(text)["guarantee"]["epsilon"] is None
     text = run(claims, *words, "-o", tmp_path / "s.csv")[1]
-    assert "has no finite loss: do not share it" in " ".join(text.split())
+    assert "a loss of inf protects nobody" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -189,7 +219,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*GIVEN, "--plan"], "--plan goes with --epsilon"),
         ([*GIVEN, "-o", "s.csv", "--truths", "t.csv"], "--truths goes with --plot TASK"),
         ([*GIVEN, "-o", "s.csv", "--plot", "drug 1"], "task 'drug 1'; did you mean 'drug "),
-        ([*GIVEN, "-o", "s.csv", "--plot", "a/b", "--plot-folder", "no"], "no such folder"),
+        ([*GIVEN, "-o", "s.csv", "--plot", "a/b", "--plot-folder", "no/p"], "no such folder"),
         ([*PUBLIC[:2], "--epsilon0", "1", "-o", "s.csv"], "with --bandwidth NUMBER"),
         ([*PUBLIC[2:], "--epsilon0", "1", "-o", "s.csv"], "with --between LOW,HIGH"),
         (["--between", "3", *GIVEN[2:], "-o", "s.csv"], "--between must be two numbers"),

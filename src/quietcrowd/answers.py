@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
-from quietcrowd.domains import Domain
+from quietcrowd.domains import Domain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import (
     Backend,
@@ -34,6 +34,20 @@ __all__ = ["Answers", "DroppedRows"]
 
 Duplicates: TypeAlias = Literal["error", "first", "last"]
 OutOfDomain: TypeAlias = Literal["error", "skip"]
+Advice: TypeAlias = Literal["answers", "reports", "claims"]
+
+_SKIP = 'drop the row with out_of_domain="skip" (of infer --plain: --skip-outside).'
+_RULE = (
+    " Decide by a rule that is fixed beforehand, as clipping is: to leave a claim out for its "
+    "value would tell of it."
+)
+MISSING_ADVICE = {"answers": f" D{_SKIP[1:]}", "reports": "", "claims": _RULE}
+OUTSIDE_ADVICE = {
+    "answers": f" Pass a domain that holds it, or {_SKIP}",
+    "reports": "",
+    "claims": _RULE,
+}
+"""What to do about a missing value, and about one outside the domain."""
 
 
 @frozen(kw_only=True)
@@ -136,7 +150,7 @@ class Answers:
         workers: Iterable[Any] | None = None,
         duplicates: Duplicates = "error",
         out_of_domain: OutOfDomain = "error",
-        advice: bool = True,
+        advice: Advice = "answers",
     ) -> Answers:
         """Read answers from a dataframe.
 
@@ -158,8 +172,9 @@ class Answers:
         out_of_domain : {"error", "skip"}
             What to do with an answer that is missing or not in the domain. Where the answers are
             to be randomised, a skipped one shows: no report exists.
-        advice : bool
-            Whether errors about values say how to go on; of reports nothing can be left out.
+        advice : {"answers", "reports", "claims"}
+            What errors say of how to go on: of reports nothing can be left out, and of claims
+            that are to be released nothing for its value.
 
         Returns
         -------
@@ -189,6 +204,7 @@ class Answers:
             )
         check_choice("duplicates", duplicates, ("error", "first", "last"))
         check_choice("out_of_domain", out_of_domain, ("error", "skip"))
+        check_choice("advice", advice, ("answers", "reports", "claims"))
         native = as_frame(frame)
         columns = {name: column_of(native, name) for name in (task, worker, label)}
         all_listed = tasks is not None and workers is not None
@@ -457,16 +473,16 @@ def _answered_twice(
     task: str,
     worker: str,
     *,
-    advice: bool,
+    advice: Advice,
 ) -> AnswerError:
     second = int(np.argmin(keep))
     row, other = int(rows[second]), int(rows[second - 1])
     more = int(len(keep) - keep.sum())
     way_out = (
-        'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates last), '
-        "or drop them."
-        if advice
-        else "Name every file once; a worker reports a task once."
+        "Name every file once; a worker reports a task once."
+        if advice == "reports"
+        else 'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates '
+        "last), or drop them."
     )
     return AnswerError(
         f"row {row}, columns {task!r} and {worker!r}: worker {columns[worker][row].as_py()!r} "
@@ -476,14 +492,14 @@ def _answered_twice(
 
 
 def _out_of_domain(
-    column: pa.ChunkedArray, name: str, row: int, domain: Domain, *, advice: bool
+    column: pa.ChunkedArray, name: str, row: int, domain: Domain, *, advice: Advice
 ) -> AnswerError:
     value = column[row].as_py()
-    place = f"row {row}, column {name!r}"
-    skip = 'with out_of_domain="skip" (of infer --plain: --skip-outside)'
     if value is None:
-        return AnswerError(f"{place}: the answer is missing." + f" Drop the row {skip}." * advice)
-    return AnswerError(
-        f"{place}: {value!r} is outside the domain {domain.describe()}."
-        + f" Pass a domain that holds it, or drop the row {skip}." * advice
-    )
+        what, way_out = "the answer is missing", MISSING_ADVICE[advice]
+    elif isinstance(domain, NumericDomain) and np.isnan(as_numbers(column.slice(row, 1))[0]):
+        what, way_out = f"{value!r} is not a number", " Write decimals with a point, as in 2.5."
+    else:
+        what = f"{value!r} is outside the domain {domain.describe()}"
+        way_out = OUTSIDE_ADVICE[advice]
+    return AnswerError(f"row {row}, column {name!r}: {what}.{way_out}")

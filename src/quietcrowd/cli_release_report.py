@@ -15,7 +15,7 @@ from rich.text import Text
 
 from quietcrowd.answers import Answers
 from quietcrowd.cli_tables import plain_table
-from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_chance, show_loss
 from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
 from quietcrowd.synthesis.claim_plans import Budget
 
@@ -137,8 +137,9 @@ def print_release(
         _print(f"Nothing is released: no task has k = {_plural(method.k, 'user')}.")
     _print_refused(synthetic)
     _print()
-    _print(str(synthetic.guarantee))
-    _print("Releasing the same claims once more costs as much once more.")
+    guarantee = synthetic.guarantee
+    bounded = math.isfinite(guarantee.epsilon)
+    _print(_what_it_tells(guarantee) if bounded else str(guarantee))
     _print()
     _print(_who_may_see(synthetic, output))
 
@@ -157,13 +158,37 @@ def _print_refused(synthetic: SyntheticClaims) -> None:
         _print(f"… and {len(refused) - SHOWN:,} more")
 
 
+def _what_it_tells(guarantee: PrivacyGuarantee) -> str:
+    """Return the loss in words; what the paper claims for its own procedure is in the JSON."""
+    text = f"Loss of one claim, given all others: at most epsilon = {show_loss(guarantee.epsilon)}"
+    if guarantee.answers > 1:
+        text += (
+            f"; of all {guarantee.answers:,} claims of the busiest user together: "
+            f"{show_loss(guarantee.worker_epsilon)}"
+        )
+    return (
+        f"{text}; but for a probability delta = {show_loss(guarantee.delta, 3)}. Not hidden: who "
+        "made claims about which tasks. True only if range, bandwidth and grid were chosen without "
+        "a look at the claims, and nothing else is released of them: a second release costs as "
+        f"much again. Proof: {guarantee.source}."
+    )
+
+
 def _who_may_see(synthetic: SyntheticClaims, output: Path) -> str:
-    stay = "Raw claims, densities and weights stay with the collector"
+    stay = "Raw claims, densities and weights stay with the collector."
+    loss = synthetic.guarantee.epsilon
     if synthetic.simulated:
-        return f"{output} is simulated: do not share it. {stay}."
-    if not math.isfinite(synthetic.guarantee.epsilon):
-        return f"{output} has no finite loss: do not share it. {stay}."
-    return f"{output} may be shared, and this text. {stay}."
+        return f"{output} is simulated: do not share it. {stay}"
+    if not synthetic.may_be_shared:
+        return (
+            f"{output}: a loss of {show_loss(loss)} protects nobody. Whoever knows the other "
+            f"claims may become certain of this one: do not share it. {stay}"
+        )
+    return (
+        "Somebody who knows all claims but one, and thinks two values of it equally likely, is at "
+        f"most {show_chance(loss)} sure after reading {output}. Where that is little enough for "
+        f"you, it may be shared, once, and this text. {stay}"
+    )
 
 
 def show_release_as_json(
@@ -189,6 +214,7 @@ def show_release_as_json(
             "guarantee": asdict(synthetic.guarantee),
             "refused": json.loads(refused.to_json(orient="records", date_format="iso")),
             "simulated": synthetic.simulated,
+            "may_be_shared": synthetic.may_be_shared,
             "output": str(output),
             "plots": [str(path) for path in plots],
         }

@@ -24,10 +24,11 @@ from quietcrowd.cli_release_report import (
     show_plans_as_json,
     show_release_as_json,
 )
-from quietcrowd.evaluation.plots import check_picture
+from quietcrowd.evaluation.plots import new_figure
 from quietcrowd.evaluation.task_plots import plot_task_densities
 from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_truths, write_table
+from quietcrowd.formats.whole_file import check_folder
 from quietcrowd.frames import positions_by_text
 from quietcrowd.known_truths import KnownTruthError, number_per_task
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
@@ -36,10 +37,14 @@ from quietcrowd.synthesis.claim_plans import Budget, plan_for_claims
 from quietcrowd.synthesis.density import Weighting
 from quietcrowd.synthesis.kde import KERNELS
 from quietcrowd.synthesis.pris_crowd import Procedure
+from quietcrowd.synthesis.public_range import public_range
 from quietcrowd.validation import did_you_mean
 
 __all__ = ["synthesize"]
 
+
+LEAST_WORTH = 0.5
+"""Fewer synthetic claims per task are not worth what they cost."""
 
 BUDGETS: dict[str, Budget] = {budget: budget for budget in get_args(Budget)}
 
@@ -61,7 +66,7 @@ def synthesize(
     between: options.Between = None,
     bandwidth: Annotated[
         str | None,
-        _number("Of the kernel, public, in the unit of the claims; for paper also silverman, mad."),
+        _number("Of the kernel, public, in the unit of the claims; about spread * users^-0.2."),
     ] = None,
     epsilon: Annotated[
         float | None,
@@ -96,7 +101,7 @@ def synthesize(
         typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
     ] = None,
     plot_folder: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Of the pictures. Default: of --output.")
+        Path | None, typer.Option(metavar="DIR", help="Of the pictures. Default: collector-only.")
     ] = None,
     truths: Annotated[
         Path | None,
@@ -105,7 +110,7 @@ def synthesize(
     simulate: options.Simulate = None,
     as_json: options.Json = False,
 ) -> None:
-    """Release synthetic claims for real ones, as a collector who may see these.
+    """Give synthetic claims for real ones, where the collector is trusted.
 
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --epsilon 8 -o synthetic.csv
@@ -128,10 +133,11 @@ def synthesize(
         release=release,
     )
     target = Path() if plan else _check_output(output)
-    pictures = _name_pictures(plot or [], plot_folder or target.parent)
+    pictures = _name_pictures(plot or [], plot_folder or target.parent / "collector-only")
     if not plan:
         _check_files((source, truths), target, pictures)
     answers = _read_claims(source, between, columns, duplicates)
+    _check_bandwidth(parameters["bandwidth"], answers)
     drawn = _truths_of(pictures, truths, answers)
     progress, expected = sys.stderr.isatty(), None
     if epsilon is None:
@@ -144,9 +150,11 @@ def synthesize(
         if plan:
             (show_plans_as_json if as_json else print_plans)(plans, answers, epsilon, budget)
             return
+        _check_worth(expected, claims, epsilon, budget)
     density = method.fit(answers)
-    _check_kept(density.guarantee(delta), epsilon, budget)
+    _check_loss(density.guarantee(delta), epsilon, budget, method.release, simulate)
     for task, path in pictures.items():
+        path.parent.mkdir(exist_ok=True)
         plot_task_densities(density, task, path, drawn[task])
     rng = None if simulate is None else np.random.default_rng(simulate)
     synthetic = density.release(rng, delta=delta, progress=progress)
@@ -217,7 +225,9 @@ def _check_files(
     if sources[1] is not None and not pictures:
         raise ParameterError("--truths goes with --plot TASK")
     for picture in pictures.values():
-        check_picture(picture)
+        if not picture.parent.is_dir():
+            check_folder(picture.parent)
+        new_figure()
     for source in filter(None, sources):
         options.refuse_overwriting(source, output, *pictures.values())
 
@@ -229,7 +239,8 @@ def _read_claims(source: Path, between: str | None, columns: str, duplicates: st
             "give the range of the claims with --between LOW,HIGH: it is public, and is not read "
             "off private claims"
         )
-    return read_plain(source, (None, None, between), columns, duplicates)
+    advice = {} if source.is_dir() else {"advice": "claims"}
+    return read_plain(source, (None, None, between), columns, duplicates, **advice)
 
 
 def _truths_of(
@@ -262,10 +273,47 @@ def _position(name: str, answers: Answers) -> int:
     return place
 
 
-def _check_kept(guarantee: PrivacyGuarantee, epsilon: float | None, per: Budget) -> None:
-    """Raise ParameterError where a release would lose more than is allowed."""
+def _check_worth(expected: float, claims: int, epsilon: float, per: Budget) -> None:
+    """Raise ParameterError where a release would use up the loss for next to nothing."""
+    if expected < LEAST_WORTH:
+        raise ParameterError(
+            f"epsilon = {epsilon:g} per {per} affords about {expected:.2g} synthetic claims per "
+            f"task where {claims} are wanted, since all attempts cost, passed or not. Ask for "
+            "fewer with --claims, and see what that affords with --plan"
+        )
+
+
+def _check_loss(
+    guarantee: PrivacyGuarantee,
+    epsilon: float | None,
+    per: Budget,
+    release: str,
+    simulate: int | None,
+) -> None:
+    """Raise ParameterError where a release would lose more than is allowed, or without a bound."""
     loss = guarantee.epsilon if per == "claim" else guarantee.worker_epsilon
     if epsilon is not None and loss > epsilon:
         raise ParameterError(
             f"the release would lose {show_loss(loss)} per {per}, more than --epsilon {epsilon:g}"
+        )
+    if release == "attempts" and simulate is None and not math.isfinite(guarantee.epsilon):
+        raise ParameterError(
+            f"within delta = {guarantee.delta:g} nothing bounds what this release would lose: "
+            "take a larger --epsilon0, --k or --delta, or let --epsilon find them; "
+            "--simulate SEED writes it for a look"
+        )
+
+
+def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
+    """Warn of a bandwidth that can hardly be meant, by public numbers alone."""
+    width = public_range(answers).width
+    if not isinstance(bandwidth, float) or not 0 < bandwidth < math.inf:
+        return
+    if not width / 1000 < bandwidth < width / 4:
+        warnings.warn(
+            f"--bandwidth {bandwidth:g} is {'wide' if bandwidth * 4 >= width else 'narrow'} for a "
+            f"range of {width:g}: it should be about 1.06 * spread * users^-0.2, spread being the "
+            "standard deviation of honest claims about one task",
+            QuietcrowdWarning,
+            stacklevel=2,
         )

@@ -71,7 +71,8 @@ def plot_task_densities(
     axes = figure.add_subplot()
     for weighting, colour, style in _CURVES:
         curve = density.densities(weighting).pdf(place, x)
-        axes.plot(x, curve, color=colour, linestyle=style, label=f"{weighting} weights")
+        used = ", as released" if weighting == density.method.weights else ""
+        axes.plot(x, curve, color=colour, linestyle=style, label=f"{weighting} weights{used}")
     if true_density is not None:
         axes.plot(x, true_density(x), color="blue", label="true density")
     if truth is not None:

@@ -284,7 +284,7 @@ class LaplacePerturbation(Mechanism):
             label="participation",
             tasks=tasks,
             workers=workers,
-            advice=False,
+            advice="reports",
         )
         return evolve(reports, participation_codes=bits.values)
 

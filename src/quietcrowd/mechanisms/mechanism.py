@@ -159,7 +159,7 @@ class Mechanism(ABC):
             every worker reports every task, one is missing.
         """
         table = Answers.from_frame(
-            columns, self.report_domain, tasks=tasks, workers=workers, advice=False
+            columns, self.report_domain, tasks=tasks, workers=workers, advice="reports"
         )
         counts = table.answers_per_worker
         if self.every_task and (counts < len(table.tasks)).any():

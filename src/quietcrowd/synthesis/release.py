@@ -24,6 +24,9 @@ __all__ = ["release_claims"]
 BLOCK = 2**16
 """About so many attempts take their words at once."""
 
+SPARE_DECIMALS = 6
+"""Released claims have so many decimals more than a step of the grid needs."""
+
 Counts: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -112,6 +115,8 @@ def _collect(density: CrowdDensity, passes: list[Passes]) -> tuple[npt.NDArray[n
     order = np.argsort(tasks, kind="stable")
     steps = density.bandwidths / method.cells
     values = density.domain.low + candidates[order] * steps[tasks[order]]
+    if len(values):  # 1.7125000000000001 is 1.7125
+        values = np.round(values, SPARE_DECIMALS - math.floor(math.log10(steps.min())))
     if method.release == "attempts":
         values = np.clip(values, density.domain.low, density.domain.high)
     per_task = np.bincount(tasks, minlength=len(density.released))

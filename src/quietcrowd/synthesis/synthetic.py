@@ -16,6 +16,9 @@ from quietcrowd.synthesis.weights import uniform_weights
 
 __all__ = ["SyntheticClaims"]
 
+LARGEST_PROMISE = 10.0
+"""At a larger loss an even chance may become 99.995 % sure: nothing is promised."""
+
 
 @frozen(kw_only=True, eq=False, repr=False)
 class SyntheticClaims:
@@ -62,6 +65,11 @@ class SyntheticClaims:
             f"{int((self.attempts == 0).sum()):,} refused"
             f"{', simulated' * self.simulated})"
         )
+
+    @property
+    def may_be_shared(self) -> bool:
+        """Whether this is no simulation and its loss is a promise at all, if a weak one."""
+        return not self.simulated and self.guarantee.epsilon <= LARGEST_PROMISE
 
     @property
     def claims(self) -> Any:
