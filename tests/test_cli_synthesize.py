@@ -141,9 +141,9 @@ def test_pictures_of_chosen_tasks(run, claims, tmp_path):
     assert status == 0, errors
     assert errors.count("for the collector's eyes only") == 2
     names = {path.name for path in (tmp_path / "pictures").iterdir()}
-    assert names == {"density-a%2Fb.png", "density-drug%2003.png"}
+    assert names == {"density-a%2Fb.png", "density-drug 03.png"}
     run(claims, *GIVEN, "-o", tmp_path / "s.csv", "--plot", "drug 01")
-    assert (tmp_path / "collector-only" / "density-drug%2001.png").stat().st_size > 10_000
+    assert (tmp_path / "collector-only" / "density-drug 01.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("weights", ["uniform", "local", "global", "combined"])

@@ -81,7 +81,7 @@ def test_the_commands_of_the_page_on_synthetic_claims_run(tmp_path, monkeypatch)
         result = CliRunner().invoke(app, shlex.split(line)[1:])
         assert result.exit_code == 0, result.output
     assert {path.name for path in tmp_path.rglob("*.*")} == {
-        *("claims.csv", "synthetic.csv", "density-drug%20A.png")
+        *("claims.csv", "synthetic.csv", "density-drug A.png")
     }
 
 

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import quote
@@ -42,6 +43,9 @@ from quietcrowd.validation import did_you_mean
 
 __all__ = ["synthesize"]
 
+
+LONGEST_NAME = 100
+"""Longer ids of tasks are cut off in the names of pictures."""
 
 LEAST_WORTH = 0.5
 """Fewer synthetic claims per task are not worth what they cost."""
@@ -122,7 +126,7 @@ def synthesize(
     --k 20 --gamma 2 --epsilon0 0.5 -o synthetic.csv --plot "drug A"
     """
     budget = options.choose(per, BUDGETS, "--per")
-    _check_budget(epsilon, epsilon0, release, plan=plan)
+    _check_budget(epsilon, epsilon0, release, plan=plan, plot=bool(plot))
     parameters = _parameters(
         bandwidth=bandwidth or ("silverman" if release == "paper" else None),
         claims=claims,
@@ -154,6 +158,8 @@ def synthesize(
     density = method.fit(answers)
     _check_loss(density.guarantee(delta), epsilon, budget, method.release, simulate)
     for task, path in pictures.items():
+        if truths is not None and drawn[task] is None:
+            note(f"{truths}: no truth is known of the task {task!r}")
         path.parent.mkdir(exist_ok=True)
         plot_task_densities(density, task, path, drawn[task])
     rng = None if simulate is None else np.random.default_rng(simulate)
@@ -169,7 +175,7 @@ def synthesize(
 
 
 def _check_budget(
-    epsilon: float | None, epsilon0: float | None, release: str, *, plan: bool
+    epsilon: float | None, epsilon0: float | None, release: str, *, plan: bool, plot: bool
 ) -> None:
     """Raise ParameterError unless it is said, in one way, how much may be lost."""
     if release == "paper" and epsilon0 is None:
@@ -182,6 +188,8 @@ def _check_budget(
             "give one of --epsilon, what may be lost, and --epsilon0, the noise of the test"
             + (", not both" if epsilon is not None else "")
         )
+    if plan and plot:
+        raise ParameterError("--plan writes nothing: leave out --plot")
     if plan and epsilon is None:
         raise ParameterError("--plan goes with --epsilon: it finds what that affords")
     if release == "paper":
@@ -215,7 +223,15 @@ def _check_output(output: Path | None) -> Path:
 
 def _name_pictures(tasks: list[str], folder: Path) -> dict[str, Path]:
     """Return where the picture of each task goes; the name of a file is safe for any id."""
-    return {task: folder / f"density-{quote(task, safe='')}.png" for task in tasks}
+    return {task: folder / f"density-{_file_name(task)}.png" for task in tasks}
+
+
+def _file_name(task: str) -> str:
+    """Return an id as part of a file name; a long one is cut off and told apart by its hash."""
+    name = quote(task, safe=" ()+,;=@'")
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME]}-{sha256(task.encode()).hexdigest()[:16]}"
 
 
 def _check_files(

@@ -2,6 +2,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import attrs
 import numpy as np
 import pytest
 
@@ -146,4 +147,35 @@ def test_failing_alone_costs_little():
         least=Fraction(1, 10),
         claims=10,
     )
-    assert open_test.delta(math.log(0.9 + 0.1 / 0.5) + 1e-9) == pytest.approx(0.05, abs=1e-6)
+    threshold = math.log(0.9 + 0.1 / 0.5)
+    assert open_test.delta(threshold + 1e-9) == pytest.approx(0.05, abs=1e-6)
+    assert open_test.delta(threshold - 1e-6) == 1
+    assert open_test.epsilon(0.05) == pytest.approx(threshold)
+
+
+@pytest.mark.parametrize(("claims", "delta"), [(1, 1e-3), (1, 0.9), (65536, 1e-3), (1000, 0.05)])
+def test_a_delta_that_covers_everything_leaves_what_failing_tells(claims, delta):
+    attempt = of_test(PrivacyTest(k=1, epsilon0=8.0), claims)
+    epsilon = attempt.epsilon(delta)
+    assert math.isinf(epsilon) == (claims == 1 and delta < 0.25)
+    if math.isfinite(epsilon):
+        assert attempt.delta(epsilon) <= delta * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_that_move_cost_their_ratio_more(seed):
+    """Weights learnt from the claims: any two that keep their bounds, on neighbours."""
+    users = 2
+    rng = np.random.default_rng(seed)
+    reach, steps, buckets, _, passes, attempt = random_case(rng, users, equal=True)
+    learnt = [(Fraction(1, 4), Fraction(3, 4)), (Fraction(3, 4), Fraction(1, 4))]
+    bounded = attrs.evolve(attempt, most=Fraction(3, 4), least=Fraction(1, 4))
+    assert bounded.epsilon(0.3) > attempt.epsilon(0.3) - 1e-12
+    epsilon = 1.2
+    allowed = bounded.delta(epsilon)
+    assert allowed < 1
+    for claims, neighbour in worlds(reach, users):
+        for one, two in itertools.product(learnt, repeat=2):
+            law = law_of(claims, one, steps, buckets, passes, 100)
+            other = law_of(neighbour, two, steps, buckets, passes, 100)
+            assert beyond(law, other, epsilon + math.log(3)) <= allowed * (1 + 1e-9)

@@ -3,8 +3,11 @@ import math
 import pytest
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.privacy.composition import compose_curve
+from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
+from quietcrowd.synthesis.privacy_test import TOTAL
 from quietcrowd.synthesis.seed_weights import floored_bounds
 
 METHOD = PrisCrowd(epsilon0=2.5, bandwidth=0.5, claims=5, k=8)
@@ -27,7 +30,7 @@ def test_tasks_do_not_matter_unless_weights_couple_them():
     assert loss(local, tasks=500) == loss(local)
     coupled = PrisCrowd(epsilon0=2.5, bandwidth=0.5, claims=5, k=8, weights="global")
     few, many = loss(coupled, tasks=1), loss(coupled, tasks=1124)
-    moved = log_ratio_up(floored_bounds(40, 0.5).ratio)
+    moved = log_ratio_up(floored_bounds(40, 40, 0.5).ratio)
     assert few.epsilon == pytest.approx(loss(local).epsilon)
     assert many.epsilon - few.epsilon == pytest.approx(1123 * 10 * moved)
     assert many.epsilon > 4e4
@@ -35,8 +38,21 @@ def test_tasks_do_not_matter_unless_weights_couple_them():
 
 def test_learnt_weights_cost_the_ratio_of_their_floor():
     local = PrisCrowd(epsilon0=2.5, bandwidth=0.5, claims=5, k=8, weights="local")
-    moved = 10 * log_ratio_up(floored_bounds(40, 0.5).ratio)
-    assert loss(local).epsilon > loss().epsilon + moved
+    bounds = floored_bounds(40, 40, 0.5)
+    assert float(bounds.ratio) == pytest.approx(41)
+    attempt = Attempt(
+        passes=local.test.weights.tolist(),
+        total=TOTAL,
+        gamma=local.blur.exact_gamma,
+        most=bounds.most,
+        least=bounds.most / bounds.ratio,
+        claims=40,
+    )
+    own = compose_curve(attempt.epsilon, 10, 1e-4)
+    moved = 10 * log_ratio_up(bounds.ratio)
+    assert loss(local).epsilon == pytest.approx(own + moved, rel=1e-12)
+    tiny = PrisCrowd(epsilon0=2.5, bandwidth=0.5, weights="local", floor=1e-9)
+    assert loss(tiny).epsilon == math.inf
 
 
 def test_no_size_within_the_public_numbers_loses_more():
@@ -46,6 +62,18 @@ def test_no_size_within_the_public_numbers_loses_more():
         together = loss(method, users=10, most_users=100, delta=1e-3).epsilon
         for users in (10, 17, 55, 100):
             assert loss(method, users=users, delta=1e-3).epsilon <= together
+
+
+@pytest.mark.parametrize(("fewest", "between", "most"), [(65536, 70_000, 131_072)])
+def test_rounding_of_weights_is_covered(fewest, between, most):
+    method = PrisCrowd(epsilon0=10.0, bandwidth=0.5, claims=1, k=4)
+    together = loss(method, users=fewest, most_users=most, delta=1e-9).epsilon
+    for users in (fewest, between, most):
+        assert loss(method, users=users, delta=1e-9).epsilon <= together
+    local = PrisCrowd(epsilon0=1.0, bandwidth=0.5, claims=1, k=60, weights="local")
+    together = loss(local, users=10**6, most_users=1_048_576).epsilon
+    for users in (10**6, 1_048_069, 1_048_576):
+        assert loss(local, users=users).epsilon <= together
 
 
 def test_more_delta_never_costs_more():

@@ -35,7 +35,7 @@ def test_a_budget_that_affords_nothing_says_what_would():
     with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
         plan_releases(0, bandwidth=0.4, users=20)
     with pytest.raises(ParameterError, match="users must be a whole number"):
-        plan_releases(1.0, bandwidth=0.4, users=1)
+        plan_releases(1.0, bandwidth=0.4, users=0)
     with pytest.raises(ParameterError, match="spread must be a finite number"):
         plan_releases(1.0, bandwidth=0.4, users=20, spread=-1)
 

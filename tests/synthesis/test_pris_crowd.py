@@ -69,6 +69,28 @@ def test_only_answers_of_numbers_are_claims():
         PrisCrowd(epsilon0=1.0, bandwidth=1e-15).fit(normal_claims())
 
 
+def test_claims_that_were_filtered_by_value_are_refused():
+    frame = pd.DataFrame({"task": 1, "worker": range(9), "label": [5.0] * 8 + [99.0]})
+    claims = Answers.from_frame(frame, Interval(low=0, high=10), out_of_domain="skip")
+    with pytest.raises(AnswerError, match="1 claims were left out for their value"):
+        PrisCrowd(epsilon0=1.0, bandwidth=0.5).fit(claims)
+
+
+def test_wrong_types_are_told():
+    with pytest.raises(ParameterError, match="k must be a whole number"):
+        PrisCrowd(epsilon0=1.0, bandwidth=0.5, k="5")
+    with pytest.raises(ParameterError, match="quantiles must be three ascending numbers"):
+        PrisCrowd(epsilon0=1.0, bandwidth=0.5, quantiles=(1, 2))
+    with pytest.raises(ParameterError, match="at most 100,000 are possible"):
+        PrisCrowd(epsilon0=1.0, bandwidth=0.5, drop=1 - 1e-9)
+    method = PrisCrowd(epsilon0=1.0, bandwidth=0.5)
+    with pytest.raises(ParameterError, match="must be a number"):
+        method.guarantee(20, delta="x")
+    with pytest.raises(ParameterError, match=r"rng must be a numpy\.random\.Generator"):
+        method.fit(normal_claims()).release(5)
+    assert PrisCrowd(epsilon0=1.0, bandwidth=0.5, drop=0.9).attempts == 300
+
+
 def test_ordinal_numbers_are_claims():
     frame = pd.DataFrame({"task": 1, "worker": range(10), "label": [1, 2, 2, 3, 3, 3, 4, 4, 5, 2]})
     density = PrisCrowd(epsilon0=2.0, bandwidth=1.0).fit(

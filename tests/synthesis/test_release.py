@@ -86,7 +86,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 1.72, 2.61])
+@pytest.mark.parametrize("epsilon", [0.3, 0.5, 1.0, 1.72, 2.61])
 def test_one_attempt_never_exceeds_its_guarantee(pair, epsilon):
     """Events: near a place, passing at all, failing. Both directions, Clopper-Pearson bounds."""
     draws = 100_000
@@ -100,6 +100,7 @@ def test_one_attempt_never_exceeds_its_guarantee(pair, epsilon):
         least=share,
         claims=20,
     ).delta(epsilon)
+    assert delta < 0.15
     one, two = (attempts_on(np.sort(claims), draws, seed) for seed, claims in enumerate(pair))
     events = [len, lambda passed: draws - len(passed)]
     events += [lambda passed, at=at: released_near(passed, at) for at in (*pair[0][::4], 60.0)]

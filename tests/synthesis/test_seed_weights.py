@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietcrowd.synthesis.seed_weights import TOTAL, floored_bounds, seed_edges, uniform_bounds
+from quietcrowd.synthesis.seed_weights import WORDS, floored_bounds, seed_edges, uniform_bounds
 
 
 def weights_of(offsets, edges):
@@ -17,10 +17,11 @@ def weights_of(offsets, edges):
 def test_equal_weights_are_as_equal_as_integers_can_be(claims):
     offsets = np.array([0, claims])
     [weights] = weights_of(offsets, seed_edges(offsets, np.full(claims, 1 / claims), 1.0))
-    bounds = uniform_bounds(claims)
-    assert weights.sum() == TOTAL
-    assert bounds.least * TOTAL <= weights.min() <= weights.max() <= bounds.most * TOTAL
-    assert bounds.most - bounds.least <= 1 / TOTAL
+    bounds = uniform_bounds(claims, claims)
+    assert weights.sum() == WORDS
+    assert weights.max() <= bounds.most * WORDS
+    assert weights.max() <= bounds.ratio * weights.min()
+    assert weights.max() - weights.min() <= 1
 
 
 @given(
@@ -32,18 +33,18 @@ def test_learnt_weights_keep_their_public_bounds(raw, floor):
     weights = raw / raw.sum() if raw.sum() > 0 else np.full(len(raw), 1 / len(raw))
     offsets = np.array([0, 0, len(raw)])
     _, own = weights_of(offsets, seed_edges(offsets, weights, floor))
-    bounds = floored_bounds(len(raw), floor)
-    assert own.sum() == TOTAL
-    assert bounds.least * TOTAL <= own.min()
-    assert own.max() <= bounds.most * TOTAL
+    bounds = floored_bounds(len(raw), len(raw), floor)
+    assert own.sum() == WORDS
+    assert own.max() <= bounds.most * WORDS
+    assert bounds.most / bounds.ratio * WORDS <= own.min()
     wanted = floor / len(raw) + (1 - floor) * weights
-    np.testing.assert_allclose(own / TOTAL, wanted, atol=len(raw) * 2.0**-31)
+    np.testing.assert_allclose(own / WORDS, wanted, atol=len(raw) * 2.0**-31)
 
 
 def test_without_a_floor_a_claim_may_count_nothing():
     offsets = np.array([0, 3])
     [weights] = weights_of(offsets, seed_edges(offsets, np.array([0.0, 1.0, 0.0]), 0.0))
-    assert weights.tolist() == [0, TOTAL, 0]
+    assert weights.tolist() == [0, WORDS, 0]
 
 
 def test_a_task_does_not_hear_of_the_others():

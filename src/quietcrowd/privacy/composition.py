@@ -14,6 +14,9 @@ __all__ = ["compose_curve", "composed_delta", "composed_epsilon"]
 SHARES = (1.0, 0.9, 0.5, 0.1)
 """Parts of a delta that the single releases may take; what remains serves the composition."""
 
+MOST_COMPOSED = 10**6
+"""The losses of more releases are added up."""
+
 _SLACK = 1e-6
 """More than the relative rounding error of the sums below."""
 
@@ -86,7 +89,7 @@ def composed_epsilon(epsilon: float, delta: float, count: int, total_delta: floa
     if kept > total_delta or math.isinf(epsilon):
         return math.inf
     spare = (total_delta - kept) / (1 - kept)
-    low, high = 0, count // 2
+    low, high = 0, count // 2 if count <= MOST_COMPOSED else 0
     while low < high:
         middle = (low + high + 1) // 2
         if composed_delta(epsilon, count, middle) <= spare:

@@ -25,7 +25,7 @@ from quietcrowd.privacy.rounding import exp_of, log_ratio_up, ratio_up
 
 __all__ = ["Attempt"]
 
-_ALIKE = 1e-10
+_ALIKE = 1e-6
 """Floats that differ by less are told apart in integers."""
 
 
@@ -72,10 +72,13 @@ class Attempt:
         spare = Fraction(delta)
         if self._never == 0 or self._lost(0) > spare:
             return math.inf
-        factors = [self._factor(others, spare) for others in self._worst_counts(delta)]
-        if None in factors:
-            return math.inf
-        return log_ratio_up(max(self._failure_factor, *(factor for factor in factors if factor)))
+        largest = self._failure_factor
+        for others in self._worst_counts(delta):
+            factor = self._factor(others, spare)
+            if factor is None:
+                return math.inf
+            largest = max(largest, factor)
+        return log_ratio_up(largest)
 
     def delta(self, epsilon: float) -> float:
         """Return the probability outside of a loss `epsilon` of one attempt, rounded up.

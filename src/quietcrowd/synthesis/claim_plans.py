@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, TypeAlias, get_args
 
-import numpy as np
 from attrs import evolve
 from rich.console import Console
 from rich.progress import Progress
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
 from quietcrowd.synthesis.planner import COUNTS, ReleasePlan, UnaffordableError, plan_releases
 from quietcrowd.validation import check_choice, check_whole
 
@@ -90,17 +90,24 @@ def plan_for_claims(
     missed: list[UnaffordableError] = []
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
         for k in bar.track(counts, description="planning"):
-            size = _public_size(answers, k)
-            budget = size if per == "user" else size | {"answers": 1}
+            size = ReleaseSize.of(answers, k)
             try:
                 (plan,) = plan_releases(
-                    epsilon, bandwidth=bandwidth, delta=delta, k=k, **budget, **fixed
+                    epsilon,
+                    bandwidth=bandwidth,
+                    delta=delta,
+                    k=k,
+                    users=size.fewest,
+                    most_users=size.most,
+                    answers=size.answers if per == "user" else 1,
+                    tasks=size.tasks,
+                    **fixed,
                 )
             except UnaffordableError as error:
                 missed.append(error)
                 continue
-            guarantee = plan.method.guarantee(**size, delta=delta)
-            plans.append((size["tasks"], evolve(plan, guarantee=guarantee)))
+            guarantee = release_guarantee(plan.method, size, delta)
+            plans.append((size.tasks, evolve(plan, guarantee=guarantee)))
     if not plans:
         raise min(missed, key=lambda error: error.least)
     return [plan for _, plan in sorted(plans, key=_worth, reverse=True)]
@@ -110,16 +117,3 @@ def _worth(pair: tuple[int, ReleasePlan]) -> tuple[bool, float]:
     """Return what plans are sorted by, given with their number of tasks."""
     tasks, plan = pair
     return math.isfinite(plan.guarantee.worker_epsilon), tasks * plan.expected
-
-
-def _public_size(answers: Answers, k: int) -> dict[str, int]:
-    """Return what `PrisCrowd.guarantee` asks of the tasks with at least k users."""
-    released = answers.answers_per_task >= k
-    counts = answers.answers_per_task[released]
-    claims = np.bincount(answers.worker_codes[released[answers.task_codes]])
-    return {
-        "users": int(counts.min()) if len(counts) else k,
-        "most_users": int(counts.max(initial=k)),
-        "answers": max(1, int(claims.max(initial=1))),
-        "tasks": max(1, len(counts)),
-    }

@@ -12,10 +12,11 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import positions_by_text, to_native
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.synthesis.kde import KernelDensities
+from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
 from quietcrowd.synthesis.public_range import public_range
 from quietcrowd.synthesis.release import release_claims
 from quietcrowd.synthesis.synthetic import SyntheticClaims
@@ -248,15 +249,7 @@ class CrowdDensity:
         ParameterError
             Where delta is out of its range.
         """
-        counts = self.claims.answers_per_task[self.released]
-        of_workers = np.bincount(self.claims.worker_codes[self.released[self.claims.task_codes]])
-        return self.method.guarantee(
-            users=int(counts.min()) if len(counts) else self.method.k,
-            most_users=int(counts.max(initial=self.method.k)),
-            answers=max(1, int(of_workers.max(initial=1))),
-            tasks=max(1, len(counts)),
-            delta=delta,
-        )
+        return release_guarantee(self.method, ReleaseSize.of(self.claims, self.method.k), delta)
 
     def release(
         self,
@@ -275,7 +268,14 @@ class CrowdDensity:
             As of `guarantee`.
         progress : bool
             Whether to show a bar on standard error.
+
+        Raises
+        ------
+        ParameterError
+            Where `rng` is no NumPy generator, or delta is out of its range.
         """
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
         return release_claims(self, rng, delta=delta, progress=progress)
 
     def __repr__(self) -> str:

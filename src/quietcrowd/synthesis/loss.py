@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 from attrs import frozen
 
+from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.parameters import number
 from quietcrowd.privacy.composition import compose_curve
 from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
@@ -19,10 +22,10 @@ from quietcrowd.validation import check_whole
 if TYPE_CHECKING:
     from quietcrowd.synthesis.pris_crowd import PrisCrowd
 
-__all__ = ["ReleaseSize", "release_guarantee"]
+__all__ = ["ReleaseSize", "release_guarantee", "seed_bounds"]
 
 ASSUMPTIONS = (
-    "who makes claims about which tasks is public",
+    "who makes claims about which tasks is public and depends on no claim",
     "range, bandwidth and grid do not depend on the claims",
     "of the same claims nothing else is released",
 )
@@ -59,6 +62,22 @@ class ReleaseSize:
         check_whole("answers", self.answers, 1)
         check_whole("tasks", self.tasks, self.answers)
 
+    @classmethod
+    def of(cls, claims: Answers, k: int) -> ReleaseSize:
+        """Return the size of a release of the tasks with at least k claims.
+
+        Where there is none, that of one with k claims about one task: an upper bound of nothing.
+        """
+        released = claims.answers_per_task >= k
+        counts = claims.answers_per_task[released]
+        of_workers = np.bincount(claims.worker_codes[released[claims.task_codes]])
+        return cls(
+            fewest=int(counts.min()) if len(counts) else k,
+            most=int(counts.max(initial=k)),
+            answers=max(1, int(of_workers.max(initial=1))),
+            tasks=max(1, len(counts)),
+        )
+
 
 def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> PrivacyGuarantee:
     """Return what the claims of one user lose in a release, at most.
@@ -77,6 +96,7 @@ def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> Pri
     ParameterError
         Where delta is out of its range.
     """
+    delta = number(delta)
     if not 0 <= delta < 1:
         raise ParameterError(f"delta must be at least 0 and below 1; got {delta!r}")
     claimed_epsilon, claimed_delta = _printed(method)
@@ -98,35 +118,34 @@ def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> Pri
     )
 
 
-def _bounds(method: PrisCrowd, size: ReleaseSize) -> tuple[SeedBounds, SeedBounds]:
-    """Return the bounds of the weights in a task of the fewest and of the most claims."""
-    if not method.learns:
-        return uniform_bounds(size.fewest), uniform_bounds(size.most)
-    return floored_bounds(size.fewest, method.floor), floored_bounds(size.most, method.floor)
-
-
 def _loss(method: PrisCrowd, size: ReleaseSize, delta: float, changed: int) -> float:
     """Return the loss when so many claims of a user change, each about another task.
 
-    The attempt is that of the fewest claims, where a claim has the largest weight, with the ratio
-    of weights of the most claims: no task's attempts lose more.
+    The attempt is that with the bounds of all tasks, and the counts of the largest.
     """
-    few, many = _bounds(method, size)
-    ratio = max(few.ratio, many.ratio)
+    bounds = seed_bounds(method, size)
+    if bounds.ratio is None:
+        return math.inf
     attempt = Attempt(
         passes=method.test.weights.tolist(),
         total=TOTAL,
         gamma=method.blur.exact_gamma,
-        most=few.most,
-        least=few.most / ratio,
+        most=bounds.most,
+        least=bounds.most / bounds.ratio,
         claims=size.most,
     )
-    count = method.attempts * changed
-    own = compose_curve(attempt.epsilon, count, delta)
+    own = compose_curve(attempt.epsilon, method.attempts * changed, delta)
     if not method.learns:
         return own
     moved = method.attempts * (size.tasks if method.couples_tasks else changed)
-    return math.fsum([own, add_losses(log_ratio_up(ratio), moved)]) * (1 + 2**-50)
+    return math.fsum([own, add_losses(log_ratio_up(bounds.ratio), moved)]) * (1 + 2**-50)
+
+
+def seed_bounds(method: PrisCrowd, size: ReleaseSize) -> SeedBounds:
+    """Return the bounds of the weights in tasks of all sizes."""
+    if method.learns:
+        return floored_bounds(size.fewest, size.most, method.floor)
+    return uniform_bounds(size.fewest, size.most)
 
 
 def _printed(method: PrisCrowd) -> tuple[float, float]:

@@ -121,12 +121,12 @@ def plan_releases(
     (80, 4.0, True)
     """
     require_positive_epsilon(epsilon)
-    check_whole("users", users, 2)
+    check_whole("users", users, 1, 2**31)
     width = 1 / (1.06 * users**-0.2) if spread is None else _in_bandwidths(spread, bandwidth)
     gammas = [fixed.pop("gamma")] if "gamma" in fixed else list(GAMMAS)
-    counts = [fixed.pop("k")] if "k" in fixed else [k for k in COUNTS if k <= users]
+    counts = [fixed.pop("k")] if "k" in fixed else [k for k in COUNTS if k <= users] or [1]
     noises = [fixed.pop("epsilon0")] if "epsilon0" in fixed else list(NOISES)
-    first = PrisCrowd(epsilon0=1.0, bandwidth=bandwidth, claims=claims, k=users, **fixed)
+    first = PrisCrowd(epsilon0=1.0, bandwidth=bandwidth, claims=claims, k=1, **fixed)
     size: dict[str, Any] = {
         "users": users,
         "most_users": most_users,
@@ -205,6 +205,8 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
         inside = np.minimum(np.bincount(buckets, claims), 1.0)
         levels = np.rint(inside * LEVELS).astype(np.intp)
         chosen += np.bincount(levels, np.bincount(buckets, claims * law), LEVELS + 1)
-    others = binom.pmf(np.arange(users), users - 1, np.arange(LEVELS + 1)[:, np.newaxis] / LEVELS)
-    found: npt.NDArray[np.float64] = np.append(0.0, chosen @ others) / chosen.sum()
+    found = np.zeros(users + 1)
+    for level in np.flatnonzero(chosen):
+        found[1:] += chosen[level] * binom.pmf(np.arange(users), users - 1, level / LEVELS)
+    found /= found.sum()
     return found

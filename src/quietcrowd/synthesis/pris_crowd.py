@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -12,7 +13,7 @@ from attrs import Factory, field, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.parameters import number
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.synthesis.bandwidths import mad, silverman
@@ -22,7 +23,7 @@ from quietcrowd.synthesis.kde import KERNELS
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
 from quietcrowd.synthesis.privacy_test import PrivacyTest
 from quietcrowd.synthesis.public_range import public_range
-from quietcrowd.synthesis.weights import Combination
+from quietcrowd.synthesis.weights import Combination, checked_quantiles
 from quietcrowd.validation import check_real, check_whole, one_of
 
 __all__ = ["PrisCrowd"]
@@ -72,7 +73,7 @@ class PrisCrowd:
     Parameters
     ----------
     epsilon0 : float
-        The noise of the test has the scale ``1 / epsilon0``; above 0. `plan_release` finds it for
+        The noise of the test has the scale ``1 / epsilon0``; above 0. `plan_releases` finds it for
         an epsilon.
     bandwidth : float or {"silverman", "mad"}
         Of the kernel, in the unit of the claims; public. As printed it may be a rule, for each
@@ -162,13 +163,14 @@ class PrisCrowd:
 
     @most_attempts.default
     def _default_most_attempts(self) -> int:
+        check_whole("claims", self.claims, 1, MOST_ATTEMPTS)
+        check_whole("k", self.k, 1, 10**6)
         exponent = self.epsilon0 * (self.k - 1)
         if not 0 <= exponent < 50:  # a NaN included, which is refused later on
             return MOST_ATTEMPTS
         return min(MOST_ATTEMPTS, math.ceil(20 * self.claims * math.exp(exponent)))
 
     def __attrs_post_init__(self) -> None:
-        check_whole("claims", self.claims, 1, 10**6)
         check_whole("most_attempts", self.most_attempts, 1)
         check_whole("max_iterations", self.max_iterations, 1)
         check_real("tolerance", self.tolerance, 0)
@@ -185,6 +187,12 @@ class PrisCrowd:
                 'release="paper" has neither drop nor floor; '
                 f"got drop={self.drop!r}, floor={self.floor!r}"
             )
+        if self.attempts > MOST_ATTEMPTS:
+            raise ParameterError(
+                f"claims={self.claims:,} and drop={self.drop!r} make {self.attempts:,} attempts "
+                f"about a task; at most {MOST_ATTEMPTS:,} are possible"
+            )
+        checked_quantiles(self.quantiles)
         _ = self.blur, self.test  # they refuse what is out of its range
 
     @property
@@ -200,7 +208,7 @@ class PrisCrowd:
     @property
     def attempts(self) -> int:
         """How many attempts a release makes about each task; as printed, at least so many."""
-        return math.ceil(self.claims / (1 - self.drop))
+        return math.ceil(self.claims / (1 - Fraction(str(self.drop))))
 
     @cached_property
     def blur(self) -> Blur:
@@ -264,6 +272,12 @@ class PrisCrowd:
         """
         domain = public_range(claims)
         table = claims.canonical
+        if self.release == "attempts" and claims.dropped.out_of_domain:
+            raise AnswerError(
+                f"{claims.dropped.out_of_domain:,} claims were left out for their value, which "
+                'tells of them: read the claims without out_of_domain="skip", and clip them by '
+                "a rule that is fixed beforehand"
+            )
         density = CrowdDensity(
             method=self, claims=table, bandwidths=self._bandwidths(table, domain)
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
@@ -28,5 +30,9 @@ def public_range(claims: Answers) -> Ordinal | Interval:
     if not isinstance(claims.domain, Ordinal | Interval):
         raise AnswerError(
             f"claims must be numbers, of an Interval or Ordinal; got {claims.domain.example()}"
+        )
+    if not 0 < claims.domain.width < math.inf:
+        raise AnswerError(
+            f"claims must have a range of finite width above 0; got {claims.domain.example()}"
         )
     return claims.domain

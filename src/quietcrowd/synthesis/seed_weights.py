@@ -12,40 +12,47 @@ from quietcrowd.synthesis.attempt_kernel import seed_kernel
 
 __all__ = ["SeedBounds", "floored_bounds", "seed_edges", "uniform_bounds"]
 
-TOTAL = 2**32
-"""What the weights of a task's claims sum to; a 32-bit word chooses one."""
+WORDS = 2**32
+"""What the weights of a task's claims sum to: as many as there are words of 32 bits."""
 
 
 @frozen(kw_only=True)
 class SeedBounds:
-    """Public bounds of the weights of a task's claims.
+    """Public bounds of the weights of claims, in tasks of any size of a range.
 
     Attributes
     ----------
-    least, most : Fraction
-        Weights that are learnt from the claims may be anything between.
+    most : Fraction
+        No claim's weight is larger.
+    ratio : Fraction or None
+        No two weights of a task differ by a larger factor, and no weight that is learnt from the
+        claims moves by a larger one. None: a weight may be 0.
     """
 
-    least: Fraction
     most: Fraction
-
-    @property
-    def ratio(self) -> Fraction:
-        """How far learnt weights can move when one claim changes."""
-        return self.most / self.least
+    ratio: Fraction | None
 
 
-def uniform_bounds(claims: int) -> SeedBounds:
-    """Return the bounds of equal weights: they differ by 2^-32 where 1 cannot be shared evenly."""
-    least, left = divmod(TOTAL, claims)
-    return SeedBounds(least=Fraction(least, TOTAL), most=Fraction(least + (left > 0), TOTAL))
+def uniform_bounds(fewest: int, most: int) -> SeedBounds:
+    """Return the bounds of equal weights in tasks of `fewest` to `most` claims.
+
+    They differ by 2^-32 where 1 cannot be shared evenly.
+    """
+    return SeedBounds(
+        most=Fraction(-(-WORDS // fewest), WORDS), ratio=1 + Fraction(1, WORDS // most)
+    )
 
 
-def floored_bounds(claims: int, floor: float) -> SeedBounds:
-    """Return the bounds of weights of which a part `floor` is shared evenly."""
-    least = _least(claims, floor)
-    most = TOTAL - (claims - 1) * least
-    return SeedBounds(least=Fraction(least, TOTAL), most=Fraction(most, TOTAL))
+def floored_bounds(fewest: int, most: int, floor: float) -> SeedBounds:
+    """Return the bounds of weights of which a part `floor` is shared evenly; see `uniform_bounds`.
+
+    A claim of a task of n has at least ``floor / n``, rounded down, and at most what the others
+    leave.
+    """
+    even = Fraction(floor)
+    largest = min(Fraction(1), 1 - even + even / fewest + Fraction(most - 1, WORDS))
+    least = Fraction(_least(most, floor), WORDS)
+    return SeedBounds(most=largest, ratio=largest / least if least else None)
 
 
 def seed_edges(
@@ -67,9 +74,9 @@ def seed_edges(
         [_least(int(count), floor) if count else 0 for count in np.diff(offsets)], np.int64
     )
     edges = np.zeros(len(weights), np.uint64)
-    seed_kernel(offsets, weights, least, TOTAL, edges)
+    seed_kernel(offsets, weights, least, WORDS, edges)
     return edges
 
 
 def _least(claims: int, floor: float) -> int:
-    return int(Fraction(floor) * TOTAL / claims)
+    return int(Fraction(floor) * WORDS / claims)

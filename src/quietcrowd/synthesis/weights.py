@@ -35,6 +35,7 @@ from quietcrowd.validation import check_choice, check_real, check_whole
 __all__ = [
     "Combination",
     "GlobalWeights",
+    "checked_quantiles",
     "combined_weights",
     "floored_weights",
     "global_weights",
@@ -262,7 +263,7 @@ def local_weights(
     check_whole("max_iterations", max_iterations, 1)
     check_real("tolerance", tolerance, 0)
     check_choice("kernel", kernel, list(KERNELS.values()))
-    parts, least = _checked_quantiles(quantiles), float(tolerance)
+    parts, least = checked_quantiles(quantiles), float(tolerance)
     begins = checked_offsets(offsets)
     claims = checked_rows("values", values, begins)
     widths = checked_bandwidths(bandwidths, begins)
@@ -438,7 +439,8 @@ def floored_weights(offsets: npt.ArrayLike, weights: npt.ArrayLike, floor: float
     return np.asarray((1.0 - floor) * shares + equal)
 
 
-def _checked_quantiles(quantiles: tuple[float, float, float]) -> tuple[float, float, float]:
+def checked_quantiles(quantiles: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Return three quantiles; ParameterError unless they ascend from 0 to 1."""
     given = np.asarray(quantiles, np.float64)
     if given.shape != (3,) or not 0 <= given[0] <= given[1] <= given[2] <= 1:
         raise ParameterError(
