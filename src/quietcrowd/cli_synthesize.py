@@ -114,7 +114,7 @@ def synthesize(
     simulate: options.Simulate = None,
     as_json: options.Json = False,
 ) -> None:
-    """Give synthetic claims for real ones, where the collector is trusted.
+    """Give synthetic claims for real ones (trusted collector).
 
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --epsilon 8 -o synthetic.csv
