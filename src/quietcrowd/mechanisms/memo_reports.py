@@ -105,6 +105,11 @@ def _cells(own: npt.NDArray[Any], answers: Answers, null: int) -> npt.NDArray[np
     return cells
 
 
+def _name(cell: np.int64) -> str:
+    """Return a name of what a report is made of; all are equally long, and take equally long."""
+    return f"{int(cell):+09d}"
+
+
 def _labels(
     mechanism: RandomizedResponse | TwoLayerRandomizedResponse,
     tasks: list[str | int],
@@ -112,7 +117,7 @@ def _labels(
     secret: Secret,
 ) -> npt.NDArray[Any]:
     drawn = [
-        secret.word("report", task, int(cell)) for task, cell in zip(tasks, cells, strict=True)
+        secret.word("report", task, _name(cell)) for task, cell in zip(tasks, cells, strict=True)
     ]
     words = np.array(drawn, np.uint32)
     if isinstance(mechanism, RandomizedResponse):
@@ -169,7 +174,7 @@ def _noise(
     size = laplace_bytes(law.scale)
     return np.array(
         [
-            laplace_noise(law.scale, secret.give((name, task, int(cell)), size))
+            laplace_noise(law.scale, secret.give((name, task, _name(cell)), size))
             for task, cell in zip(tasks, cells, strict=True)
         ],
         np.int64,

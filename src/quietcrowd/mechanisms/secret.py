@@ -52,7 +52,10 @@ class Secret:
         return not self.key
 
     def forget(self) -> None:
-        """Overwrite the key in memory; nothing can be drawn any more."""
+        """Overwrite the key in memory; nothing can be drawn any more.
+
+        Copies that Python made on the way stay in memory until it is used for something else.
+        """
         self.key[:] = bytes(len(self.key))
         self.key.clear()
 
@@ -73,8 +76,9 @@ class Secret:
         """
         if self.forgotten:
             raise ValueError("the key was forgotten")
-        text = json.dumps([self.context, *label]).encode()
-        return hashlib.shake_256(bytes(self.key) + text).digest(size)
+        context = hashlib.sha256(self.context.encode()).digest()
+        text = json.dumps(label).encode()
+        return hashlib.shake_256(bytes(self.key) + context + text).digest(size)
 
     def word(self, *label: str | int) -> int:
         """Return the 32-bit word of a label."""
