@@ -55,9 +55,9 @@ def consent_sentences(
 
     Notes
     -----
-    For delta above 0: whatever is epsilon-delta-indistinguishable can be drawn by giving everything
-    away with probability delta, and else losing at most epsilon (Kairouz, Oh and Viswanath, ICML
-    2015, Theorem 3.4): the last sentence says so.
+    For delta above 0: two laws that differ by (epsilon, delta) at most can be drawn by giving
+    everything away with probability delta, and else losing at most epsilon; so the composition
+    theorem is proved (P. Kairouz, S. Oh, P. Viswanath, ICML 2015). The last sentence says this.
 
     Examples
     --------
