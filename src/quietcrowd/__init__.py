@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms import LaplacePerturbation as LaplacePerturbation
     from quietcrowd.mechanisms import MatrixFactorization as MatrixFactorization
     from quietcrowd.mechanisms import Mechanism as Mechanism
+    from quietcrowd.mechanisms import Memo as Memo
     from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
     from quietcrowd.mechanisms import Reports as Reports
     from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
@@ -95,6 +96,7 @@ _HOME = {
     "Mean": "inference",
     "Mechanism": "mechanisms",
     "Median": "inference",
+    "Memo": "mechanisms",
     "MissingMechanismError": "exceptions",
     "NoSignalWarning": "exceptions",
     "NoiseIgnoredWarning": "exceptions",
@@ -156,6 +158,7 @@ __all__ = [
     "Mean",
     "Mechanism",
     "Median",
+    "Memo",
     "MissingMechanismError",
     "NoSignalWarning",
     "NoiseIgnoredWarning",

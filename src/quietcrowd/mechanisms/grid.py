@@ -13,7 +13,7 @@ from quietcrowd.domains import Domain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.report_domains import Lattice
 
-__all__ = ["Grid", "bounded_domain"]
+__all__ = ["Grid", "bounded_domain", "cut_off"]
 
 FINENESS = 10
 """The default step is the largest power of two that is at most ``width / 2**FINENESS``."""
@@ -155,3 +155,17 @@ class Grid:
         """
         bits = 32 if self.steps + 64 * noise_scale < 2**31 else 64
         return Lattice(origin=self.low, step=self.step, bits=bits)
+
+
+def cut_off(noisy: npt.NDArray[np.int64], domain: Lattice) -> npt.NDArray[Any]:
+    """Return places with noise as a domain stores them: cut off at what its dtype holds.
+
+    Parameters
+    ----------
+    noisy : ndarray of int64
+        Places plus noise; overwritten.
+    domain : Lattice
+        Of the reports.
+    """
+    most = np.iinfo(domain.dtype).max
+    return np.clip(noisy, -most, most, out=noisy).astype(domain.dtype)

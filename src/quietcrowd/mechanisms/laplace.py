@@ -17,7 +17,7 @@ from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
-from quietcrowd.mechanisms.grid import Grid, bounded_domain
+from quietcrowd.mechanisms.grid import Grid, bounded_domain, cut_off
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID, Fill, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import number, optional_number
@@ -232,7 +232,7 @@ class LaplacePerturbation(Mechanism):
         bit_domain = self.participation_domain
         bits = None if bit_domain is None else np.empty(shape, bit_domain.dtype)
         for workers, cells in dense_blocks(answers, places, NULL):
-            filled = np.where(cells == NULL, self._fillings(cells.shape, word_source(rng)), cells)
+            filled = np.where(cells == NULL, self.fillings(cells.shape, word_source(rng)), cells)
             reports[:, workers] = self._with_noise(filled, rng).T
             if bits is not None:
                 bits[:, workers] = self._noisy_bits(cells != NULL, rng).T
@@ -243,8 +243,18 @@ class LaplacePerturbation(Mechanism):
             participation_codes=None if bits is None else bits.reshape(-1),
         )
 
-    def _fillings(self, shape: tuple[int, ...], words: WordSource) -> npt.NDArray[np.int32]:
-        """Return a place for every cell, answered or not: how many are used does not show."""
+    def fillings(self, shape: tuple[int, ...], words: WordSource) -> npt.NDArray[np.int32]:
+        """Return the place that stands for no answer, for every cell, answered or not.
+
+        How many of them are used does not show in how many words are drawn.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Of the cells.
+        words : WordSource
+            Where the randomness comes from.
+        """
         if self.fill == "midpoint":
             return np.full(shape, self.grid.middle, np.int32)
         if isinstance(self.fill, float):
@@ -314,8 +324,7 @@ def _add_noise(
     domain: Lattice,
     rng: np.random.Generator | None,
 ) -> npt.NDArray[Any]:
-    """Return places with noise, cut off at what the domain's dtype holds."""
+    """Return places with noise, as the domain stores them."""
     noisy = noise.sample(places.size, rng).reshape(places.shape)
     noisy += places
-    most = np.iinfo(domain.dtype).max
-    return np.clip(noisy, -most, most, out=noisy).astype(domain.dtype)
+    return cut_off(noisy, domain)

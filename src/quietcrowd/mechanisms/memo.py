@@ -1,0 +1,236 @@
+"""What a worker's device keeps, so that sending again tells nothing new.
+
+Whoever draws fresh noise for the same answer gives another hint about it: at a loss of 1 about
+"yes" or "no", the majority of 21 reports is the answer in 98.9 % of cases. So a device fixes,
+before the first answer, what it would send for every task and every possible answer, and keeps
+that until the campaign closes.
+
+It keeps a key of 256 random bits. The random word of a label, and the noise of a number, are
+SHAKE-256 of the key, the campaign, the worker, the mechanism, the list of tasks, the task and *the
+answer*. This is the way for labels and numbers alike, for three reasons. One noise value per
+numeric task would not do: if the answer is edited, the difference of the two reports is exactly the
+difference of the two answers. A table of noise for every task and every answer would do, but a
+grid has up to 2^24 places. And a key is a small file of a size that depends on public things alone,
+drawn in one step before there is any answer, and quickly destroyed. What it costs: the numbers are
+as good as independent ones to whoever cannot break SHAKE-256 with an unknown key. That is no weaker
+than fresh noise, which comes from a generator of that kind in the operating system.
+
+What remains to be known of editing: ``docs/theory/memoisation.md``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import field, frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.memo_reports import fixed_reports
+from quietcrowd.mechanisms.memo_scope import MemoScope, TaskId
+from quietcrowd.mechanisms.private_file import create_private, read_private, wipe_private
+from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.secret import Secret
+
+__all__ = ["Memo"]
+
+
+@frozen(kw_only=True, eq=False)
+class Memo:
+    """The noise of one worker in one campaign, fixed before the first answer.
+
+    Make it with `Memo.open`. What is reported is a function of the memo and the answers: sending
+    again, after a restart or a failure, gives the identical reports and tells nothing new, and so
+    does an answer that is edited and edited back before anything is sent.
+
+    An answer that is edited *after* it was sent gives a report of its own, with its own random
+    numbers. Whoever sent t different answers to a task loses what t reports lose: count them all in
+    ``mechanism.guarantee(answers=...)``, or as tasks where every task is reported. That an answer
+    was changed, and that it was changed back, can show; which answers they were is protected. So
+    let workers edit first and send once.
+
+    The file and the reports together reveal the answers. Destroy the memo when the campaign closes.
+    Whoever loses or destroys it before, and opens a new one, loses as much again.
+
+    Attributes
+    ----------
+    path : Path
+        Where it is kept.
+    scope : MemoScope
+        Worker, campaign, mechanism and tasks. What a worker draws once, as the flip probability of
+        the two-layer mechanism, is drawn once per memo.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from quietcrowd import Categorical, RandomizedResponse
+    >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
+    >>> path = Path(tempfile.mkdtemp()) / "drugs.memo"
+    >>> public = {"mechanism": mechanism, "tasks": ["A", "B"], "campaign": "drugs", "worker": "ann"}
+    >>> memo = Memo.open(path, **public)
+    >>> sent = memo.report({"A": "yes"}).to_frame("pyarrow")
+    >>> sent.equals(Memo.open(path, **public).report({"A": "yes"}).to_frame("pyarrow"))
+    True
+    >>> memo.destroy()
+    >>> path.exists()
+    False
+    """
+
+    path: Path
+    scope: MemoScope
+    _secret: Secret = field(repr=False)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        mechanism: Mechanism,
+        tasks: Iterable[TaskId],
+        campaign: str,
+        worker: TaskId,
+        create: bool = True,
+    ) -> Memo:
+        """Read the memo at `path`, or create it, before anything is answered.
+
+        A new file can be read by its owner alone (0600, whatever the umask); it is there whole or
+        not at all. On Windows rights are those of the folder: take one of the user's own.
+
+        Parameters
+        ----------
+        path : path
+            One file per worker and campaign.
+        mechanism : Mechanism
+            Of the campaign; one whose reports are made of one answer each.
+        tasks : iterable of str or of int
+            All tasks of the campaign, in any order; public, and not those that were answered.
+        campaign : str
+            Its name; not empty.
+        worker : str or int
+            The worker's id in reports.
+        create : bool
+            Whether to make a memo where there is none. False once something was sent: a new memo
+            is fresh noise.
+
+        Raises
+        ------
+        ParameterError
+            Where the mechanism's reports cannot be fixed in advance, or a parameter is missing.
+        FormatError
+            Where the file is damaged, or of another campaign, worker, mechanism or list of tasks,
+            or others have rights to it.
+        FileNotFoundError
+            Where there is no such folder, or no memo and `create` is False.
+        """
+        place = Path(path)
+        scope = MemoScope(mechanism=mechanism, campaign=campaign, worker=worker, tasks=tasks)
+        if create and not place.exists():
+            secret = Secret.draw(scope.context)
+            if create_private(place, scope.content(secret.key)):
+                return cls(path=place, scope=scope, secret=secret)
+        key = scope.key_in(read_private(place), place)
+        return cls(path=place, scope=scope, secret=Secret(key=key, context=scope.context))
+
+    def report(self, answers: Mapping[Any, Any]) -> Reports:
+        """Return what the device sends for these answers; identical for identical answers.
+
+        All tasks are gone through in the same order, whichever are answered. What this raises is
+        for the worker's eyes: it may name an answer.
+
+        Parameters
+        ----------
+        answers : mapping of task to answer
+            All answers of the worker so far; None, or no entry, is no answer.
+
+        Returns
+        -------
+        Reports
+            Of this worker alone; of all tasks where the mechanism reports every task.
+
+        Raises
+        ------
+        AnswerError
+            Where a task is not on the list or an answer outside the domain: then nothing is drawn.
+        ParameterError
+            Where the memo was destroyed.
+        """
+        if self._secret.forgotten:
+            raise ParameterError(
+                f"the memo {self.path} was destroyed: nothing can be reported in campaign "
+                f"{self.scope.campaign!r} any more"
+            )
+        return fixed_reports(self.scope.mechanism, self._table(answers), self._secret)
+
+    def destroy(self) -> None:
+        """Overwrite and remove the file, and forget the key; a second time changes nothing.
+
+        Raises
+        ------
+        FormatError
+            Where another file has taken its place: that one is not touched.
+        """
+        if self._secret.forgotten:
+            return
+        wipe_private(self.path, self.scope.content(self._secret.key))
+        self._secret.forget()
+
+    def _table(self, answers: Mapping[Any, Any]) -> Answers:
+        """Return the answers as a table of one worker."""
+        given = self._by_text(answers)
+        encoded = [self._encode(task, given.get(str(task))) for task in self.scope.tasks]
+        answered = np.array([value is not None for _, value in encoded], bool)
+        values = np.concatenate([stored for stored, _ in encoded])[answered]
+        return Answers(
+            domain=self.scope.mechanism.domain,
+            tasks=pa.array(self.scope.tasks),
+            workers=pa.array([self.scope.worker]),
+            offsets=np.concatenate([[0], np.cumsum(answered)]),
+            worker_codes=np.zeros(len(values), np.int32),
+            values=values,
+        )
+
+    def _by_text(self, answers: Mapping[Any, Any]) -> dict[str, Any]:
+        """Return answers by what their task prints as."""
+        if not isinstance(answers, Mapping):
+            raise AnswerError(
+                f"answers must map tasks to answers, as {{{self.scope.tasks[0]!r}: ...}}; "
+                f"got {type(answers).__name__}"
+            )
+        given = {str(task): answer for task, answer in answers.items()}
+        if len(given) < len(answers):
+            raise AnswerError("two tasks of the answers print alike: name each task once")
+        strangers = given.keys() - {str(task) for task in self.scope.tasks}
+        if strangers:
+            raise AnswerError(
+                f"task {min(strangers)!r} is not among the {len(self.scope.tasks):,} tasks of "
+                f"campaign {self.scope.campaign!r}: {self.scope.tasks[0]!r}, ... Leave it out."
+            )
+        return given
+
+    def _encode(self, task: TaskId, answer: Any) -> tuple[npt.NDArray[Any], Any]:
+        """Return an answer as the domain stores it, and itself; without one, a stand-in and None.
+
+        The stand-in makes an answered task and another one take the same steps.
+        """
+        domain = self.scope.mechanism.domain
+        shown = answer
+        if answer is None:
+            shown = domain.labels[0] if isinstance(domain, FiniteDomain) else domain.low
+        try:
+            stored, inside = domain.encode(pa.chunked_array([pa.array([shown])]))
+        except (pa.ArrowException, OverflowError, UnicodeError):
+            stored, inside = np.zeros(0), np.zeros(1, bool)
+        if not inside[0]:
+            raise AnswerError(
+                f"task {task!r}: {answer!r} is outside the domain {domain.describe()}. Give an "
+                "answer that it holds, or None for no answer."
+            )
+        return stored, answer

@@ -1,0 +1,191 @@
+"""What a guarantee means, in sentences for the worker whose answers it is about.
+
+A loss of epsilon multiplies the odds of anything about an answer by at most ``exp(epsilon)``. So
+whoever thought it likely with probability p before is at most
+``p / (p + (1 - p) exp(-epsilon))`` sure after, whatever else they know. Printed figures are
+rounded up: "at most" is true.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.rounding import exp_of
+from quietcrowd.validation import check_real
+
+__all__ = ["consent_sentences", "most_sure", "show_most_sure"]
+
+_CERTAIN = Fraction(1, 10**6)
+"""Doubts below it are not worth a number."""
+
+_DUST = Fraction(1, 10**12)
+"""What is no more above a round number prints as it, as in `show_loss`."""
+
+_LARGEST = 1000.0
+"""Losses above it leave no doubt: less than e^-1000."""
+
+
+def consent_sentences(
+    guarantee: PrivacyGuarantee, *, priors: Sequence[float] = (0.5,)
+) -> tuple[str, ...]:
+    """Say what a worker agrees to.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        Of the answers that the worker is to give, as ``mechanism.guarantee(answers=20)``.
+    priors : sequence of float
+        How sure somebody was before, above 0 and below 1; at least one.
+
+    Returns
+    -------
+    tuple of str
+        About one answer; about a fact that shows in all of them, where there are several; about
+        having answered; and about chance, where delta is above 0.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no prior, or one is out of its range.
+
+    Notes
+    -----
+    For delta above 0: two laws that differ by (epsilon, delta) at most can be drawn by giving
+    everything away with probability delta, and else losing at most epsilon; so the composition
+    theorem is proved (P. Kairouz, S. Oh, P. Viswanath, ICML 2015). The last sentence says this.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical, RandomizedResponse
+    >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
+    >>> one, both, participation = consent_sentences(mechanism.guarantee(answers=3))
+    >>> print(one)
+    About one answer: whoever thought it as likely as not before is at most 73.2 % sure of it after.
+    >>> print(participation)
+    Which questions you answer is not hidden.
+    """
+    if not len(priors):
+        raise ParameterError("priors must be at least one number above 0 and below 1")
+    return (
+        _about_one(guarantee, priors),
+        *_about_all(guarantee, priors),
+        "Whether you answer a question at all is hidden in the same way as an answer."
+        if guarantee.participation_protected
+        else "Which questions you answer is not hidden.",
+        *_about_chance(guarantee),
+    )
+
+
+def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
+    """Return how sure somebody can become, at most, of what a loss is about.
+
+    Parameters
+    ----------
+    epsilon : float
+        The loss, natural logarithm, at least 0; may be infinite.
+    prior : float
+        How sure they were before, above 0 and below 1; taken as the decimal that it prints as.
+
+    Returns
+    -------
+    Fraction
+        Never less than the truth, and more by less than one part in 10^40; 1 above a loss of 1,000.
+
+    Raises
+    ------
+    ParameterError
+        Where a number is out of its range.
+
+    Examples
+    --------
+    >>> round(float(most_sure(1.0)), 6), round(float(most_sure(1.0, prior=0.9)), 6)
+    (0.731059, 0.96073)
+    """
+    check_real("prior", prior, 0)
+    if not 0 < prior < 1:
+        raise ParameterError(f"prior must be above 0 and below 1; got {prior!r}")
+    if math.isnan(epsilon) or epsilon < 0:
+        raise ParameterError(f"epsilon must be at least 0; got {epsilon!r}")
+    if epsilon > _LARGEST:
+        return Fraction(1)
+    before = _as_printed(prior)
+    return before / (before + (1 - before) * Fraction(exp_of(Decimal(-epsilon))))
+
+
+def show_most_sure(epsilon: float, prior: float = 0.5) -> str:
+    """Print `most_sure` in percent, rounded up; "100 %" where doubts are less than 10^-6.
+
+    Rounded to a tenth, but for 10^-12, and below 100 % to so many digits that it does not print as
+    100.
+
+    Examples
+    --------
+    >>> show_most_sure(1.0), show_most_sure(9.0), show_most_sure(300.0)
+    ('73.2 %', '99.99 %', '100 %')
+    """
+    return _percent(most_sure(epsilon, prior))
+
+
+def _as_printed(number: float) -> Fraction:
+    return Fraction(repr(float(number)))
+
+
+def _percent(probability: Fraction) -> str:
+    if 1 - probability < _CERTAIN:
+        return "100 %"
+    digits = 1
+    while (shown := math.ceil((probability - _DUST) * 100 * 10**digits)) >= 100 * 10**digits:
+        digits += 1
+    return f"{shown / 10**digits:.{digits}f}".removesuffix(".0") + " %"
+
+
+def _limits(epsilon: float, priors: Sequence[float]) -> str:
+    """Return "whoever thought it ... before is at most ... sure of it after" for every prior."""
+    return "; ".join(
+        f"whoever {_before(prior)} before is at most {show_most_sure(epsilon, prior)} sure of it "
+        "after"
+        for prior in priors
+    )
+
+
+def _before(prior: float) -> str:
+    if prior == 0.5:
+        return "thought it as likely as not"
+    return f"was {_percent(_as_printed(prior))} sure of it"
+
+
+def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
+    return all(1 - most_sure(epsilon, prior) < _CERTAIN for prior in priors)
+
+
+def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:
+    if _hides_nothing(guarantee.epsilon, priors):
+        return "About one answer: it is not hidden; somebody can become practically certain of it."
+    return f"About one answer: {_limits(guarantee.epsilon, priors)}."
+
+
+def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[str, ...]:
+    count = guarantee.tasks or guarantee.answers
+    if count == 1:
+        return ()
+    who = f"all {count:,} answers together"
+    if guarantee.tasks is not None:
+        who = f"all {count:,} questions together, answered or not"
+    fact = "a fact that shows in every one of them, as a general opinion may"
+    if _hides_nothing(guarantee.worker_epsilon, priors):
+        how = "it is not hidden; somebody can become practically certain of it"
+    else:
+        how = _limits(guarantee.worker_epsilon, priors)
+    return (f"About {who}, and {fact}: {how}.",)
+
+
+def _about_chance(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
+    if not guarantee.delta:
+        return ()
+    cases = 1 / _as_printed(guarantee.delta)
+    return (f"In at most one of {math.floor(cases):,} cases chance may tell more than that.",)

@@ -1,0 +1,147 @@
+import math
+import re
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.privacy.consent import consent_sentences, most_sure, show_most_sure
+
+YES_NO = qc.Categorical(["no", "yes"])
+
+
+def guarantee(epsilon=1.0, worker_epsilon=None, answers=20, **changes):
+    return qc.PrivacyGuarantee(
+        answers=answers,
+        epsilon=epsilon,
+        worker_epsilon=answers * epsilon if worker_epsilon is None else worker_epsilon,
+        claimed_epsilon=epsilon,
+        assumptions=("none",),
+        source="none",
+        **{"participation_protected": False, **changes},
+    )
+
+
+@given(epsilon=st.floats(0, 50), prior=st.floats(1e-3, 0.999))
+def test_the_bound_is_bayes_rule_rounded_up(epsilon, prior):
+    sure = most_sure(epsilon, prior)
+    before = Fraction(repr(prior))
+    odds = sure / (1 - sure) / (before / (1 - before))
+    assert float(odds) == pytest.approx(math.exp(epsilon), rel=1e-12)
+    assert before <= sure < 1
+    shown = show_most_sure(epsilon, prior)
+    percent = Fraction(shown.removesuffix(" %"))
+    assert percent >= 100 * (sure - Fraction(1, 10**12))
+    assert percent - 100 * sure < Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "prior", "shown"),
+    [
+        (0.0, 0.5, "50 %"),
+        (1.0, 0.5, "73.2 %"),
+        (2.0, 0.5, "88.1 %"),
+        (1.0, 0.9, "96.1 %"),
+        (1.0, 0.01, "2.7 %"),
+        (math.log(3), 0.5, "75 %"),
+        (7.0, 0.5, "99.91 %"),
+        (13.0, 0.5, "99.9998 %"),
+        (14.0, 0.5, "100 %"),
+        (1e9, 0.5, "100 %"),
+        (math.inf, 0.01, "100 %"),
+    ],
+)
+def test_percentages(epsilon, prior, shown):
+    assert show_most_sure(epsilon, prior) == shown
+
+
+@pytest.mark.parametrize("flip", [0.1, 0.25, 0.4])
+def test_the_bound_is_reached_by_randomised_response(flip):
+    """Bayes' rule on the channel itself, in exact integers."""
+    mechanism = qc.RandomizedResponse(domain=YES_NO, flip_probability=flip)
+    (kept, other), _ = ([int(weight) for weight in row] for row in mechanism.channel.weights)
+    for prior in (0.2, 0.5, 0.9):
+        before = Fraction(repr(prior))
+        after = before * kept / (before * kept + (1 - before) * other)
+        most = most_sure(mechanism.guarantee().epsilon, prior)
+        assert 0 <= most - after < Fraction(1, 10**14)
+
+
+def test_sentences_for_a_worker():
+    assert consent_sentences(guarantee(0.25)) == (
+        "About one answer: whoever thought it as likely as not before is at most 56.3 % sure of it "
+        "after.",
+        "About all 20 answers together, and a fact that shows in every one of them, as a general "
+        "opinion may: whoever thought it as likely as not before is at most 99.4 % sure of it "
+        "after.",
+        "Which questions you answer is not hidden.",
+    )
+
+
+def test_priors_are_named():
+    one, *_ = consent_sentences(guarantee(), priors=(0.5, 0.9))
+    assert one.endswith(
+        "73.2 % sure of it after; whoever was 90 % sure of it before is at most 96.1 % sure of it "
+        "after."
+    )
+    _, both, _ = consent_sentences(guarantee(0.1), priors=(0.25,))
+    assert "may: whoever was 25 % sure of it before is at most 71.2 % sure of it after." in both
+
+
+def test_a_single_answer_has_no_sentence_about_all():
+    assert len(consent_sentences(guarantee(answers=1))) == 2
+
+
+def test_what_is_not_hidden_is_said_so():
+    one, both, _ = consent_sentences(guarantee(math.inf))
+    assert (
+        one == "About one answer: it is not hidden; somebody can become practically certain of it."
+    )
+    assert "as a general opinion may: it is not hidden;" in both
+    _, both, _ = consent_sentences(guarantee(1.0, answers=300))
+    assert both.endswith("is not hidden; somebody can become practically certain of it.")
+
+
+def test_participation_and_all_tasks():
+    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.1, null="category")
+    _, both, third = consent_sentences(mechanism.guarantee(answers=2, tasks=10))
+    assert both.startswith(
+        "About all 10 questions together, answered or not, and a fact that shows"
+    )
+    assert both.endswith("is at most 73.2 % sure of it after.")
+    assert third == "Whether you answer a question at all is hidden in the same way as an answer."
+
+
+@pytest.mark.parametrize(
+    ("delta", "cases"),
+    [(1e-6, "1,000,000"), (0.0917, "10"), (0.5, "2"), (0.9, "1"), (3e-7, "3,333,333")],
+)
+def test_chance_is_told(delta, cases):
+    *_, last = consent_sentences(guarantee(delta=delta))
+    assert last == f"In at most one of {cases} cases chance may tell more than that."
+
+
+@pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
+def test_no_mechanism_gives_more_certainty_than_its_guarantee(mechanism):
+    kind = qc.Mechanism.registry()[mechanism]
+    more = {"delta": 0.1} if mechanism == "sampled-variance" else {}
+    domain = qc.Ordinal(range(3))
+    built = kind.from_claimed_epsilon(domain=domain, epsilon=1.0, **more)
+    stated = built.guarantee(answers=5, tasks=20)
+    one, *_ = consent_sentences(stated)
+    (shown,) = re.findall(r"at most ([0-9.]+) %", one)
+    assert Fraction(shown) / 100 >= 1 / (1 + Fraction(math.exp(-stated.epsilon)))
+
+
+@pytest.mark.parametrize("priors", [(), (0,), (1,), (math.nan,), ("half",), (0.5, -1)])
+def test_priors_are_checked(priors):
+    with pytest.raises(qc.ParameterError, match="prior"):
+        consent_sentences(guarantee(), priors=priors)
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, math.nan])
+def test_losses_are_checked(epsilon):
+    with pytest.raises(qc.ParameterError, match="epsilon must be at least 0"):
+        most_sure(epsilon)
