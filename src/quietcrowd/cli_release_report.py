@@ -15,7 +15,8 @@ from rich.text import Text
 
 from quietcrowd.answers import Answers
 from quietcrowd.cli_tables import plain_table
-from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_chance, show_loss
+from quietcrowd.privacy.consent import show_most_sure
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
 from quietcrowd.synthesis.claim_plans import Budget
 
@@ -186,7 +187,7 @@ def _who_may_see(synthetic: SyntheticClaims, output: Path) -> str:
         )
     return (
         "Somebody who knows all claims but one, and thinks two values of it equally likely, is at "
-        f"most {show_chance(loss)} sure after reading {output}. Where that is little enough for "
+        f"most {show_most_sure(loss)} sure after reading {output}. Where that is little enough for "
         f"you, it may be shared, once, and this text. {stay}"
     )
 

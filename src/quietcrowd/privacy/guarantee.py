@@ -19,7 +19,6 @@ __all__ = [
     "PrivacyGuarantee",
     "add_losses",
     "check_counts",
-    "show_chance",
     "show_loss",
 ]
 
@@ -45,22 +44,6 @@ def show_loss(epsilon: float, digits: int = 4) -> str:
     shown = Decimal(epsilon) * DUST
     with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
         return f"{float(+shown):.{digits}g}"
-
-
-def show_chance(epsilon: float) -> str:
-    """Print how sure somebody can become at most who thought two values equally likely.
-
-    ``exp(epsilon) / (1 + exp(epsilon))`` as a percentage, rounded up where it is cut off.
-
-    Examples
-    --------
-    >>> show_chance(0.0), show_chance(1.0), show_chance(8.0)
-    ('50 %', '73.2 %', '99.97 %')
-    """
-    doubt = 100 / (1 + math.exp(min(epsilon, 700.0)))
-    decimals = min(4, max(1, -math.floor(math.log10(doubt))))
-    scale = 10.0**decimals
-    return f"{100 - math.floor(doubt * scale) / scale:.{decimals + 2}g} %"
 
 
 @frozen(kw_only=True)
