@@ -231,9 +231,9 @@ def _is_randomized_response(weights: npt.NDArray[np.uint64]) -> bool:
 def _largest_of(pairs: list[tuple[list[int], list[int]]], epsilon: float) -> LossLaw:
     """Return the law of a broken line above the deltas of all pairs, in fractions."""
     total = sum(pairs[0][0])
-    reach = epsilon * (1 + 1e-9)
+    reach = epsilon * (1 + 1e-9) + 1e-12
     edges = [reach * place / _PIECES for place in range(-_PIECES, _PIECES + 1)]
-    # An edge stands for its factor, which must not exceed exp(edge); at the ends it may not matter.
+    # A factor is a little below exp(edge), so that an edge is never less than the loss it names.
     factors = [Fraction(math.exp(edge)) * (1 - Fraction(1, 2**50)) for edge in edges]
 
     def delta(factor: Fraction) -> Fraction:
@@ -255,5 +255,8 @@ def _largest_of(pairs: list[tuple[list[int], list[int]]], epsilon: float) -> Los
         for factor, before, after in zip(factors, slopes, slopes[1:], strict=False)
     ]
     return LossLaw(
-        masses=[float(mass) * (1 + _UNIT) for mass in masses], losses=edges, epsilon=edges[-1]
+        masses=[float(mass) * (1 + _UNIT) for mass in masses],
+        losses=edges,
+        epsilon=reach,
+        pure_epsilon=epsilon,
     )
