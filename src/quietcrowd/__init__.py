@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
     from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
     from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
+    from quietcrowd.privacy import PrivacyLedger as PrivacyLedger
     from quietcrowd.synthesis import CrowdDensity as CrowdDensity
     from quietcrowd.synthesis import PrisCrowd as PrisCrowd
     from quietcrowd.synthesis import SyntheticClaims as SyntheticClaims
@@ -104,6 +105,7 @@ _HOME = {
     "ParameterError": "exceptions",
     "PrisCrowd": "synthesis",
     "PrivacyGuarantee": "privacy",
+    "PrivacyLedger": "privacy",
     "QuietcrowdError": "exceptions",
     "RandomizedResponse": "mechanisms",
     "RatioMean": "inference",
@@ -166,6 +168,7 @@ __all__ = [
     "ParameterError",
     "PrisCrowd",
     "PrivacyGuarantee",
+    "PrivacyLedger",
     "QuietcrowdError",
     "RandomizedResponse",
     "RatioMean",

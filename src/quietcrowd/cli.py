@@ -18,6 +18,7 @@ import typer
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
+from quietcrowd.cli_budget import budget
 from quietcrowd.cli_density_tables import print_densities
 from quietcrowd.cli_reading import note, read_ids, read_plain
 from quietcrowd.cli_synthesize import synthesize
@@ -384,6 +385,7 @@ def reproduce(
 
 
 app.command()(synthesize)
+app.command()(budget)
 
 
 @app.command()

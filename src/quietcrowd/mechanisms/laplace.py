@@ -30,6 +30,8 @@ from quietcrowd.privacy.guarantee import (
     add_losses,
     check_counts,
 )
+from quietcrowd.privacy.loss_law import laplace_law, pure_law
+from quietcrowd.privacy.release_loss import ReleaseLoss
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import one_of
 
@@ -214,6 +216,19 @@ class LaplacePerturbation(Mechanism):
             ),
             source="Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md",
         )
+
+    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+        """Return how the loss is distributed; see `Mechanism.loss`.
+
+        Two numbers per cell, where participation is released, count as a coin of the same loss.
+        """
+        count = check_counts(answers, tasks, every_task=self.every_task)
+        epsilon = self.channel.epsilon
+        if self.participation is None:
+            law = laplace_law(self.grid.steps, self.channel.noise.scale, epsilon)
+        else:
+            law = pure_law(epsilon)
+        return ReleaseLoss(answer=law, each=law, count=count)
 
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         places = self.grid.places(self.domain.numbers(answers.values))

@@ -16,6 +16,8 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.loss_law import pure_law
+from quietcrowd.privacy.release_loss import ReleaseLoss
 from quietcrowd.validation import check_names, find_described
 
 __all__ = ["Mechanism"]
@@ -133,6 +135,26 @@ class Mechanism(ABC):
         ParameterError
             Unless ``1 <= answers <= tasks``, or where `tasks` is needed and missing.
         """
+
+    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+        """Return how the loss of what a worker reports is distributed, in the worst case.
+
+        Parameters
+        ----------
+        answers, tasks
+            As those of `guarantee`.
+
+        Notes
+        -----
+        Unless a mechanism knows more, it is what no mechanism of the same guarantee exceeds: all
+        reports of the worker are one release.
+        """
+        guarantee = self.guarantee(answers, tasks)
+        return ReleaseLoss(
+            answer=pure_law(guarantee.epsilon, guarantee.delta),
+            each=pure_law(guarantee.worker_epsilon, guarantee.delta),
+            count=1,
+        )
 
     @abstractmethod
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:

@@ -31,6 +31,8 @@ from quietcrowd.privacy.guarantee import (
     add_losses,
     check_counts,
 )
+from quietcrowd.privacy.loss_law import channel_law
+from quietcrowd.privacy.release_loss import ReleaseLoss
 
 __all__ = ["RandomizedResponse"]
 
@@ -160,6 +162,12 @@ class RandomizedResponse(LabelMechanism):
             if not self.every_task
             else "Sun et al., IEEE Big Data 2018, equation 8; docs/theory/sparse-answers.md",
         )
+
+    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+        """Return how the loss is distributed; see `Mechanism.loss`."""
+        count = check_counts(answers, tasks, every_task=self.every_task)
+        law = channel_law(self.channel.weights, self.channel.epsilon)
+        return ReleaseLoss(answer=law, each=law, count=count)
 
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         words = word_source(rng)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
@@ -33,6 +33,8 @@ from quietcrowd.privacy.guarantee import (
     check_counts,
     show_loss,
 )
+from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.shared_flip_delta import MAX_ANSWERS, two_layer_law
 from quietcrowd.validation import one_of
 
 __all__ = ["TwoLayerRandomizedResponse"]
@@ -230,6 +232,18 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             if self.law == "flip"
             else "Sun et al., IEEE Big Data 2018, section VI-D; docs/theory/sparse-answers.md",
         )
+
+    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+        """Return how the loss is distributed; see `Mechanism.loss`.
+
+        One draw serves all answers, so that they are one release.
+        """
+        release = super().loss(answers, tasks)
+        law = self.worker_law
+        if not isinstance(law, UniformFlips) or answers > MAX_ANSWERS or release.answer.lost:
+            return release
+        low, high = law.bounds
+        return evolve(release, answer=two_layer_law(answers, labels=self.size, low=low, high=high))
 
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         words = word_source(rng)

@@ -1,5 +1,6 @@
-"""What a mechanism guarantees, and how guarantees add up."""
+"""What a mechanism guarantees, how guarantees add up, and who has spent how much."""
 
+from quietcrowd.privacy.accountant import PrivacyLedger
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["PrivacyGuarantee"]
+__all__ = ["PrivacyGuarantee", "PrivacyLedger"]

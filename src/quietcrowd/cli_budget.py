@@ -1,0 +1,120 @@
+"""``quietcrowd budget``: what the workers behind files of reports have spent."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from quietcrowd import cli_options as options
+from quietcrowd.cli_reading import note
+from quietcrowd.cli_tables import plain_table
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats import read_reports
+from quietcrowd.privacy import PrivacyLedger
+from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.validation import check_real
+
+__all__ = ["budget"]
+
+SHOWN = 20
+
+
+def budget(
+    reports: Annotated[
+        list[Path], typer.Argument(help="Files of reports; each is a campaign of its own.")
+    ],
+    delta: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="Probability that may be outside of the losses."),
+    ] = 0.0,
+    most: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="EPSILON", help="Say who has spent more in total."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Tell what each worker has spent, about one answer and in total.
+
+    Losses of several files add up: a worker may have been asked the same in each.
+
+    Example: quietcrowd budget reports.parquet
+
+    Example: quietcrowd budget spring.parquet autumn.parquet --delta 1e-6 --budget 40
+    """
+    if most is not None:
+        check_real("--budget", most, 0)
+    check_real("--delta", delta, 0)
+    if len({path.resolve() for path in reports}) < len(reports):
+        raise ParameterError("a file of reports is named twice; name each once")
+    parts = [read_reports(path) for path in reports]
+    ledger = PrivacyLedger.of_reports(*parts, campaigns=[str(path) for path in reports])
+    frame = ledger.to_frame(delta)
+    if most is not None:
+        frame["over_budget"] = frame["total_epsilon"] > most
+    if as_json:
+        typer.echo(_as_json(frame, delta, most))
+    elif sys.stdout.isatty():
+        _print_table(frame)
+    else:
+        frame.to_csv(sys.stdout, index=False)
+    _tell_totals(frame, len(reports), delta, most)
+    if any(part.simulated for part in parts):
+        note("Simulated reports are among these: they protect nobody, whatever they spend.")
+
+
+def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:
+    """Return all rows, and the largest losses; an infinite loss is null."""
+    losses = ("answer_epsilon", "total_epsilon")
+    rows = [
+        {name: _finite(row[name]) if name in losses else row[name] for name in row}
+        for row in frame.to_dict("records")
+    ]
+    largest = {name: _finite(float(frame[name].max())) if rows else 0.0 for name in losses}
+    return json.dumps({"delta": delta, "budget": most, "most": largest, "workers": rows})
+
+
+def _finite(loss: float) -> float | None:
+    return loss if math.isfinite(loss) else None
+
+
+def _print_table(frame: pd.DataFrame) -> None:
+    """Print those who have spent most."""
+    heads = ("\nworker", "\nreports", "cam-\npaigns", "epsilon,\none answer", "epsilon,\nin total")
+    table = plain_table(*heads, numeric_from=1)
+    ordered = frame.sort_values("total_epsilon", ascending=False, kind="stable")
+    for row in ordered.head(SHOWN).to_dict("records"):
+        table.add_row(
+            Text(str(row["worker"])),
+            f"{row['reports']:,}",
+            f"{row['campaigns']:,}",
+            show_loss(row["answer_epsilon"]),
+            show_loss(row["total_epsilon"]) + (" †" if row.get("over_budget") else ""),
+        )
+    Console(highlight=False, markup=False).print(table)
+    if len(frame) > SHOWN:
+        print(f"… and {len(frame) - SHOWN:,} more, who have spent no more; a pipe gets all")
+
+
+def _tell_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float | None) -> None:
+    if frame.empty:
+        note("Nobody has reported anything.")
+        return
+    top = frame.nlargest(1, "total_epsilon").to_dict("records")[0]
+    outside = f", but for a probability delta = {delta:g}" * bool(delta)
+    note(
+        f"{len(frame):,} worker{'s' * (len(frame) != 1)}, {int(frame['reports'].sum()):,} reports, "
+        f"{campaigns} campaign{'s' * (campaigns != 1)}. Nobody has lost more than epsilon = "
+        f"{show_loss(frame['answer_epsilon'].max())} about one answer and "
+        f"{show_loss(top['total_epsilon'])} in total (worker {top['worker']!r}){outside}."
+    )
+    if most is not None:
+        over = int(frame["over_budget"].sum())
+        note(f"{over:,} of {len(frame):,} have spent more than the budget of {most:g}.")

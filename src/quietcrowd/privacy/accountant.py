@@ -1,0 +1,385 @@
+"""Who has spent how much privacy, over mechanisms and campaigns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from attrs import evolve, field, frozen
+
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.frames import Backend, to_native
+from quietcrowd.privacy.guarantee import check_counts
+from quietcrowd.privacy.loss_distribution import compose_losses
+from quietcrowd.validation import check_real, check_whole
+
+if TYPE_CHECKING:
+    from quietcrowd.mechanisms.mechanism import Mechanism
+    from quietcrowd.mechanisms.reports import Reports
+
+__all__ = ["Charge", "PrivacyLedger", "Spending"]
+
+VERSION = 1
+
+
+@frozen(kw_only=True)
+class Charge:
+    """What a worker has reported to one campaign with one mechanism.
+
+    Attributes
+    ----------
+    worker : str
+        Id, as text.
+    campaign : str
+        Name.
+    mechanism : Mechanism
+        What randomised the answers.
+    count : int
+        How many answers, or, where every task is reported, how many tasks.
+    """
+
+    worker: str
+    campaign: str
+    mechanism: Mechanism
+    count: int
+
+
+@frozen(kw_only=True)
+class Spending:
+    """What a worker has spent at most; losses are natural logarithms, rounded up.
+
+    Attributes
+    ----------
+    worker : str
+        Id, as text.
+    answer_epsilon : float
+        About one answer that was asked for in every campaign, given all others.
+    total_epsilon : float
+        About all answers together.
+    delta : float
+        Probability that may be outside of either.
+    """
+
+    worker: str
+    answer_epsilon: float
+    total_epsilon: float
+    delta: float = 0.0
+
+
+_Key: TypeAlias = "tuple[str, str, Mechanism]"
+
+
+def _copied(counts: Mapping[_Key, int]) -> dict[_Key, int]:
+    return dict(counts)
+
+
+@frozen(kw_only=True)
+class PrivacyLedger:
+    """What each worker has spent, per answer and in total; a value, which charging leaves as it is.
+
+    Within one campaign a worker reports each answer once, and one secret draw of a mechanism that
+    makes any serves all of that worker's answers, however many charges they come in: counts of
+    charges for one worker, campaign and mechanism add up before the loss is computed. Campaigns
+    are independent of each other: noise and draws are fresh, and losses are composed. The same
+    answer may be asked for in every campaign, so losses about one answer add up over campaigns,
+    too. Whoever releases the same answers a second time, or draws afresh for a second batch,
+    charges that to a campaign of another name.
+
+    Ids count as text: 7 and "7" are one worker, as the same table comes back from Parquet or CSV.
+    A mechanism that reports every task is charged for every task: the server never learns how many
+    were answered.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical, RandomizedResponse
+    >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
+    >>> ledger = PrivacyLedger().charge("ann", mechanism, answers=50, campaign="spring")
+    >>> round(ledger.spent("ann").total_epsilon, 2)
+    50.0
+    >>> round(ledger.spent("ann", delta=1e-6).total_epsilon, 2)
+    47.65
+    >>> ledger.would_exceed("ann", mechanism, budget=48, campaign="autumn", delta=1e-6)
+    True
+    """
+
+    _counts: Mapping[_Key, int] = field(factory=dict, converter=_copied, repr=False)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._counts.items()))
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """All charges, those of one worker, campaign and mechanism together, as first made."""
+        return tuple(
+            Charge(worker=worker, campaign=campaign, mechanism=mechanism, count=count)
+            for (worker, campaign, mechanism), count in self._counts.items()
+        )
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """Ids of all workers who were charged, as first charged."""
+        return tuple(dict.fromkeys(worker for worker, _, _ in self._counts))
+
+    @classmethod
+    def of_reports(cls, *reports: Reports, campaigns: Iterable[str] | None = None) -> PrivacyLedger:
+        """Return what the workers of some reports have spent.
+
+        Parameters
+        ----------
+        *reports : Reports
+            Each is a campaign of its own. Where every task is reported all workers are charged
+            for all tasks.
+        campaigns : iterable of str, optional
+            Their names; default: "1", "2" and so on. Reports of one name and mechanism add up as
+            one campaign.
+
+        Raises
+        ------
+        ParameterError
+            Where there are not as many names as reports.
+        """
+        names = [str(place + 1) for place in range(len(reports))]
+        if campaigns is not None:
+            names = list(campaigns)
+            if len(names) != len(reports):
+                raise ParameterError(
+                    f"campaigns must be one name for each of {len(reports)} reports; got {names!r}"
+                )
+        counts: dict[_Key, int] = {}
+        for name, one in zip(names, reports, strict=True):
+            _check_campaign(name)
+            for worker, count in _counts_of(one):
+                key = (worker, name, one.mechanism)
+                counts[key] = counts.get(key, 0) + count
+        return cls(counts=counts)
+
+    def charge(
+        self,
+        worker: str | int,
+        mechanism: Mechanism,
+        *,
+        answers: int = 1,
+        tasks: int | None = None,
+        campaign: str = "1",
+    ) -> PrivacyLedger:
+        """Return a ledger in which a worker has spent more.
+
+        Parameters
+        ----------
+        worker : str or int
+            Id.
+        mechanism : Mechanism
+            What randomises the answers.
+        answers : int
+            How many further answers; of no matter where every task is reported.
+        tasks : int, optional
+            How many further tasks; needed where every task is reported.
+        campaign : str
+            To which the worker reports; see the class.
+
+        Raises
+        ------
+        ParameterError
+            Where the worker's id is neither text nor a whole number, or a count is out of range
+            or missing.
+        """
+        who = _check_worker(worker)
+        _check_campaign(campaign)
+        count = check_counts(answers, tasks, every_task=mechanism.every_task)
+        key = (who, campaign, mechanism)
+        return evolve(self, counts={**self._counts, key: self._counts.get(key, 0) + count})
+
+    def spent(self, worker: str | int, delta: float = 0.0) -> Spending:
+        """Return what a worker has spent; nothing, where there is no charge.
+
+        Parameters
+        ----------
+        worker : str or int
+            Id.
+        delta : float
+            Probability that may be outside, below 1. At 0 losses are summed; above it they are
+            composed, tightly where answers have noise of their own, and never to more than their
+            sum.
+
+        Raises
+        ------
+        ParameterError
+            Where delta is out of range.
+        """
+        _check_delta(delta)
+        one = _check_worker(worker)
+        counts = self._counts.items()
+        own = [(mechanism, count) for (who, _, mechanism), count in counts if who == one]
+        return _spending(one, own, delta)
+
+    def spending(self, delta: float = 0.0) -> tuple[Spending, ...]:
+        """Return what each worker has spent, in the order of `workers`; see `spent`."""
+        _check_delta(delta)
+        own: dict[str, list[tuple[Mechanism, int]]] = {}
+        for (worker, _, mechanism), count in self._counts.items():
+            own.setdefault(worker, []).append((mechanism, count))
+        return tuple(_spending(worker, parts, delta) for worker, parts in own.items())
+
+    def would_exceed(
+        self,
+        worker: str | int,
+        mechanism: Mechanism,
+        budget: float,
+        *,
+        answers: int = 1,
+        tasks: int | None = None,
+        campaign: str = "1",
+        delta: float = 0.0,
+    ) -> bool:
+        """Return whether a charge would take a worker's total above a budget.
+
+        Parameters
+        ----------
+        worker, mechanism, answers, tasks, campaign
+            As those of `charge`.
+        budget : float
+            The most that a worker may lose in total, at least 0.
+        delta : float
+            As that of `spent`.
+
+        Raises
+        ------
+        ParameterError
+            Where the budget is negative, or as `charge` and `spent`.
+        """
+        check_real("budget", budget, 0)
+        after = self.charge(worker, mechanism, answers=answers, tasks=tasks, campaign=campaign)
+        return after.spent(worker, delta).total_epsilon > budget
+
+    def to_frame(self, delta: float = 0.0, backend: Backend = "pandas") -> Any:
+        """Return what each worker has spent as a dataframe.
+
+        Its columns are ``worker``, ``reports``, ``campaigns``, ``answer_epsilon`` and
+        ``total_epsilon``.
+        """
+        spending = self.spending(delta)
+        reports: dict[str, int] = {}
+        campaigns: dict[str, set[str]] = {}
+        for (worker, campaign, _), count in self._counts.items():
+            reports[worker] = reports.get(worker, 0) + count
+            campaigns.setdefault(worker, set()).add(campaign)
+        return to_native(
+            {
+                "worker": list(reports),
+                "reports": list(reports.values()),
+                "campaigns": [len(names) for names in campaigns.values()],
+                "answer_epsilon": [one.answer_epsilon for one in spending],
+                "total_epsilon": [one.total_epsilon for one in spending],
+            },
+            backend,
+        )
+
+    def to_json(self) -> str:
+        """Return the ledger as text; `from_json` gives back an equal one."""
+        mechanisms = list(dict.fromkeys(mechanism for _, _, mechanism in self._counts))
+        places = {mechanism: place for place, mechanism in enumerate(mechanisms)}
+        return json.dumps(
+            {
+                "ledger": "quietcrowd",
+                "version": VERSION,
+                "mechanisms": [mechanism.to_dict() for mechanism in mechanisms],
+                "charges": [
+                    [worker, campaign, places[mechanism], count]
+                    for (worker, campaign, mechanism), count in self._counts.items()
+                ],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> PrivacyLedger:
+        """Return the ledger that `to_json` wrote.
+
+        Raises
+        ------
+        FormatError
+            Where the text is none, of another version, or a charge in it cannot be.
+        """
+        from quietcrowd.mechanisms.mechanism import Mechanism
+
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise FormatError(f"a ledger must be JSON: {error}") from None
+        if not isinstance(data, dict) or data.get("ledger") != "quietcrowd":
+            raise FormatError(
+                "this is no ledger: the key 'ledger' is missing. PrivacyLedger.to_json writes one."
+            )
+        if data.get("version") != VERSION:
+            raise FormatError(
+                f"the ledger has version {data.get('version')!r}; this quietcrowd reads {VERSION}"
+            )
+        charges, described = data.get("charges"), data.get("mechanisms")
+        if not isinstance(charges, list) or not isinstance(described, list):
+            raise FormatError("a ledger needs the lists 'mechanisms' and 'charges'")
+        mechanisms = [Mechanism.from_dict(one) for one in described]
+        counts: dict[_Key, int] = {}
+        for place, charge in enumerate(charges):
+            key, count = _read_charge(place, charge, mechanisms)
+            if key in counts:
+                raise FormatError(f"charge {place} of the ledger, {charge!r}, stands there twice")
+            counts[key] = count
+        return cls(counts=counts)
+
+
+def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> tuple[_Key, int]:
+    try:
+        worker, campaign, which, count = charge
+        who = _check_worker(worker)
+        _check_campaign(campaign)
+        check_whole("mechanism", which, 0, len(mechanisms) - 1)
+        check_whole("count", count, 1)
+    except (TypeError, ValueError) as error:
+        raise FormatError(
+            f"charge {place} of the ledger must be worker, campaign, mechanism and count; got "
+            f"{charge!r}: {error}"
+        ) from None
+    return (who, campaign, mechanisms[which]), count
+
+
+def _counts_of(reports: Reports) -> list[tuple[str, int]]:
+    """Return each worker's id and number of reports."""
+    workers = [str(worker) for worker in reports.table.workers.to_pylist()]
+    if reports.mechanism.every_task:
+        return [(worker, len(reports.table.tasks)) for worker in workers]
+    counts = reports.table.answers_per_worker.tolist()
+    return [(worker, count) for worker, count in zip(workers, counts, strict=True) if count]
+
+
+def _spending(worker: str, parts: Iterable[tuple[Mechanism, int]], delta: float) -> Spending:
+    answer, total = _composed(tuple(parts), delta)
+    return Spending(worker=worker, answer_epsilon=answer, total_epsilon=total, delta=delta)
+
+
+@lru_cache(maxsize=4096)
+def _composed(parts: tuple[tuple[Mechanism, int], ...], delta: float) -> tuple[float, float]:
+    """Return the loss about one answer and about all, of counts per mechanism and campaign."""
+    if not parts:
+        return 0.0, 0.0
+    losses = [mechanism.loss(answers=count, tasks=count) for mechanism, count in parts]
+    answer = compose_losses([(loss.answer, 1) for loss in losses], delta)
+    return answer, compose_losses([(loss.each, loss.count) for loss in losses], delta)
+
+
+def _check_delta(delta: float) -> None:
+    check_real("delta", delta, 0)
+    if not delta < 1:
+        raise ParameterError(f"delta must be below 1: at 1 everything is allowed; got {delta!r}")
+
+
+def _check_worker(worker: Any) -> str:
+    """Return an id as text."""
+    if isinstance(worker, bool) or not isinstance(worker, str | int):
+        raise ParameterError(f"worker must be an id, text or a whole number; got {worker!r}")
+    return str(worker)
+
+
+def _check_campaign(campaign: Any) -> None:
+    if not isinstance(campaign, str):
+        raise ParameterError(f"campaign must be a name, as 'spring'; got {campaign!r}")

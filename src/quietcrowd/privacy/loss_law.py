@@ -1,0 +1,262 @@
+"""The law of a privacy loss: how much a report tells two rows of answers apart, and how often.
+
+Let a report have the law P under one row of answers and Q under another. Its loss is ``ln(P / Q)``,
+and what counts is how that number is distributed under P. Two laws P and Q that are farther apart
+at every epsilon than any two rows of a mechanism stand for all of them, alone and composed.
+Derivation and checks: ``docs/theory/accounting.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+from attrs import Factory, field, frozen
+
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["LossLaw", "channel_law", "laplace_law", "pure_law"]
+
+_UNIT = 2.0**-52
+_MOST_TERMS = 2**17
+"""Pairs of rows, times reports, that are looked at one by one."""
+
+_PIECES = 64
+"""How many pieces of equal length the range of losses has, where many pairs of rows count."""
+
+_MOST_STEPS = 2**22
+
+
+def _array(numbers: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    array = np.array(numbers, np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def _pure(law: LossLaw) -> float:
+    return math.inf if law.lost else law.epsilon
+
+
+@frozen(kw_only=True, eq=False)
+class LossLaw:
+    """How a privacy loss is distributed, in the worst case; masses and losses are upper bounds.
+
+    Attributes
+    ----------
+    masses : ndarray, shape (losses,)
+        Probabilities.
+    losses : ndarray, shape (losses,)
+        Natural logarithms, in no order.
+    lost : float
+        Probability of an infinite loss.
+    epsilon : float
+        No finite loss exceeds it.
+    pure_epsilon : float
+        What holds without any exception: `epsilon`, or infinity where something is lost, unless
+        `lost` stands for the rounding of the masses alone.
+    """
+
+    masses: npt.NDArray[np.float64] = field(converter=_array)
+    losses: npt.NDArray[np.float64] = field(converter=_array)
+    lost: float = 0.0
+    epsilon: float
+    pure_epsilon: float = field(default=Factory(_pure, takes_self=True))
+
+    @property
+    def is_even(self) -> bool:
+        """Whether every loss is 0, epsilon or its negative, but for rounding."""
+        sizes = np.abs(self.losses)
+        return bool(np.minimum(sizes, np.abs(sizes - self.epsilon)).max() <= 1e-9 * self.epsilon)
+
+    @classmethod
+    def of_pair(
+        cls,
+        first: npt.NDArray[np.float64],
+        second: npt.NDArray[np.float64],
+        epsilon: float,
+        rounding: float = 0.0,
+    ) -> LossLaw:
+        """Return the law for a report of the law `first` that might be of the law `second`.
+
+        Parameters
+        ----------
+        first, second : ndarray, shape (reports,)
+            Probabilities of each report.
+        epsilon : float
+            Upper bound on any loss.
+        rounding : float
+            Upper bound on what rounding the probabilities changes in a delta.
+        """
+        likely = first > 0
+        with np.errstate(divide="ignore"):
+            losses = np.log(first[likely]) - np.log(second[likely])
+        losses[losses != 0] += 8 * _UNIT * (64 + np.abs(losses[losses != 0]))
+        return cls(
+            masses=first[likely] * (1 + 8 * _UNIT),
+            losses=np.minimum(losses, epsilon),
+            lost=rounding,
+            epsilon=epsilon,
+            pure_epsilon=epsilon,
+        )
+
+
+def pure_law(epsilon: float, delta: float = 0.0) -> LossLaw:
+    """Return the law that stands for everything that is (epsilon, delta)-private.
+
+    With probability delta all is lost; else a coin is reported that is the right one with odds
+    ``exp(epsilon)``.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite or infinite, at least 0.
+    delta : float
+        From 0 to 1.
+
+    References
+    ----------
+    P. Kairouz, S. Oh, P. Viswanath, "The Composition Theorem for Differential Privacy", ICML 2015,
+    Theorem 3.3 and its proof.
+    """
+    if math.isinf(epsilon):
+        return LossLaw(masses=[], losses=[], lost=1.0, epsilon=math.inf)
+    right = 1 / (1 + math.exp(-epsilon))
+    wrong = math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    masses = [part * (1 - delta) * (1 + 8 * _UNIT) for part in (right, wrong)]
+    losses = [epsilon, -epsilon * (1 - 8 * _UNIT)]
+    return LossLaw(masses=masses, losses=losses, lost=delta, epsilon=epsilon)
+
+
+def laplace_law(steps: int, scale: float, epsilon: float) -> LossLaw:
+    """Return the law for numbers with discrete Laplace noise.
+
+    The noise is log-concave, so that the farthest two numbers are the worst at every epsilon.
+
+    Parameters
+    ----------
+    steps : int
+        Largest distance of two numbers, in steps of the grid.
+    scale : float
+        Of the noise, in steps.
+    epsilon : float
+        The pure loss, ``steps / scale`` rounded up.
+    """
+    if steps > _MOST_STEPS:
+        return pure_law(epsilon)
+    between = np.arange(1, steps, dtype=np.float64)
+    ratio = math.exp(-1 / scale)
+    masses = -math.expm1(-1 / scale) / (1 + ratio) * np.exp(-between / scale)
+    losses = (steps - 2 * between) / scale
+    ends = np.array([1 / (1 + ratio), math.exp(-steps / scale) / (1 + ratio)])
+    every = np.concatenate([losses, [epsilon, -epsilon * (1 - 8 * _UNIT)]])
+    return LossLaw(
+        masses=np.concatenate([masses, ends]) * (1 + 16 * _UNIT * (1 + steps / scale)),
+        losses=np.minimum(every + 8 * _UNIT * np.abs(every), epsilon),
+        epsilon=epsilon,
+    )
+
+
+def channel_law(weights: npt.NDArray[np.uint64], epsilon: float) -> LossLaw:
+    """Return the law for a table of integers: whichever two answers are to be told apart.
+
+    Parameters
+    ----------
+    weights : ndarray of int, shape (answers, reports)
+        Rows of one sum.
+    epsilon : float
+        Ln of the largest ratio in a column, rounded up; finite.
+
+    Raises
+    ------
+    ParameterError
+        Where `epsilon` is not finite.
+
+    Notes
+    -----
+    Where all ordered pairs of rows hold the same pairs of weights, as in randomised response, any
+    of them stands for all. Else the largest delta of all pairs is taken at some epsilons; between
+    these a straight line in ``exp(epsilon)`` runs above it, since every delta is convex there, and
+    the law of that broken line is the result. For large tables with many different pairs it is
+    `pure_law`, which no table exceeds.
+    """
+    if not math.isfinite(epsilon):
+        raise ParameterError(
+            "a report that one answer cannot give tells it: the loss is infinite. Make every "
+            "weight of its column positive."
+        )
+    if epsilon == 0:
+        return LossLaw(masses=[1.0], losses=[0.0], epsilon=0.0)
+    profile = _only_profile(weights)
+    if profile is not None:
+        total = int(weights[0].sum())
+        return LossLaw.of_pair(profile[0] / total, profile[1] / total, epsilon)
+    answers, reports = weights.shape
+    if answers * (answers - 1) * reports > _MOST_TERMS:
+        return pure_law(epsilon)
+    pairs = {
+        _profile(one, other).tobytes(): (one, other) for one, other in permutations(weights, 2)
+    }
+    return _largest_of([(list(map(int, a)), list(map(int, b))) for a, b in pairs.values()], epsilon)
+
+
+def _profile(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the pairs of weights of two rows, sorted."""
+    order = np.lexsort((other, one))
+    return np.array([one[order], other[order]])
+
+
+def _only_profile(weights: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64] | None:
+    """Return the pairs of weights that any two rows hold, or None where they differ."""
+    answers, reports = weights.shape
+    first = _profile(weights[0], weights[1])
+    if answers == reports and _is_randomized_response(weights):
+        return first.astype(np.float64)
+    if answers * (answers - 1) * reports > _MOST_TERMS:
+        return None
+    for one, other in permutations(weights, 2):
+        if not np.array_equal(_profile(one, other), first):
+            return None
+    return first.astype(np.float64)
+
+
+def _is_randomized_response(weights: npt.NDArray[np.uint64]) -> bool:
+    kept = np.eye(len(weights), dtype=bool)
+    return not np.ptp(weights[kept]) and not np.ptp(weights[~kept])
+
+
+def _largest_of(pairs: list[tuple[list[int], list[int]]], epsilon: float) -> LossLaw:
+    """Return the law of a broken line above the deltas of all pairs, in fractions."""
+    total = sum(pairs[0][0])
+    reach = epsilon * (1 + 1e-9) + 1e-12
+    edges = [reach * place / _PIECES for place in range(-_PIECES, _PIECES + 1)]
+    # A factor is a little below exp(edge), so that an edge is never less than the loss it names.
+    factors = [Fraction(math.exp(edge)) * (1 - Fraction(1, 2**50)) for edge in edges]
+
+    def delta(factor: Fraction) -> Fraction:
+        top, bottom = factor.numerator, factor.denominator
+        most = max(
+            sum(max(0, bottom * a - top * b) for a, b in zip(one, other, strict=True))
+            for one, other in pairs
+        )
+        return Fraction(most, bottom * total)
+
+    deltas = [delta(factor) for factor in factors]
+    slopes = [Fraction(-1)]
+    for place in range(1, len(edges)):
+        run = factors[place] - factors[place - 1]
+        slopes.append((deltas[place] - deltas[place - 1]) / run)
+    slopes.append(Fraction(0))
+    masses = [
+        factor * (after - before)
+        for factor, before, after in zip(factors, slopes, slopes[1:], strict=False)
+    ]
+    return LossLaw(
+        masses=[float(mass) * (1 + _UNIT) for mass in masses],
+        losses=edges,
+        epsilon=reach,
+        pure_epsilon=epsilon,
+    )

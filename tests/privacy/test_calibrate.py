@@ -1,0 +1,98 @@
+"""Parameters for a target reach it, and the next coarser ones do not."""
+
+import math
+
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.privacy.accountant import PrivacyLedger
+from quietcrowd.privacy.calibrate import noise_step, tasks_within, two_layer_bounds
+from quietcrowd.privacy.shared_flip import cell_epsilon
+
+BINARY = qc.Categorical(["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "lows"),
+    [
+        (1.0, [0.038, 0.079, 0.109, 0.149, 0.199, 0.241, 0.262]),
+        (2.0, [0.0, 0.0, 0.0, 0.0, 0.032, 0.085, 0.110]),
+    ],
+)
+def test_two_layer_bounds_are_those_of_the_table(epsilon, lows):
+    found = [two_layer_bounds(epsilon, n, labels=2)[0] for n in (1, 2, 3, 5, 10, 26, 100)]
+    assert found == pytest.approx(lows, abs=6e-4)
+
+
+@pytest.mark.parametrize("labels", [2, 3, 10])
+@pytest.mark.parametrize("answers", [1, 7, 277])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+def test_two_layer_bounds_reach_the_target_and_no_smaller_low_does(labels, answers, epsilon):
+    low, high = two_layer_bounds(epsilon, answers, labels=labels)
+    mechanism = qc.TwoLayerRandomizedResponse(domain=qc.Ordinal(range(labels)), low=low, high=high)
+    first, last = mechanism.worker_law.bounds
+    assert (first, last) == (round(low * 2**32 / (labels - 1)), round(high * 2**32 / (labels - 1)))
+    assert mechanism.guarantee(answers=answers).epsilon <= epsilon
+    if first > 1:
+        assert cell_epsilon(answers, labels=labels, low=first - 2, high=last) > epsilon
+
+
+def test_a_high_of_ones_own():
+    low, high = two_layer_bounds(1.0, 5, labels=2, high=0.4)
+    assert high == pytest.approx(0.4)
+    assert low > two_layer_bounds(1.0, 5, labels=2)[0]
+    with pytest.raises(ParameterError, match=r"take a high above 0\.268941"):
+        two_layer_bounds(1.0, 5, labels=2, high=0.2)
+    with pytest.raises(ParameterError, match=r"high must be at most .* = 0\.5 for 2 labels"):
+        two_layer_bounds(1.0, 5, labels=2, high=0.6)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        qc.RandomizedResponse(domain=qc.Ordinal(range(4)), epsilon=0.5),
+        qc.TwoLayerRandomizedResponse(domain=BINARY, low=0.1, high=0.5),
+        qc.LaplacePerturbation(domain=qc.Ordinal(range(10)), epsilon=0.5),
+    ],
+    ids=lambda mechanism: getattr(mechanism, "name", None),
+)
+def test_tasks_within_a_budget_are_the_most(mechanism, delta):
+    tasks = tasks_within(mechanism, 6.0, delta)
+    ledger = PrivacyLedger()
+    for count, exceeds in ((tasks, False), (tasks + 1, True)):
+        options = {"answers": count, "tasks": count, "delta": delta}
+        assert ledger.would_exceed("ann", mechanism, 6.0, **options) is exceeds
+
+
+def test_no_task_or_all_of_them():
+    mechanism = qc.RandomizedResponse(domain=BINARY, epsilon=1.0)
+    assert tasks_within(mechanism, 0.5) == 0
+    assert tasks_within(qc.RandomizedResponse(domain=BINARY, epsilon=0.0), 0.5) == 100_000
+
+
+@pytest.mark.parametrize("width", [1.0, 9.0, 10.0, 0.3, 1000.0])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3])
+def test_the_step_goes_with_the_mechanism_and_costs_little(width, epsilon, tolerance):
+    step = noise_step(width, epsilon, tolerance)
+    mechanism = qc.LaplacePerturbation(
+        domain=qc.Interval(low=0, high=width), epsilon=epsilon, step=step
+    )
+    variance = mechanism.channel.variance + step**2 / 12
+    assert variance <= 2 * (width / epsilon) ** 2 * (1 + 2 * tolerance)
+    assert math.frexp(step)[0] == 0.5
+
+
+def test_messages():
+    with pytest.raises(ParameterError, match="epsilon must be above 0"):
+        noise_step(1.0, 0.0)
+    with pytest.raises(ParameterError, match=r"tolerance must be at most 0\.01"):
+        noise_step(1.0, 1.0, 0.5)
+    with pytest.raises(ParameterError, match="finer than 2"):
+        noise_step(1.0, 1e9)
+    with pytest.raises(ParameterError, match="delta must be below 1"):
+        tasks_within(qc.RandomizedResponse(domain=BINARY, epsilon=1.0), 1.0, delta=1.0)
+    with pytest.raises(ParameterError, match="labels must be a whole number, at least 2"):
+        two_layer_bounds(1.0, 5, labels=1)

@@ -1,0 +1,232 @@
+"""Composed losses against exact sums in many digits, and against dp-accounting."""
+
+import json
+import math
+import subprocess
+from decimal import Context, Decimal, localcontext
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import FiniteChannel
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.privacy.loss_distribution import (
+    LossDistribution,
+    compose_losses,
+    grid_step,
+    sum_losses,
+)
+from quietcrowd.privacy.loss_law import LossLaw, channel_law, laplace_law, pure_law
+
+PEERS = Path(__file__).parents[2] / ".venv-peers" / "bin" / "python"
+TOTAL = 2**32
+
+PEER = """
+import json, math, sys
+from dp_accounting.pld import privacy_loss_distribution as pld
+
+found = []
+for labels, epsilon, count, delta in json.loads(sys.argv[1]):
+    noise = labels / (math.exp(epsilon) + labels - 1)
+    one = pld.from_randomized_response(noise, labels, value_discretization_interval=1e-3)
+    total = one
+    for _ in range(count - 1):
+        total = total.compose(one)
+    found.append(total.get_epsilon_for_delta(delta))
+print(json.dumps(found))
+"""
+
+
+def response(labels, epsilon):
+    """Return the channel of randomised response."""
+    other = math.ceil(TOTAL / (labels - 1 + math.exp(epsilon)))
+    return FiniteChannel.randomized_response(labels, other)
+
+
+def law_of(channel):
+    return channel_law(channel.weights, channel.epsilon)
+
+
+def exact_delta(channel, count, epsilon):
+    """Return delta of `count` randomised responses from trinomial sums in 60 digits."""
+    with localcontext(Context(prec=60)):
+        keep, other = Decimal(int(channel.weights[0, 0])), Decimal(int(channel.weights[0, 1]))
+        rest = TOTAL - keep - other
+        factor, delta = Decimal(epsilon).exp(), Decimal(0)
+        for agree in range(count + 1):
+            for differ in range(count + 1 - agree):
+                left = count - agree - differ
+                if left and not rest:
+                    continue
+                ways = math.comb(count, agree) * math.comb(count - agree, differ)
+                neither = rest**left if left else Decimal(1)
+                first = keep**agree * other**differ if agree + differ else Decimal(1)
+                second = keep**differ * other**agree if agree + differ else Decimal(1)
+                delta += max(Decimal(0), first - factor * second) * ways * neither
+        return delta / Decimal(TOTAL) ** count
+
+
+def enumerated_delta(pairs, epsilon):
+    """Return delta of the product of pairs of laws, over all combinations of reports."""
+    first, second = np.ones(1), np.ones(1)
+    for one, other in pairs:
+        first, second = np.outer(first, one).ravel(), np.outer(second, other).ravel()
+    return np.maximum(first - math.exp(epsilon) * second, 0).sum()
+
+
+@pytest.mark.parametrize(
+    ("labels", "count", "printed"), [(2, 50, 47.65), (4, 50, 37.41), (4, 7, None), (64, 20, None)]
+)
+def test_randomised_response_against_exact_sums(labels, count, printed):
+    channel = response(labels, 1.0)
+    found = compose_losses([(law_of(channel), count)], 1e-6)
+    assert exact_delta(channel, count, found) <= Decimal("1e-6")
+    assert exact_delta(channel, count, found - 1e-6) > Decimal("1e-6")
+    if printed:
+        assert math.ceil(found * 100) / 100 == printed
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.3])
+def test_delta_and_epsilon_are_inverse_to_each_other(delta):
+    channel = response(3, 0.7)
+    losses = LossDistribution.of_law(law_of(channel), channel.epsilon).power(12)
+    epsilon = losses.epsilon(delta)
+    assert losses.delta(epsilon) <= delta
+    assert float(exact_delta(channel, 12, epsilon)) == pytest.approx(delta, rel=1e-5)
+
+
+@pytest.mark.skipif(not PEERS.exists(), reason="dp-accounting is not installed: make bench does it")
+def test_the_oracle_agrees():
+    cases = [(2, 1.0, 50, 1e-6), (4, 1.0, 50, 1e-6), (3, 0.2, 30, 1e-4), (10, 2.0, 20, 1e-8)]
+    words = [PEERS, "-c", PEER, json.dumps(cases)]
+    peer = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    for (labels, epsilon, count, delta), theirs in zip(cases, peer, strict=True):
+        ours = compose_losses([(law_of(response(labels, epsilon)), count)], delta)
+        assert ours - 1e-4 <= theirs <= ours + count * 1e-3 + 1e-4
+
+
+def test_a_grid_that_fits_badly_costs_little_and_never_gains():
+    channel = response(4, 1.0)
+    exact = compose_losses([(law_of(channel), 50)], 1e-6)
+    for parts in (3.3, 20.7, 100.1):
+        losses = LossDistribution.of_law(law_of(channel), channel.epsilon / parts).power(50)
+        assert exact <= losses.epsilon(1e-6) <= exact + 3 / parts
+
+
+def test_mechanisms_of_many_kinds_against_enumeration():
+    two, three = response(2, 1.0), response(3, 0.3)
+    noise = DiscreteLaplace(scale=4.0)
+    parts = [(law_of(two), 3), (law_of(three), 2), (laplace_law(2, 4.0, noise.loss(2)), 1)]
+    places = np.arange(-200, 203)
+    unit = math.tanh(0.125) * np.exp(-np.abs(places) / 4.0)
+    moved = math.tanh(0.125) * np.exp(-np.abs(places - 2) / 4.0)
+    pairs = [tuple(two.probabilities[:2])] * 3 + [tuple(three.probabilities[:2])] * 2
+    pairs.append((unit, moved))
+    for delta in (1e-3, 1e-2, 0.1):
+        found = compose_losses(parts, delta)
+        assert enumerated_delta(pairs, found) <= delta * (1 + 1e-12)
+        assert enumerated_delta(pairs, found - 2e-3) > delta
+
+
+def test_a_table_without_symmetry_covers_every_pair_of_every_answer():
+    weights = np.array(
+        [[2**31, 2**30, 2**30], [2**30, 2**30, 2**31], [3 * 2**29, 3 * 2**29, 2**30]], np.uint64
+    )
+    channel = FiniteChannel(weights=weights)
+    rows = channel.probabilities
+    pairs = [(rows[a], rows[b]) for a in range(3) for b in range(3) if a != b]
+    found = [compose_losses([(law_of(channel), 3)], delta) for delta in (0.001, 0.01, 0.1)]
+    for delta, epsilon in zip((0.001, 0.01, 0.1), found, strict=True):
+        worst = max(enumerated_delta(three, epsilon) for three in product(pairs, repeat=3))
+        assert 0.5 * delta <= worst <= delta
+    assert law_of(channel).masses.min() >= 0
+    assert law_of(channel).masses.sum() == pytest.approx(1)
+
+
+def test_a_large_table_falls_back_on_its_loss():
+    generator = np.random.default_rng(5)
+    weights = generator.integers(2**24, 2**25, (64, 64)).astype(np.uint64)
+    weights[:, 0] += np.uint64(TOTAL) - weights.sum(axis=1, dtype=np.uint64)
+    channel = FiniteChannel(weights=weights)
+    law = law_of(channel)
+    assert law.losses.tolist() == pure_law(channel.epsilon).losses.tolist()
+
+
+def test_laplace_noise_costs_less_than_its_pure_loss_and_covers_every_distance():
+    law = laplace_law(64, 64.0, 1.0)
+    assert compose_losses([(law, 10)], 0) == 10.0
+    found = compose_losses([(law, 10)], 1e-6)
+    assert found < compose_losses([(pure_law(1.0), 10)], 1e-6)
+    places = np.arange(-3000, 3064)
+    one = math.tanh(1 / 128) * np.exp(-np.abs(places) / 64.0)
+    losses = LossDistribution.of_law(law, grid_step([(law, 1)]))
+    for distance in (1, 32, 63, 64):
+        other = math.tanh(1 / 128) * np.exp(-np.abs(places - distance) / 64.0)
+        for epsilon in (0.0, 0.3, 0.9):
+            exact = np.maximum(one - math.exp(epsilon) * other, 0).sum()
+            assert exact <= losses.delta(epsilon) + 1e-15
+            if distance == 64:
+                assert losses.delta(epsilon) <= exact + 1e-5
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 3), st.integers(1, 6)), min_size=1, max_size=4),
+    st.floats(1e-9, 0.5),
+)
+@settings(max_examples=40, deadline=None)
+def test_composition_stays_between_zero_and_the_sum(parts, delta):
+    laws = [(pure_law(epsilon), times) for epsilon, times in parts]
+    found = compose_losses(laws, delta)
+    assert 0 <= found <= sum_losses(parts)
+    assert found >= compose_losses(laws, min(1.0, 2 * delta)) - 1e-9
+
+
+def test_what_is_lost_stays_lost():
+    law = pure_law(0.5, delta=0.01)
+    assert compose_losses([(law, 3)], 0.0) == math.inf
+    assert compose_losses([(law, 3)], 0.029) == math.inf
+    assert compose_losses([(law, 3)], 0.04) < 1.5
+    assert compose_losses([(pure_law(math.inf), 1)], 0.5) == math.inf
+    assert compose_losses([(pure_law(0.0), 9)], 1e-6) == 0.0
+    assert compose_losses([(pure_law(0.0, delta=0.01), 1)], 0.02) == 0.0
+
+
+def test_nothing_lost_where_reports_tell_nothing():
+    channel = FiniteChannel.uninformative(5)
+    assert compose_losses([(law_of(channel), 100)], 1e-9) == 0.0
+
+
+def test_sums_are_exact_where_they_can_be():
+    assert sum_losses([(1.0, 3), (0.5, 1)]) == 3.5
+    assert sum_losses([(0.1, 3)]) >= 0.1 * 3
+    assert sum_losses([(math.inf, 0), (1.0, 1)]) == 1.0
+    assert sum_losses([(math.inf, 1)]) == math.inf
+
+
+def test_messages():
+    one = LossDistribution.of_law(pure_law(1.0), 1.0)
+    with pytest.raises(ParameterError, match=r"the steps are 1\.0 and 0\.5"):
+        one.compose(LossDistribution.of_law(pure_law(1.0), 0.5))
+    with pytest.raises(ParameterError, match="count must be a whole number, at least 1"):
+        one.power(0)
+    with pytest.raises(ParameterError, match="the loss is infinite"):
+        channel_law(np.array([[TOTAL, 0], [0, TOTAL]], np.uint64), math.inf)
+
+
+def test_many_answers_cost_about_what_a_normal_loss_would():
+    law = law_of(response(2, 0.01))
+    found = compose_losses([(law, 10**5)], 1e-6)
+    mean, deviation = 10**5 * 0.01 * math.tanh(0.005), 0.01 * math.sqrt(10**5)
+    assert mean < found < mean + 6 * deviation
+
+
+def test_laws_hold_upper_bounds_that_cannot_be_changed():
+    law = LossLaw.of_pair(np.array([0.75, 0.25]), np.array([0.25, 0.75]), math.log(3) + 1e-15)
+    assert law.masses.sum() >= 1
+    with pytest.raises(ValueError, match="read-only"):
+        law.masses[0] = 0

@@ -1,0 +1,117 @@
+"""``quietcrowd budget`` as a user meets it."""
+
+import io
+import json
+import sys
+
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd import cli
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs the command and gives (status, output, errors)."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["quietcrowd", "budget", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        output, errors = capsys.readouterr()
+        return end.value.code, output, errors
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return files of two campaigns with the same workers, 5 answers each or 20 tasks."""
+    crowd = qc.synthetic_crowd(tasks=20, workers=25, answers_per_task=5, seed=3)
+    domain = crowd.answers.domain
+    mechanisms = (
+        qc.RandomizedResponse(domain=domain, epsilon=1.0),
+        qc.RandomizedResponse(domain=domain, epsilon=0.5, null="category"),
+    )
+    paths = [tmp_path / "spring.parquet", tmp_path / "autumn.csv"]
+    for path, mechanism in zip(paths, mechanisms, strict=True):
+        qc.write_reports(mechanism.randomize(crowd.answers), path)
+    return paths
+
+
+def test_one_file_into_a_pipe(run, files):
+    status, output, errors = run(files[0])
+    frame = pd.read_csv(io.StringIO(output))
+    assert status == 0
+    assert frame["total_epsilon"].tolist() == pytest.approx(frame["reports"].tolist())
+    assert frame["campaigns"].tolist() == [1] * len(frame)
+    most = frame["reports"].max()
+    assert f"epsilon = 1 about one answer and {most} in total" in errors
+    assert "100 reports, 1 campaign." in errors
+
+
+def test_several_files_with_a_delta_and_a_budget(run, files):
+    status, output, errors = run(*files, "--delta", "1e-6", "--budget", 12)
+    frame = pd.read_csv(io.StringIO(output))
+    plain = pd.read_csv(io.StringIO(run(*files)[1]))
+    assert status == 0
+    assert len(frame) == 25
+    assert (frame["total_epsilon"] <= plain["total_epsilon"]).all()
+    over = frame["total_epsilon"] > 12
+    assert frame["over_budget"].tolist() == over.tolist()
+    assert f"{over.sum()} of 25 have spent more than the budget of 12." in errors
+    assert "but for a probability delta = 1e-06" in errors
+
+
+def test_json(run, files):
+    status, output, _ = run(*files, "--json", "--budget", 10.9)
+    told = json.loads(output)
+    assert status == 0
+    assert told["most"]["answer_epsilon"] == pytest.approx(1.5)
+    assert told["budget"] == 10.9
+    rows = pd.DataFrame(told["workers"])
+    assert told["most"]["total_epsilon"] == rows["total_epsilon"].max()
+    assert rows["over_budget"].tolist() == (rows["total_epsilon"] > 10.9).tolist()
+
+
+def test_a_terminal_gets_those_who_spent_most(run, files, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    status, output, _ = run(*files, "--budget", 14)
+    assert status == 0
+    assert "… and 5 more" in output
+    assert "†" in output
+    assert "in total" in output
+
+
+def test_an_infinite_loss_is_null_and_simulations_are_told(run, tmp_path):
+    crowd = qc.sensor_crowd(tasks=3, workers=4)
+    mechanism = qc.SampledVarianceGaussian(domain=crowd.answers.domain, epsilon=1.0, delta=0.1)
+    path = tmp_path / "reports.jsonl"
+    import numpy as np
+
+    qc.write_reports(mechanism.randomize(crowd.answers, np.random.default_rng(1)), path)
+    status, output, errors = run(path, "--json")
+    assert status == 0
+    assert json.loads(output)["most"]["total_epsilon"] is None
+    assert "they protect nobody" in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--delta", "1"), "delta must be below 1"),
+        (("--delta", "-1"), "--delta must be a finite number, at least 0"),
+        (("--budget", "-1"), "--budget must be a finite number, at least 0"),
+    ],
+)
+def test_messages(run, files, words, message):
+    status, _, errors = run(files[0], *words)
+    assert status != 0
+    assert message in errors
+
+
+def test_a_file_is_named_once(run, files):
+    status, _, errors = run(files[0], files[0])
+    assert status != 0
+    assert "named twice" in errors
