@@ -1,5 +1,7 @@
-"""What a mechanism guarantees, and how guarantees add up."""
+"""What a mechanism guarantees, how guarantees add up, and how they are put to the test."""
 
+from quietcrowd.privacy.audit import audit
+from quietcrowd.privacy.audit_report import AuditReport
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["PrivacyGuarantee"]
+__all__ = ["AuditReport", "PrivacyGuarantee", "audit"]
