@@ -101,7 +101,7 @@ def _plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> 
     logs = np.log(np.maximum(weights.astype(np.float64), 0.5))
 
     def score(one: int, other: int, reports: Reports) -> Floats:
-        gains: Floats = logs[one] - logs[other]
+        gains = logs[one] - logs[other]
         if not np.ptp(gains):  # the table tells nothing: see whether the reports do
             gains = (np.arange(len(gains)) == one).astype(np.float64)
         scores: Floats = gains[_cells(reports)[:, 0].astype(np.intp)]
@@ -130,7 +130,7 @@ def _plan_shared(mechanism: Mechanism, worker_law: WorkerLaw, answers: int) -> A
     others = mechanism.size - 1  # type: ignore[attr-defined]
     if isinstance(worker_law, UniformFlips):
         low, high = worker_law.bounds
-        law = SharedWeight.uniform(low=low, high=high, others=others)
+        law = SharedWeight.even(low=low, high=high, others=others)
     else:
         table = np.array(worker_law.table, np.float64)  # type: ignore[attr-defined]
         law = SharedWeight.listed(table, others=others, null=mechanism.every_task)
@@ -146,7 +146,8 @@ def _plan_shared(mechanism: Mechanism, worker_law: WorkerLaw, answers: int) -> A
         agree = (cells[:, 1:] == 0).sum(axis=1)
         kept, became_null, neither = (gains[agree] for gains in law.null_gains(answers))
         first = cells[:, 0]
-        return np.where(first == 0, kept, np.where(first == null, became_null, neither))
+        scores: Floats = np.where(first == 0, kept, np.where(first == null, became_null, neither))
+        return scores
 
     rest = [0] * (answers - 1)
     cases = [(VALUE, 1, value_score)]
@@ -330,7 +331,8 @@ class _SketchLaw:
         if channel.moments_epsilon:
             moments = second_moments(self.profile, answered[np.newaxis])[0]
             sums = np.concatenate([sums, moments])
-        return sums.astype(np.float64)
+        exact: Floats = sums.astype(np.float64)
+        return exact
 
     def _sums(self, reports: Reports) -> Floats:
         """Return the noisy sums, also where devices send what they solved from them."""

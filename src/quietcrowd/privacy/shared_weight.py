@@ -52,7 +52,7 @@ class SharedWeight:
 
     Examples
     --------
-    >>> law = SharedWeight.uniform(low=0, high=2**31, others=1)
+    >>> law = SharedWeight.even(low=0, high=2**31, others=1)
     >>> round(law.cell_epsilon(5), 4)  # ln 5: nothing is claimed to be lost
     1.6094
     """
@@ -64,7 +64,7 @@ class SharedWeight:
     total: int = 2**32
 
     @classmethod
-    def uniform(cls, *, low: int, high: int, others: int) -> SharedWeight:
+    def even(cls, *, low: int, high: int, others: int) -> SharedWeight:
         """Return the law that is uniform on the whole numbers from `low` to `high`.
 
         Many are summed by Gauss-Legendre, exact for the polynomials that these are: the integral
