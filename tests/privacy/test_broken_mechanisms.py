@@ -1,4 +1,4 @@
-"""Mechanisms that are broken on purpose: each of them is caught, by what it sends or by its table."""
+"""Mechanisms broken on purpose: each is caught, by what it sends or by its table."""
 
 import math
 from decimal import Decimal

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.privacy.attack import AuditPlan
+from quietcrowd.privacy.attack import Attack, AuditPlan
 from quietcrowd.privacy.audit_report import AuditReport
 from quietcrowd.privacy.distinguishing import proven_deltas, proven_epsilon
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
@@ -22,7 +22,7 @@ from quietcrowd.validation import check_whole
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
 
-__all__ = ["audit", "workers_a_side"]
+__all__ = ["audit", "noise_of_audit"]
 
 DRAWS = 100_000
 MOST_CELLS = 5_000_000
@@ -103,7 +103,7 @@ def audit(
         raise ParameterError(f"confidence must be above 0 and below 1; got {confidence!r}")
     guarantee = mechanism.guarantee(answers=n, tasks=n)
     plan = mechanism.plan_audit(n)
-    count = workers_a_side(mechanism, plan, draws)
+    count = _workers_a_side(mechanism, plan, draws)
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)
     found = _attack_all(mechanism, plan, guarantee, count, confidence, epsilons, rng)
     exact = plan.exact
@@ -127,12 +127,24 @@ def audit(
     )
 
 
-def workers_a_side(mechanism: Mechanism, plan: AuditPlan, draws: int) -> int:
-    """Return how many workers' reports an audit draws for each of two inputs."""
+def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
+    """Return how many exact, slow draws of noise an audit takes; parameters as of `audit`."""
+    check_whole("n", n, 1)
+    plan = mechanism.plan_audit(n)
+    per_worker = sum(2 * _noise_a_worker(mechanism, attack) for attack in plan.attacks)
+    return _workers_a_side(mechanism, plan, draws) * per_worker
+
+
+def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
+    return mechanism.noise_draws(attack.crowd(mechanism.domain, attack.one, 1))
+
+
+def _workers_a_side(mechanism: Mechanism, plan: AuditPlan, draws: int) -> int:
+    """Return how many workers' reports are drawn for each of two inputs."""
     fewest = draws
     for attack in plan.attacks:
-        noise = mechanism.noise_draws(attack.crowd(mechanism.domain, attack.one, 1))
-        fewest = min(fewest, MOST_CELLS // len(attack.tasks), MOST_NOISE // max(noise, 1))
+        noise = max(_noise_a_worker(mechanism, attack), 1)
+        fewest = min(fewest, MOST_CELLS // len(attack.tasks), MOST_NOISE // noise)
     return max(fewest, FEWEST)
 
 

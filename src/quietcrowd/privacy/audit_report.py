@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import Any, Literal
 
@@ -14,6 +15,10 @@ from quietcrowd.privacy.guarantee import CLAIM_ROUNDING, PrivacyGuarantee, show_
 __all__ = ["AuditReport"]
 
 WIDTH = 80
+
+
+def _or_none(loss: float) -> float | None:
+    return loss if math.isfinite(loss) else None
 
 
 @frozen(kw_only=True, eq=False)
@@ -114,24 +119,30 @@ class AuditReport:
         return "holds" if self.holds else "broken"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description."""
+        """Return a JSON-ready description; None stands for what is infinite."""
         guarantee = self.guarantee
         return {
             "mechanism": self.mechanism,
             "domain": self.domain,
             "answers": guarantee.answers,
             "tasks": guarantee.tasks,
-            "claimed": {"epsilon": guarantee.claimed_epsilon, "delta": guarantee.claimed_delta},
+            "claimed": {
+                "epsilon": _or_none(guarantee.claimed_epsilon),
+                "delta": guarantee.claimed_delta,
+            },
             "claim_holds": self.claim_holds,
             "stated": {
-                "epsilon": guarantee.epsilon,
+                "epsilon": _or_none(guarantee.epsilon),
                 "delta": guarantee.delta,
-                "worker_epsilon": guarantee.worker_epsilon,
+                "worker_epsilon": _or_none(guarantee.worker_epsilon),
                 "participation_protected": guarantee.participation_protected,
             },
             "exact": None
             if self.exact_epsilon is None
-            else {"epsilon": self.exact_epsilon, "worker_epsilon": self.exact_worker_epsilon},
+            else {
+                "epsilon": _or_none(self.exact_epsilon),
+                "worker_epsilon": _or_none(self._exact_row),
+            },
             "proven": {
                 "epsilon": self.proven_epsilon,
                 "delta": self.proven_delta,
@@ -156,7 +167,7 @@ class AuditReport:
             ("stated", self.stated_epsilon, self.stated_delta, "C2s"),
             ("claimed", self.claimed_epsilon, self.guarantee.claimed_delta, "C3^"),
         ):
-            if np.isfinite(epsilon):
+            if math.isfinite(epsilon):
                 axes.plot(
                     [epsilon], [delta], look, label=name, markerfacecolor="none", clip_on=False
                 )

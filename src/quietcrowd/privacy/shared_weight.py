@@ -52,7 +52,7 @@ class SharedWeight:
 
     Examples
     --------
-    >>> law = SharedWeight.even(low=0, high=2**31, others=1)
+    >>> law = SharedWeight.even(low=0, high=2**32, others=1)
     >>> round(law.cell_epsilon(5), 4)  # ln 5: nothing is claimed to be lost
     1.6094
     """
