@@ -217,6 +217,11 @@ def test_parameters_are_checked():
             audit(mechanism, **wrong)
 
 
+def test_only_mechanisms_are_audited():
+    with pytest.raises(ParameterError, match="only a mechanism can be audited; got 'laplace'"):
+        audit("laplace")
+
+
 def test_a_mechanism_that_tells_nothing_loses_nothing():
     report = audit(RandomizedResponse(domain=LABELS, epsilon=0.0), 4, draws=1000)
     assert (report.exact_epsilon, report.verdict) == (0.0, "holds")

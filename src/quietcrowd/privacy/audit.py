@@ -97,6 +97,8 @@ def audit(
     >>> 0.8 < report.proven_epsilon <= 1.0
     True
     """
+    if not hasattr(mechanism, "plan_audit"):
+        raise ParameterError(f"only a mechanism can be audited; got {mechanism!r}")
     check_whole("n", n, 1)
     check_whole("draws", draws, FEWEST)
     if not 0 < confidence < 1:
