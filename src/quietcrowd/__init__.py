@@ -62,8 +62,10 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms import Reports as Reports
     from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
     from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
+    from quietcrowd.privacy import AuditReport as AuditReport
     from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
     from quietcrowd.privacy import PrivacyLedger as PrivacyLedger
+    from quietcrowd.privacy import audit as audit
     from quietcrowd.synthesis import CrowdDensity as CrowdDensity
     from quietcrowd.synthesis import PrisCrowd as PrisCrowd
     from quietcrowd.synthesis import SyntheticClaims as SyntheticClaims
@@ -75,6 +77,7 @@ __version__ = _version("quietcrowd")
 _HOME = {
     "AnswerError": "exceptions",
     "Answers": "answers",
+    "AuditReport": "privacy",
     "CATD": "inference",
     "CRH": "inference",
     "Categorical": "domains",
@@ -116,6 +119,7 @@ _HOME = {
     "TwoLayerRandomizedResponse": "mechanisms",
     "WeightedMean": "inference",
     "WeightedVote": "inference",
+    "audit": "privacy",
     "error_rate": "evaluation",
     "error_rate_change": "evaluation",
     "load_dataset": "datasets",
@@ -143,6 +147,7 @@ __all__ = [
     "MOON",
     "AnswerError",
     "Answers",
+    "AuditReport",
     "Categorical",
     "CrowdDensity",
     "Dataset",
@@ -179,6 +184,7 @@ __all__ = [
     "TwoLayerRandomizedResponse",
     "WeightedMean",
     "WeightedVote",
+    "audit",
     "error_rate",
     "error_rate_change",
     "load_dataset",

@@ -18,6 +18,7 @@ import typer
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
+from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
 from quietcrowd.cli_density_tables import print_densities
 from quietcrowd.cli_reading import note, read_ids, read_plain
@@ -384,6 +385,7 @@ def reproduce(
     _hand_over(result, show, output, plot, as_json)
 
 
+app.command()(audit)
 app.command()(synthesize)
 app.command()(budget)
 

@@ -15,6 +15,7 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.privacy.attack import AuditPlan
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.loss_law import pure_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
@@ -155,6 +156,23 @@ class Mechanism(ABC):
             each=pure_law(guarantee.worker_epsilon, guarantee.delta),
             count=1,
         )
+
+    def plan_audit(self, answers: int) -> AuditPlan:
+        """Return how `quietcrowd.audit` puts the guarantee to the test.
+
+        Parameters
+        ----------
+        answers : int
+            How many answers a worker gives, or, where every task is reported, how many tasks.
+
+        Raises
+        ------
+        ParameterError
+            Where these are too many to enumerate.
+        """
+        from quietcrowd.mechanisms.attacks import plan_audit
+
+        return plan_audit(self, answers)
 
     @abstractmethod
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:

@@ -1,0 +1,109 @@
+"""``quietcrowd audit``: what a mechanism claims, states, and loses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from quietcrowd import cli_options as options
+from quietcrowd.cli_reading import note
+from quietcrowd.domains import Domain, Ordinal
+from quietcrowd.evaluation.audit_plots import plot_audit
+from quietcrowd.evaluation.plots import check_picture
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.privacy import audit as run_audit
+from quietcrowd.privacy.audit import DRAWS, noise_of_audit
+
+__all__ = ["audit"]
+
+DEFAULT_DOMAIN = Ordinal([0, 1])
+"""Two answers: labels, and numbers as well."""
+
+NOISE_A_SECOND = 50_000
+SLOW_NOISE = 250_000
+
+BROKEN = 1
+"""Exit status where a mechanism loses more than it states."""
+
+
+def audit(
+    mechanism: Annotated[
+        str,
+        typer.Argument(
+            metavar="MECHANISM",
+            help=f"One of {', '.join(options.MECHANISMS)}. "
+            "Parameters after colons: laplace:fill=midpoint.",
+            autocompletion=lambda: list(options.MECHANISMS),
+        ),
+    ],
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            "--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed."
+        ),
+    ] = 1.0,
+    answers: Annotated[
+        int,
+        typer.Option(min=1, metavar="NUMBER", help="Answers a worker gives, or tasks it reports."),
+    ] = 1,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    between: options.Between = None,
+    draws: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Workers for each of two inputs, at most.")
+    ] = DRAWS,
+    confidence: Annotated[
+        float, typer.Option(metavar="NUMBER", help="That what is said to be proven is true.")
+    ] = 0.999,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="A picture of epsilon and delta.")
+    ] = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="SEED", help="Audit the simulated noise: fast, repeatable."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Put what a mechanism guarantees to the test.
+
+    Two answers, 0 and 1, are possible unless you say otherwise. Ends with status 1 where the
+    mechanism loses more than its guarantee states.
+
+    Example: quietcrowd audit two-layer --epsilon 1 --answers 277
+
+    Example: quietcrowd audit laplace:participation=released --between 0,10
+    --plot curve.png
+    """
+    _, maker = options.choose_mechanism(mechanism)
+    if plot is not None:
+        check_picture(plot)
+    audited = maker(domain=_domain(labels, levels, between), epsilon=epsilon)
+    rng = None if simulate is None else np.random.default_rng(simulate)
+    if rng is None:
+        _announce_noise(audited, answers, draws)
+    report = run_audit(audited, answers, confidence, draws=draws, rng=rng)
+    if as_json:
+        typer.echo(json.dumps(report.to_dict(), allow_nan=False))
+    else:
+        typer.echo(str(report))
+    if plot is not None:
+        plot_audit(report, plot)
+    if not report.holds:
+        raise typer.Exit(BROKEN)
+
+
+def _domain(labels: str | None, levels: str | None, between: str | None) -> Domain:
+    if labels is None and levels is None and between is None:
+        return DEFAULT_DOMAIN
+    return options.build_domain(labels, levels, between)
+
+
+def _announce_noise(audited: Mechanism, answers: int, draws: int) -> None:
+    """Say how long exact noise will take, where it takes long."""
+    noise = noise_of_audit(audited, answers, draws)
+    if noise > SLOW_NOISE:
+        note(f"Drawing {noise:,} exact numbers of noise: about {noise / NOISE_A_SECOND:,.0f} s.")

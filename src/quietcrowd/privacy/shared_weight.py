@@ -1,0 +1,209 @@
+"""All rows of reports of a worker whose answers share one drawn weight, enumerated.
+
+A worker draws the weight ``w`` of each other value and keeps what it has with weight
+``K = T - others w`` out of T. The chance of a row of M reports depends on how many of them agree:
+``L_M(c) = E[K^c w^(M-c)] / T^M``. Every number here comes from these sums, and none from the
+closed forms that guarantees are stated by: the two check each other.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["MAX_ROW", "SharedWeight"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+MAX_ROW = 10_000
+"""Longest row that is enumerated."""
+
+_NODES = 512
+_FEW = 4096
+_ALL_SPLITS = 32
+"""Up to so many tasks, any number of them may be answered; beyond, all of them are: the worst."""
+
+
+def _require_numbers(_: object, __: object, weights: Floats) -> None:
+    if weights.ndim != 1 or not len(weights):
+        raise ParameterError("weights must be a list of numbers")
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class SharedWeight:
+    """The law of a worker's weight, as a few weights with their chances.
+
+    Attributes
+    ----------
+    weights, chances : ndarray of float, shape (nodes,)
+        Weights out of `total`.
+    others : int
+        How many values a report can have besides the one that is kept.
+    null : bool
+        Whether one of the values is NULL, which has a draw of its own.
+    total : int
+        What the weights of a row sum to.
+
+    Examples
+    --------
+    >>> law = SharedWeight.even(low=0, high=2**32, others=1)
+    >>> round(law.cell_epsilon(5), 4)  # ln 5: nothing is claimed to be lost
+    1.6094
+    """
+
+    weights: Floats = field(validator=_require_numbers)
+    chances: Floats
+    others: int
+    null: bool = False
+    total: int = 2**32
+
+    @classmethod
+    def even(cls, *, low: int, high: int, others: int) -> SharedWeight:
+        """Return the law that is uniform on the whole numbers from `low` to `high`.
+
+        Many are summed by Gauss-Legendre, exact for the polynomials that these are: the integral
+        from ``low - 1/2`` to ``high + 1/2``, which is the sum up to a relative (M / high)^2.
+        """
+        if high - low < _FEW:
+            weights = np.arange(low, high + 1, dtype=np.float64)
+            return cls(
+                weights=weights, chances=np.full_like(weights, 1 / len(weights)), others=others
+            )
+        points, parts = np.polynomial.legendre.leggauss(_NODES)
+        half = (high - low + 1) / 2
+        return cls(weights=(low + high) / 2 + half * points, chances=parts / 2, others=others)
+
+    @classmethod
+    def listed(cls, weights: Floats, *, others: int, null: bool) -> SharedWeight:
+        """Return the law of equally likely weights."""
+        chances = np.full(len(weights), 1 / len(weights))
+        return cls(
+            weights=np.asarray(weights, np.float64), chances=chances, others=others, null=null
+        )
+
+    def log_row(self, length: int) -> Floats:
+        """Return ln of ``L_M(c)`` for c from 0 to M = `length`."""
+        return _log_row(self, length)
+
+    def cell_epsilon(self, cells: int) -> float:
+        """Return the loss about one of `cells` cells, given the others."""
+        self._check(cells)
+        value = max(self._value_loss(count) for count in self._splits(cells))
+        if not self.null:
+            return value
+        return max(value, *(self._null_loss(count, cells) for count in self._splits(cells)))
+
+    def row_epsilon(self, cells: int) -> float:
+        """Return the loss about all `cells` cells together."""
+        self._check(cells)
+        row = self.log_row(cells)
+        if not self.null:
+            return float(np.ptp(row))
+        least = min(
+            float(self.log_row(part).min() + self.log_row(cells - part).min())
+            for part in ({*range(cells + 1)} if cells <= _ALL_SPLITS else {0, cells // 2})
+        )
+        return float(row.max()) - least
+
+    def delta(self, cells: int, epsilon: float) -> float:
+        """Return the least delta at `epsilon` about one cell where all others are answered."""
+        self._check(cells)
+        row = self.log_row(cells)
+        pairs = [self._delta_of(cells, [(row[1:], row[:-1], 1), (row[:-1], row[1:], 1)], epsilon)]
+        if self.null:
+            one, rest = self.log_row(1), self.log_row(cells - 1)
+            away = [
+                (row[1:], rest + one[0], 1),
+                (row[:-1], rest + one[1], 1),
+                (row[:-1], rest + one[0], self.others - 1),
+            ]
+            pairs.append(self._delta_of(cells, away, epsilon))
+            back = [(there, here, ways) for here, there, ways in away]
+            pairs.append(self._delta_of(cells, back, epsilon))
+        return max(pairs)
+
+    def value_gains(self, cells: int) -> Floats:
+        """Return by how much a report that agrees with one answer, not another, speaks for it.
+
+        By the number of agreements among the other ``cells - 1`` reports.
+        """
+        return np.diff(self.log_row(cells))
+
+    def null_gains(self, cells: int) -> tuple[Floats, Floats, Floats]:
+        """Return how a report speaks for an answer against NULL, all other cells being answered.
+
+        Where it is that answer, NULL, or neither; each by agreements among the others.
+        """
+        row, rest, one = self.log_row(cells), self.log_row(cells - 1), self.log_row(1)
+        return row[1:] - rest - one[0], row[:-1] - rest - one[1], row[:-1] - rest - one[0]
+
+    def _value_loss(self, count: int) -> float:
+        return float(np.abs(self.value_gains(count)).max())
+
+    def _null_loss(self, count: int, cells: int) -> float:
+        """Return the loss between an answer and NULL, where `count` cells are answered with it."""
+        up, stay = self._steps(count)
+        null_up, null_stay = self._steps(cells - count + 1)
+        ranges = [(up, null_stay), (stay, null_up)]
+        if self.others > 1:
+            ranges.append((stay, null_stay))
+        return max(
+            max(float(here.max() - there.min()), float(there.max() - here.min()))
+            for here, there in ranges
+        )
+
+    def _steps(self, count: int) -> tuple[Floats, Floats]:
+        """Return what one more report, that agrees or does not, does to the chance of a row."""
+        row, before = self.log_row(count), self.log_row(count - 1)
+        return row[1:] - before, row[:-1] - before
+
+    def _splits(self, cells: int) -> list[int]:
+        """Return how many of the cells are answered, in cases that hold the worst one."""
+        if not self.null:
+            return [cells]
+        return [*range(1, cells + 1)] if cells <= _ALL_SPLITS else [1, cells]
+
+    def _delta_of(
+        self, cells: int, parts: list[tuple[Floats, Floats, int]], epsilon: float
+    ) -> float:
+        """Return the sum of what exceeds, over agreements of the other cells and their ways."""
+        ways = _log_ways(cells - 1) + np.arange(cells)[::-1] * np.log(self.others)
+        total = 0.0
+        for here, there, count in parts:
+            if count:
+                more = here > there + epsilon
+                gap = -np.expm1((there + epsilon - here)[more])
+                total += count * float((np.exp((ways + here)[more]) * gap).sum())
+        return min(1.0, total)
+
+    def _check(self, cells: int) -> None:
+        if cells > MAX_ROW:
+            raise ParameterError(
+                f"rows of at most {MAX_ROW:,} reports are enumerated; got {cells:,}"
+            )
+
+
+@lru_cache(maxsize=128)
+def _log_row(law: SharedWeight, length: int) -> Floats:
+    """Return ln of the chance of each number of agreements; at most 64 counts at a time."""
+    keep = np.log(np.maximum(law.total - law.others * law.weights, 1e-9) / law.total)
+    other = np.log(np.maximum(law.weights, 1e-9) / law.total)
+    row = np.empty(length + 1)
+    for start in range(0, length + 1, 64):
+        count = np.arange(start, min(start + 64, length + 1))[:, np.newaxis]
+        terms = np.log(law.chances) + count * keep + (length - count) * other
+        top = terms.max(axis=1)
+        row[start : start + 64] = top + np.log(np.exp(terms - top[:, np.newaxis]).sum(axis=1))
+    return row
+
+
+def _log_ways(count: int) -> Floats:
+    """Return ln of how many subsets there are of each size."""
+    place = np.arange(1, count + 1)
+    return np.concatenate([[0.0], np.cumsum(np.log((count - place + 1) / place))])

@@ -1,0 +1,132 @@
+"""Noise that protects somebody comes from OpenDP or from the operating system's words.
+
+All of ``src/`` is read: whoever calls a float generator, of NumPy or of Python, stands in the list
+below with the reason, or fails here.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import quietcrowd
+
+SOURCE = Path(quietcrowd.__file__).parent
+
+FLOATS = {
+    *("beta", "binomial", "chisquare", "dirichlet", "exponential", "gamma", "geometric", "gumbel"),
+    *("laplace", "logistic", "lognormal", "multinomial", "multivariate_normal", "normal", "pareto"),
+    *("poisson", "power", "rand", "randn", "random", "random_sample", "ranf", "rayleigh", "sample"),
+    *("standard_cauchy", "standard_exponential", "standard_gamma", "standard_normal"),
+    *("standard_t", "triangular", "uniform", "vonmises", "wald", "weibull", "zipf", "gauss"),
+    *("betavariate", "expovariate", "gammavariate", "normalvariate", "paretovariate"),
+    *("lognormvariate", "weibullvariate", "vonmisesvariate"),
+}
+"""Names of methods and functions that draw floats, or numbers by way of floats."""
+
+OWN_SAMPLERS = {"noise.sample", "channel.sample", "law.sample", "channel.noise.sample"}
+"""Methods called `sample` that are ours: exact unless they are given a generator."""
+
+SIMULATIONS = {
+    "datasets/opinions.py": "makes a synthetic crowd",
+    "datasets/sensors.py": "makes a synthetic crowd",
+    "datasets/sparse.py": "makes a synthetic crowd",
+    "datasets/synthetic.py": "makes a synthetic crowd",
+    "evaluation/baselines.py": "stand-ins of other papers, for experiments; demands a generator",
+    "evaluation/density_methods.py": "non-private draws, for experiments; demands a generator",
+    "mechanisms/discrete_gaussian.py": "only where `rng` is given; see the test below",
+    "mechanisms/discrete_laplace.py": "only where `rng` is given; see the test below",
+    "testing/method_checks.py": "shuffles rows and chooses known truths, for the battery",
+    "testing/mechanisms.py": "makes answers for the conformance battery",
+}
+"""Files that call float generators, and why none of these numbers protects anybody."""
+
+
+def dotted(node):
+    """Return ``a.b.c`` of an attribute, with ``()`` for what is no name."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "()"
+
+
+def float_calls(tree):
+    """Return what is called of the float generators, with its line."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = [(node.lineno, dotted(node.func)) for node in calls]
+    return [
+        (line, name)
+        for line, name in names
+        if "." in name
+        and name.split(".")[-1] in FLOATS
+        and not any(name.endswith(own) for own in OWN_SAMPLERS)
+    ]
+
+
+def imports(tree):
+    """Return the modules that a file imports, with what it takes of them."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+TREES = {
+    path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text())
+    for path in sorted(SOURCE.rglob("*.py"))
+}
+
+
+def test_float_generators_are_called_in_simulations_alone():
+    calling = {name: calls for name, tree in TREES.items() if (calls := float_calls(tree))}
+    unlisted = {name: calls for name, calls in calling.items() if name not in SIMULATIONS}
+    assert not unlisted, "a float generator outside of the list of simulations"
+    assert calling.keys() == SIMULATIONS.keys(), "the list names files that call none"
+
+
+def test_neither_pythons_random_nor_module_level_numpy_is_used():
+    for name, tree in TREES.items():
+        taken = imports(tree)
+        assert not any(module.split(".")[0] == "random" for module in taken), name
+        assert not any(module.startswith("numpy.random") for module in taken), name
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute):
+                path = dotted(node)
+                assert not path.startswith("np.random.") or path in (
+                    "np.random.Generator",
+                    "np.random.default_rng",
+                    "np.random.SeedSequence",
+                ), f"{name}: {path}"
+
+
+def test_the_scan_sees_what_it_is_for():
+    text = "import numpy as np\nnoise = np.random.default_rng().laplace(0, 1)\nx = rng.normal()\n"
+    assert [name for _, name in float_calls(ast.parse(text))] == ["().laplace", "rng.normal"]
+    assert imports(ast.parse("import random\nfrom random import gauss")) == {
+        *("random", "random.gauss")
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["mechanisms/discrete_gaussian.py", "mechanisms/discrete_laplace.py"]
+)
+def test_noise_of_reports_draws_floats_only_where_a_generator_is_given(name):
+    """Each such function starts from ``rng``, and takes the exact way where it is None."""
+    functions = [
+        node
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.FunctionDef) and float_calls(node)
+    ]
+    assert functions
+    for function in functions:
+        assert "rng" in [argument.arg for argument in function.args.args]
+        tests = [ast.unparse(node.test) for node in ast.walk(function) if isinstance(node, ast.If)]
+        assert {"rng is None", "rng is not None"} & set(tests)
+        assert all(called.startswith("rng.") for _, called in float_calls(function))
+
+
+def test_opendp_supplies_the_noise_of_the_exact_ways():
+    for name in ("mechanisms/discrete_gaussian.py", "mechanisms/discrete_laplace.py"):
+        assert any(module.startswith("opendp.measurements.") for module in imports(TREES[name]))
