@@ -71,8 +71,9 @@ def test_the_bound_is_reached_by_randomised_response(flip):
 
 def test_sentences_for_a_worker():
     assert consent_sentences(guarantee(0.25)) == (
-        "About one answer: whoever thought it as likely as not before is at most 56.3 % sure of it "
-        "after.",
+        "About one answer, for somebody who knows all your others: whoever thought it as likely as "
+        "not before is at most 56.3 % sure of it after; where answers go together, the others tell "
+        "of it too.",
         "About all 20 answers together, and a fact that shows in every one of them, as a general "
         "opinion may: whoever thought it as likely as not before is at most 99.4 % sure of it "
         "after.",
@@ -82,12 +83,24 @@ def test_sentences_for_a_worker():
 
 def test_priors_are_named():
     one, *_ = consent_sentences(guarantee(), priors=(0.5, 0.9))
-    assert one.endswith(
+    assert (
         "73.2 % sure of it after; whoever was 90 % sure of it before is at most 96.1 % sure of it "
-        "after."
-    )
+        "after; where answers go together"
+    ) in one
     _, both, _ = consent_sentences(guarantee(0.1), priors=(0.25,))
     assert "may: whoever was 25 % sure of it before is at most 71.2 % sure of it after." in both
+
+
+def test_answers_that_go_together_are_bounded_by_the_second_sentence_alone():
+    """Three equal answers and three equal reports: surer of one answer than the first figure."""
+    loss = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).guarantee(answers=3)
+    surest = math.exp(3) / (1 + math.exp(3))
+    assert most_sure(loss.epsilon) < surest < most_sure(loss.worker_epsilon) + Fraction(1, 10**8)
+    one, both, _ = consent_sentences(loss)
+    assert "the others tell of it too" in one
+    assert "95.3 %" in both
+    (alone, _) = consent_sentences(guarantee(answers=1))
+    assert alone.startswith("About one answer: whoever")
 
 
 def test_a_single_answer_has_no_sentence_about_all():
@@ -96,9 +109,7 @@ def test_a_single_answer_has_no_sentence_about_all():
 
 def test_what_is_not_hidden_is_said_so():
     one, both, _ = consent_sentences(guarantee(math.inf))
-    assert (
-        one == "About one answer: it is not hidden; somebody can become practically certain of it."
-    )
+    assert one.endswith("it is not hidden; somebody can become practically certain of it.")
     assert "as a general opinion may: it is not hidden;" in both
     _, both, _ = consent_sentences(guarantee(1.0, answers=300))
     assert both.endswith("is not hidden; somebody can become practically certain of it.")

@@ -179,8 +179,10 @@ class Memo:
         """
         if self._secret.forgotten:
             return
-        wipe_private(self.path, self.scope.content(self._secret.key))
-        self._secret.forget()
+        try:
+            wipe_private(self.path, self.scope.content(self._secret.key))
+        finally:
+            self._secret.forget()
 
     def _table(self, answers: Mapping[Any, Any]) -> Answers:
         """Return the answers as a table of one worker."""

@@ -132,13 +132,14 @@ class PrivacyLedger:
             Each is a campaign of its own. Where every task is reported all workers are charged
             for all tasks.
         campaigns : iterable of str, optional
-            Their names; default: "1", "2" and so on. Reports of one name and mechanism add up as
-            one campaign.
+            Their names; default: "1", "2" and so on. Two reports of one mechanism are two draws,
+            so they have different names.
 
         Raises
         ------
         ParameterError
-            Where there are not as many names as reports.
+            Where there are not as many names as reports, or two reports of one mechanism have the
+            same name.
         """
         names = [str(place + 1) for place in range(len(reports))]
         if campaigns is not None:
@@ -148,8 +149,15 @@ class PrivacyLedger:
                     f"campaigns must be one name for each of {len(reports)} reports; got {names!r}"
                 )
         counts: dict[_Key, int] = {}
+        drawn: set[tuple[str, Mechanism]] = set()
         for name, one in zip(names, reports, strict=True):
             _check_campaign(name)
+            if (name, one.mechanism) in drawn:
+                raise ParameterError(
+                    f"campaign {name!r} has two reports of {one.mechanism.name}: each was drawn "
+                    "afresh, and costs as a campaign of its own. Give them different names."
+                )
+            drawn.add((name, one.mechanism))
             for worker, count in _counts_of(one):
                 key = (worker, name, one.mechanism)
                 counts[key] = counts.get(key, 0) + count

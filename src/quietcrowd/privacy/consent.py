@@ -64,8 +64,8 @@ def consent_sentences(
     >>> from quietcrowd import Categorical, RandomizedResponse
     >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
     >>> one, both, participation = consent_sentences(mechanism.guarantee(answers=3))
-    >>> print(one)
-    About one answer: whoever thought it as likely as not before is at most 73.2 % sure of it after.
+    >>> print(one.partition(":")[0])
+    About one answer, for somebody who knows all your others
     >>> print(participation)
     Which questions you answer is not hidden.
     """
@@ -164,9 +164,12 @@ def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
 
 
 def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:
+    others = (guarantee.tasks or guarantee.answers) > 1
+    who = "one answer, for somebody who knows all your others" if others else "one answer"
     if _hides_nothing(guarantee.epsilon, priors):
-        return "About one answer: it is not hidden; somebody can become practically certain of it."
-    return f"About one answer: {_limits(guarantee.epsilon, priors)}."
+        return f"About {who}: it is not hidden; somebody can become practically certain of it."
+    more = "; where answers go together, the others tell of it too" if others else ""
+    return f"About {who}: {_limits(guarantee.epsilon, priors)}{more}."
 
 
 def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[str, ...]:
