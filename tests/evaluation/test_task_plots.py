@@ -45,7 +45,7 @@ def test_three_densities_the_truth_and_marks(density, drawn, tmp_path):
     (axes,) = drawn
     lines = {line.get_label(): line for line in axes.get_lines()}
     for name, colour in (("combined", "red"), ("global", "black"), ("uniform", "green")):
-        line = lines[f"{name} weights"]
+        line = lines[f"{name} weights" + ", as released" * (name == "uniform")]
         assert line.get_color() == colour
         x, y = line.get_data()
         assert np.trapezoid(y, x) == pytest.approx(1, abs=1e-3)

@@ -169,7 +169,7 @@ def test_a_floor_is_a_share(floor):
 
 def test_text_is_no_number():
     frame = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": ["many"]})
-    with pytest.raises(AnswerError, match="row 0, column 'label': 'many' is outside the domain"):
+    with pytest.raises(AnswerError, match="row 0, column 'label': 'many' is not a number"):
         Mean().fit(frame)
     assert Mean().fit_predict(frame.assign(label="2.5")).tolist() == [2.5]
 

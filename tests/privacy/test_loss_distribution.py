@@ -94,7 +94,7 @@ def test_randomised_response_against_exact_sums(labels, count, printed):
 @pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.3])
 def test_delta_and_epsilon_are_inverse_to_each_other(delta):
     channel = response(3, 0.7)
-    losses = LossDistribution.of_law(law_of(channel), channel.epsilon).power(12)
+    losses = LossDistribution.of_law(law_of(channel), channel.epsilon).repeated(12)
     epsilon = losses.epsilon(delta)
     assert losses.delta(epsilon) <= delta
     assert float(exact_delta(channel, 12, epsilon)) == pytest.approx(delta, rel=1e-5)
@@ -114,7 +114,7 @@ def test_a_grid_that_fits_badly_costs_little_and_never_gains():
     channel = response(4, 1.0)
     exact = compose_losses([(law_of(channel), 50)], 1e-6)
     for parts in (3.3, 20.7, 100.1):
-        losses = LossDistribution.of_law(law_of(channel), channel.epsilon / parts).power(50)
+        losses = LossDistribution.of_law(law_of(channel), channel.epsilon / parts).repeated(50)
         assert exact <= losses.epsilon(1e-6) <= exact + 3 / parts
 
 
@@ -213,7 +213,7 @@ def test_messages():
     with pytest.raises(ParameterError, match=r"the steps are 1\.0 and 0\.5"):
         one.compose(LossDistribution.of_law(pure_law(1.0), 0.5))
     with pytest.raises(ParameterError, match="count must be a whole number, at least 1"):
-        one.power(0)
+        one.repeated(0)
     with pytest.raises(ParameterError, match="the loss is infinite"):
         channel_law(np.array([[TOTAL, 0], [0, TOTAL]], np.uint64), math.inf)
 

@@ -52,7 +52,7 @@ class LossDistribution:
     --------
     >>> from quietcrowd.privacy.loss_law import pure_law
     >>> one = LossDistribution.of_law(pure_law(1.0), step=1.0)
-    >>> round(one.power(50).epsilon(1e-6), 2)
+    >>> round(one.repeated(50).epsilon(1e-6), 2)
     47.65
     """
 
@@ -128,7 +128,7 @@ class LossDistribution:
             step=self.step, first=self.first + low, masses=masses, lost=min(1.0, lost)
         )
 
-    def power(self, count: int) -> LossDistribution:
+    def repeated(self, count: int) -> LossDistribution:
         """Return the law of the sum of `count` independent losses like this one.
 
         Raises
@@ -229,7 +229,7 @@ def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
     step = grid_step([(law, times) for law, times in useful if law.epsilon] or useful)
     together: LossDistribution | None = None
     for law, times in useful:
-        each = LossDistribution.of_law(law, step).power(times)
+        each = LossDistribution.of_law(law, step).repeated(times)
         together = each if together is None else together.compose(each)
     assert together is not None
     return min(pure, together.epsilon(delta))
