@@ -67,7 +67,7 @@ def test_all_is_exactly_what_is_public(name):
         assert not public.startswith("_")
 
 
-def test_worker_side_loads_neither_numba_nor_pandas():
+def test_worker_side_loads_no_heavy_library():
     code = (
         "import sys, quietcrowd as qc;"
         "m = qc.RandomizedResponse(domain=qc.Categorical([0, 1]), epsilon=1.0);"
@@ -75,7 +75,7 @@ def test_worker_side_loads_neither_numba_nor_pandas():
         "n = qc.LaplacePerturbation(domain=qc.Ordinal([0, 1]), epsilon=1.0);"
         "qc.MatrixFactorization(domain=n.domain, epsilon=1.0);"
         "n.channel.noise.sample(10, None);"
-        "sys.exit(any(name in sys.modules for name in ('numba', 'pandas', 'matplotlib')))"
+        "sys.exit(any(name in sys.modules for name in ('numba', 'pandas', 'scipy', 'matplotlib')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -62,10 +62,10 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms import Reports as Reports
     from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
     from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
-    from quietcrowd.privacy import AuditReport as AuditReport
     from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
-    from quietcrowd.privacy import PrivacyLedger as PrivacyLedger
-    from quietcrowd.privacy import audit as audit
+    from quietcrowd.privacy.accountant import PrivacyLedger as PrivacyLedger
+    from quietcrowd.privacy.audit import audit as audit
+    from quietcrowd.privacy.audit_report import AuditReport as AuditReport
     from quietcrowd.synthesis import CrowdDensity as CrowdDensity
     from quietcrowd.synthesis import PrisCrowd as PrisCrowd
     from quietcrowd.synthesis import SyntheticClaims as SyntheticClaims
@@ -77,7 +77,7 @@ __version__ = _version("quietcrowd")
 _HOME = {
     "AnswerError": "exceptions",
     "Answers": "answers",
-    "AuditReport": "privacy",
+    "AuditReport": "privacy.audit_report",
     "CATD": "inference",
     "CRH": "inference",
     "Categorical": "domains",
@@ -108,7 +108,7 @@ _HOME = {
     "ParameterError": "exceptions",
     "PrisCrowd": "synthesis",
     "PrivacyGuarantee": "privacy",
-    "PrivacyLedger": "privacy",
+    "PrivacyLedger": "privacy.accountant",
     "QuietcrowdError": "exceptions",
     "RandomizedResponse": "mechanisms",
     "RatioMean": "inference",
@@ -119,7 +119,7 @@ _HOME = {
     "TwoLayerRandomizedResponse": "mechanisms",
     "WeightedMean": "inference",
     "WeightedVote": "inference",
-    "audit": "privacy",
+    "audit": "privacy.audit",
     "error_rate": "evaluation",
     "error_rate_change": "evaluation",
     "load_dataset": "datasets",

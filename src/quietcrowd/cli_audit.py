@@ -15,8 +15,8 @@ from quietcrowd.domains import Domain, Ordinal
 from quietcrowd.evaluation.audit_plots import plot_audit
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.privacy import audit as run_audit
 from quietcrowd.privacy.audit import DRAWS, noise_of_audit
+from quietcrowd.privacy.audit import audit as run_audit
 
 __all__ = ["audit"]
 

@@ -18,7 +18,7 @@ from quietcrowd.cli_reading import note
 from quietcrowd.cli_tables import plain_table
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
-from quietcrowd.privacy import PrivacyLedger
+from quietcrowd.privacy.accountant import PrivacyLedger
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd.validation import check_real
 

@@ -99,7 +99,7 @@ def test_finite_channels_are_exact(mechanism, n):
 
 @pytest.mark.parametrize(("mechanism", "n"), NOISY, ids=name)
 def test_noise_is_no_more_than_is_needed(mechanism, n):
-    """At rank 4 one audit falls short of 0.8 once in some hundred; three do once in 10^7."""
+    """Chance may leave one audit at rank 4 short of 0.8: up to three are made; all must hold."""
     for _ in range(3):
         report = audit(mechanism, n)
         assert report.draws == 100_000

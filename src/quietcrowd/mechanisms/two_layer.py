@@ -34,7 +34,6 @@ from quietcrowd.privacy.guarantee import (
     show_loss,
 )
 from quietcrowd.privacy.release_loss import ReleaseLoss
-from quietcrowd.privacy.shared_flip_delta import MAX_ANSWERS, two_layer_law
 from quietcrowd.validation import one_of
 
 __all__ = ["TwoLayerRandomizedResponse"]
@@ -238,6 +237,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
         One draw serves all answers, so that they are one release.
         """
+        # needs SciPy, which a worker's device does not load
+        from quietcrowd.privacy.shared_flip_delta import MAX_ANSWERS, two_layer_law
+
         release = super().loss(answers, tasks)
         law = self.worker_law
         if not isinstance(law, UniformFlips) or answers > MAX_ANSWERS or release.answer.lost:

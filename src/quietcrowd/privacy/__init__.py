@@ -1,8 +1,8 @@
-"""What a mechanism guarantees, how guarantees add up, who has spent how much, and audits."""
+"""What a mechanism guarantees, how guarantees add up, who has spent how much, and audits.
 
-from quietcrowd.privacy.accountant import PrivacyLedger
-from quietcrowd.privacy.audit import audit
-from quietcrowd.privacy.audit_report import AuditReport
+Ledgers and audits are imported from their own modules: a worker's device needs neither.
+"""
+
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["AuditReport", "PrivacyGuarantee", "PrivacyLedger", "audit"]
+__all__ = ["PrivacyGuarantee"]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
-from scipy.stats import binom
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.discrete_laplace import require_positive_epsilon
@@ -190,6 +189,8 @@ def typical_counts(blur: Blur, users: int, width: float) -> npt.NDArray[np.float
     >>> typical_counts(Blur(gamma=4.0), 20, 0.0).round(2)[[1, 19, 20]].tolist()
     [0.0, 0.0, 1.0]
     """
+    from scipy.stats import binom  # takes a second to import, which only planning is worth
+
     if width == 0:
         certain = np.zeros(users + 1)
         certain[users] = 1.0
