@@ -8,7 +8,7 @@ from quietcrowd.evaluation.density_methods import EvenGuess, Noisy, RawClaims
 from quietcrowd.evaluation.density_truths import normal_density
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis import Basic
-from quietcrowd.synthesis.kde import integrated_squared_errors
+from quietcrowd.synthesis.density_errors import integrated_squared_errors
 
 CROWDS = [opinion_crowd(tasks=10, workers=8, seed=seed) for seed in (1, 2)]
 METHODS = {

@@ -17,7 +17,8 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.evaluation.density_methods import DensityMethod, Found
 from quietcrowd.evaluation.density_truths import errors_from, even_errors
 from quietcrowd.synthesis.density import CrowdDensity
-from quietcrowd.synthesis.kde import KernelDensities, ise, sise, sise_printed
+from quietcrowd.synthesis.density_errors import ise, sise, sise_printed
+from quietcrowd.synthesis.kde import KernelDensities
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.validation import check_whole
 

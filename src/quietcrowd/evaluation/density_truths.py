@@ -13,7 +13,8 @@ from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import positions_by_text
 from quietcrowd.synthesis.density import CrowdDensity
-from quietcrowd.synthesis.kde import GAUSSIAN, KernelDensities, integrated_squared_errors
+from quietcrowd.synthesis.density_errors import integrated_squared_errors
+from quietcrowd.synthesis.kde import GAUSSIAN, KernelDensities
 from quietcrowd.synthesis.weights import uniform_weights
 
 __all__ = ["errors_from", "even_errors", "near_claims_density", "normal_density"]

@@ -22,6 +22,7 @@ __all__ = [
     "checked_offsets",
     "checked_rows",
     "checked_shares",
+    "checked_widths",
     "shares_of",
     "sums_per_task",
     "task_of_rows",
@@ -114,6 +115,16 @@ def checked_shares(name: str, shares: npt.ArrayLike, offsets: Offsets) -> Floats
             f"{name} must sum to 1 over each task; those of task {task} sum to {total!r}"
         )
     return given
+
+
+def checked_widths(bandwidth: npt.ArrayLike) -> Floats:
+    """Return bandwidths as they are used: numbers above 0."""
+    widths = np.asarray(bandwidth, np.float64)
+    fine = np.isfinite(widths) & (widths > 0)
+    if not fine.all():
+        wrong = widths.flat[int(np.argmin(fine))].item()
+        raise ParameterError(f"a bandwidth must be finite and above 0; got {wrong!r}")
+    return widths
 
 
 def task_of_rows(offsets: Offsets) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Kernel densities of claims: what they are, how far apart two are, how far a claim is from one.
+"""Kernel densities of claims: what they are, and how far a claim is from one.
 
 A density is a weighted mean of kernels, one at each claim of a task. Claims are sorted by task:
 those of task ``t`` are rows ``offsets[t]`` to ``offsets[t + 1] - 1``. All integrals are closed
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
 
@@ -26,9 +25,9 @@ from quietcrowd.synthesis.claim_arrays import (
     checked_offsets,
     checked_rows,
     checked_shares,
+    checked_widths,
 )
-from quietcrowd.synthesis.task_runs import task_runs
-from quietcrowd.validation import check_choice, check_real, check_whole, one_of
+from quietcrowd.validation import check_choice, check_whole, one_of
 
 __all__ = [
     "EPANECHNIKOV",
@@ -37,11 +36,6 @@ __all__ = [
     "Kernel",
     "KernelDensities",
     "distances",
-    "integrated_squared_errors",
-    "ise",
-    "sise",
-    "sise_printed",
-    "theorem_1_bound",
 ]
 
 
@@ -90,7 +84,9 @@ class Kernel:
         >>> EPANECHNIKOV.density([0.0, 0.5, 1.0], 1.0).tolist()
         [0.75, 0.5625, 0.0]
         """
-        return _elementwise(kde_kernels.densities_at, self.gaussian, difference, _widths(bandwidth))
+        return _elementwise(
+            kde_kernels.densities_at, self.gaussian, difference, checked_widths(bandwidth)
+        )
 
     def feature_inner(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
         """Return the inner product of two kernels from which distances are made.
@@ -115,7 +111,7 @@ class Kernel:
         [0.6, 0.0]
         """
         return _elementwise(
-            kde_kernels.feature_inners_at, self.gaussian, difference, _widths(bandwidth)
+            kde_kernels.feature_inners_at, self.gaussian, difference, checked_widths(bandwidth)
         )
 
     def inner(
@@ -143,7 +139,11 @@ class Kernel:
         True
         """
         return _elementwise(
-            kde_kernels.overlaps_of, self.gaussian, difference, _widths(first), _widths(second)
+            kde_kernels.overlaps_of,
+            self.gaussian,
+            difference,
+            checked_widths(first),
+            checked_widths(second),
         )
 
 
@@ -241,131 +241,6 @@ class KernelDensities:
         return density
 
 
-def integrated_squared_errors(
-    first: KernelDensities, second: KernelDensities, *, threads: int | None = None
-) -> Floats:
-    """Return the integral of ``(f - g)^2`` over the line for each task's two densities f and g.
-
-    Parameters
-    ----------
-    first, second : KernelDensities
-        Of the same tasks, with one kernel; points and bandwidths may differ.
-    threads : int, optional
-        Default: as many as the process may use and the points are worth. They change no bit.
-
-    Returns
-    -------
-    ndarray of float64, shape (tasks,)
-        In one over the unit of the points, at least 0; NaN where either density has no points.
-        Rounding leaves an error of about 1e-16 of the densities' own squares.
-
-    Raises
-    ------
-    ParameterError
-        Where tasks or kernels do not match.
-
-    Examples
-    --------
-    >>> near, far = (
-    ...     KernelDensities(offsets=[0, 1], points=[x], weights=[1.0], bandwidths=[1.0],
-    ...                     kernel=EPANECHNIKOV)
-    ...     for x in (0.0, 5.0)
-    ... )
-    >>> integrated_squared_errors(near, far).round(6).tolist()
-    [1.2]
-    """
-    if first.tasks != second.tasks:
-        raise ParameterError(
-            f"first has {first.tasks} tasks and second has {second.tasks}; compare the same tasks"
-        )
-    if first.kernel != second.kernel:
-        raise ParameterError(
-            f"first has the kernel {first.kernel.name!r} and second has {second.kernel.name!r}; "
-            "compare densities of one kernel"
-        )
-    errors = np.empty(first.tasks)
-    runs = task_runs(first.offsets + second.offsets, threads)
-
-    def fill(run: tuple[int, int]) -> None:
-        kde_kernels.squared_error_kernel(
-            first.kernel.gaussian,
-            run,
-            *(first.offsets, first.points, first.weights, first.bandwidths),
-            *(second.offsets, second.points, second.weights, second.bandwidths),
-            errors,
-        )
-
-    with ThreadPoolExecutor(len(runs)) as pool:
-        list(pool.map(fill, runs))
-    return errors
-
-
-def ise(errors: npt.ArrayLike) -> float:
-    """Return the integrated squared error of all tasks: the sum of theirs.
-
-    Parameters
-    ----------
-    errors : array_like of float, shape (tasks,)
-        From `integrated_squared_errors`.
-
-    Raises
-    ------
-    ParameterError
-        Where an error is not finite and at least 0: the message says of which tasks.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, section 5.
-    """
-    return float(_checked_errors(errors).sum())
-
-
-def sise(errors: npt.ArrayLike) -> float:
-    """Return the sum of the square roots of the tasks' integrated squared errors.
-
-    Of the two forms of SISE this is the one that the published table can be: there it exceeds the
-    square of the ISE, which a sum of squares cannot; see `sise_printed`.
-
-    Parameters
-    ----------
-    errors : array_like of float, shape (tasks,)
-        From `integrated_squared_errors`.
-
-    Raises
-    ------
-    ParameterError
-        Where an error is not finite and at least 0: the message says of which tasks.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, Table 2; ``docs/theory/crowd-densities.md``.
-    """
-    return float(np.sqrt(_checked_errors(errors)).sum())
-
-
-def sise_printed(errors: npt.ArrayLike) -> float:
-    """Return the sum of the squares of the tasks' integrated squared errors.
-
-    That is the definition of SISE as printed. It is at most the square of the ISE, which 12 of the
-    15 numbers in the published table are not; see `sise`.
-
-    Parameters
-    ----------
-    errors : array_like of float, shape (tasks,)
-        From `integrated_squared_errors`.
-
-    Raises
-    ------
-    ParameterError
-        Where an error is not finite and at least 0: the message says of which tasks.
-
-    References
-    ----------
-    Huai et al., IJCAI 2019, section 5.
-    """
-    return float((_checked_errors(errors) ** 2).sum())
-
-
 def distances(
     offsets: npt.ArrayLike,
     values: npt.ArrayLike,
@@ -413,96 +288,9 @@ def distances(
     return squared
 
 
-def theorem_1_bound(
-    *,
-    slope: float,
-    bandwidth: float,
-    draws: int,
-    kernel: Kernel,
-    support: float = math.inf,
-) -> float:
-    """Return a bound of the mean integrated squared error of a density made from draws of another.
-
-    Of ``m`` independent draws from a density f, each is given the same weight. The mean of the
-    integral of the squared difference from f is at most ``min(2 b, b^2 V) + B / (m h)``, where
-    ``b = A h kernel.mean_distance`` bounds the bias at any place, V is how far the support of f
-    reaches once it is wider by the kernel's reach on both sides, and B is the integral of the
-    squared kernel of bandwidth 1.
-
-    The published bound needs a kernel of variance 1 within -1..1, which no density is. Nor does
-    either bound hold for synthetic claims that a privacy test let through: the test prefers dense
-    places, and what it lets through is no draw from f.
-
-    Parameters
-    ----------
-    slope : float
-        A: no two values of f differ by more than A times the distance of their places; in one over
-        the square of the unit of the claims, at least 0.
-    bandwidth : float
-        h, above 0, of the density that is made.
-    draws : int
-        m, at least 1.
-    kernel : Kernel
-        Of the density that is made.
-    support : float
-        Length of the shortest interval outside which f is 0; infinite where there is none.
-
-    Raises
-    ------
-    ParameterError
-        Where a number is out of its range.
-
-    References
-    ----------
-    The statement is of the kind of Theorem 1 of Huai et al., IJCAI 2019; the bound is derived in
-    ``docs/theory/crowd-densities.md``.
-
-    Examples
-    --------
-    >>> round(theorem_1_bound(slope=1.0, bandwidth=0.1, draws=1000, kernel=EPANECHNIKOV,
-    ...                       support=2.0), 6)
-    0.009094
-    """
-    check_choice("kernel", kernel, list(KERNELS.values()))
-    check_real("slope", slope, 0)
-    check_whole("draws", draws, 1)
-    width = float(_widths(bandwidth))
-    if not support >= 0:
-        raise ParameterError(f"support must be a length of at least 0; got {support!r}")
-    bias = slope * width * kernel.mean_distance
-    length = support + 2 * kernel.reach * width
-    squared_bias = 2 * bias if math.isinf(length) else min(2 * bias, bias * bias * length)
-    return squared_bias + float(kernel.inner(0.0, 1.0, 1.0)) / (draws * width)
-
-
 def _elementwise(
     function: Callable[..., Floats], gaussian: bool, difference: npt.ArrayLike, *widths: Floats
 ) -> Floats:
     """Return a compiled function of flat arrays at all pairs, in the shape they broadcast to."""
     arrays = np.broadcast_arrays(np.asarray(difference, np.float64), *widths)
     return function(gaussian, *(array.flatten() for array in arrays)).reshape(arrays[0].shape)
-
-
-def _widths(bandwidth: npt.ArrayLike) -> Floats:
-    """Return bandwidths as they are used: numbers above 0."""
-    widths = np.asarray(bandwidth, np.float64)
-    fine = np.isfinite(widths) & (widths > 0)
-    if not fine.all():
-        wrong = widths.flat[int(np.argmin(fine))].item()
-        raise ParameterError(f"a bandwidth must be finite and above 0; got {wrong!r}")
-    return widths
-
-
-def _checked_errors(errors: npt.ArrayLike) -> Floats:
-    given = np.asarray(errors, np.float64)
-    if given.ndim != 1:
-        raise ParameterError(f"errors must be one number per task; got shape {given.shape}")
-    wrong = np.flatnonzero(~(np.isfinite(given) & (given >= 0)))
-    if len(wrong):
-        some = ", ".join(f"{task} ({given[task].item()!r})" for task in wrong[:5])
-        raise ParameterError(
-            f"errors must be finite and at least 0; not so of {len(wrong)} of {len(given)} tasks: "
-            f"{some}{', ...' if len(wrong) > 5 else ''}. A task without points has no error: "
-            "leave it out of both densities"
-        )
-    return given
