@@ -270,7 +270,7 @@ def _truths_of(
         Where no claim is about a task of that name, or a known truth breaks its rule.
     """
     try:
-        known = number_per_task(answers, None if truths is None else read_truths(truths))
+        known = number_per_task(answers.tasks, None if truths is None else read_truths(truths))
     except KnownTruthError as error:
         raise AnswerError(error.in_file(truths)) from None
     found = {name: _position(name, answers) for name in names}

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import as_frame, column_of, positions_by_text
@@ -51,8 +50,8 @@ class MatchedTruths:
 
     Parameters
     ----------
-    answers : Answers
-        Whose tasks they are.
+    tasks : pyarrow.Array
+        Ids of all tasks.
     truths : dataframe
         Columns ``task`` and ``label``; tasks match by what their ids print as.
 
@@ -72,7 +71,7 @@ class MatchedTruths:
         truth is given.
     """
 
-    def __init__(self, answers: Answers, truths: Any) -> None:
+    def __init__(self, tasks: pa.Array, truths: Any) -> None:
         frame = as_frame(truths)
         if missing := {"task", "label"} - set(frame.columns):
             raise KnownTruthError(
@@ -82,7 +81,7 @@ class MatchedTruths:
         names = column_of(frame, "task")
         if not len(names):
             raise KnownTruthError("there is no known truth")
-        self.tasks = positions_by_text(names, answers.tasks)
+        self.tasks = positions_by_text(names, tasks)
         if (self.tasks < 0).any():
             row = int(np.argmin(self.tasks))
             raise KnownTruthError(
@@ -90,13 +89,13 @@ class MatchedTruths:
                 row,
                 ", or give the answers the full list with tasks=.",
             )
-        counts = np.bincount(self.tasks, minlength=len(answers.tasks))
+        counts = np.bincount(self.tasks, minlength=len(tasks))
         if counts.max() > 1:
-            twice = answers.tasks[int(counts.argmax())].as_py()
+            twice = tasks[int(counts.argmax())].as_py()
             row = int(np.flatnonzero(self.tasks == counts.argmax())[1])
             raise KnownTruthError(f"task {twice!r} occurs {counts.max()} times", row)
         self.labels: pa.ChunkedArray = column_of(frame, "label")
-        self.of_tasks = answers.tasks
+        self.of_tasks = tasks
 
     def codes(self, domain: FiniteDomain) -> npt.NDArray[Any]:
         """Return the positions of the truths in a finite domain.
@@ -134,25 +133,25 @@ class MatchedTruths:
         return KnownTruthError(f"{self.labels[row].as_py()!r} is {what}", row)
 
 
-def label_per_task(answers: Answers, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:
+def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:
     """Return the code of each task's known label, shape (tasks,); `UNKNOWN` where there is none.
 
     `truths` is None or as of `MatchedTruths`.
     """
-    codes = np.full(len(answers.tasks), UNKNOWN, np.int32)
+    codes = np.full(len(tasks), UNKNOWN, np.int32)
     if truths is not None:
-        matched = MatchedTruths(answers, truths)
+        matched = MatchedTruths(tasks, truths)
         codes[matched.tasks] = matched.codes(domain)
     return codes
 
 
-def number_per_task(answers: Answers, truths: Any) -> npt.NDArray[np.float64]:
+def number_per_task(tasks: pa.Array, truths: Any) -> npt.NDArray[np.float64]:
     """Return each task's known number, shape (tasks,); NaN where there is none.
 
     `truths` is None or as of `MatchedTruths`.
     """
-    numbers = np.full(len(answers.tasks), np.nan)
+    numbers = np.full(len(tasks), np.nan)
     if truths is not None:
-        matched = MatchedTruths(answers, truths)
+        matched = MatchedTruths(tasks, truths)
         numbers[matched.tasks] = matched.numbers()
     return numbers

@@ -55,7 +55,8 @@ def error_of(estimate, truths):
 def oracle(reports, sigma):
     """Return the most likely truths where every sigma is known."""
     method = MOON()
-    partition, summary = method.prepare(method.read(reports))
+    ready = method.prepare(method.read(reports))
+    partition, summary = ready.partition, ready.summary
     state = ErrorModel.of(summary, (sigma / summary.extent) ** 2, 1.0)
     room = method.room(partition.tasks, summary)
     method.sweep(partition, summary, state, room)
@@ -327,7 +328,8 @@ def test_any_ratio_of_errors_to_noise(ratio):
     found = MOON().fit(reports)
     assert np.isfinite(found.estimates.truths).all()
     assert np.isfinite(found.estimates.standard_error).all()
-    partition, summary = MOON().prepare(MOON().read(reports))
+    ready = MOON().prepare(MOON().read(reports))
+    partition, summary = ready.partition, ready.summary
     state = ErrorModel.of(summary, np.full(30, (ratio / epsilon) ** 2), 1.0)
     tally = MOON().sweep(partition, summary, state, None)
     assert np.isfinite(tally.own).all()

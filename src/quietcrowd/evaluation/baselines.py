@@ -19,7 +19,6 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import fixed_point
-from quietcrowd.inference.fitting import Given
 from quietcrowd.inference.gtm import VarianceState
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.moon import MOON
@@ -33,7 +32,7 @@ from quietcrowd.inference.numeric import (
     root_mean_square,
     unit_for,
 )
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.partition import Overview, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.grid import bounded_domain
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
@@ -268,13 +267,13 @@ class TeslaLike(
         """Return the ends of the public grid; see `NumericMethod.bounds`."""
         return channel.grid.ends if isinstance(channel, LaplaceChannel) else None
 
-    def prepare(self, given: Given) -> tuple[Partition, Summary]:
-        """Return partition and summary; see `FittingMethod.prepare`."""
-        if not isinstance(given.channel, LaplaceChannel):
+    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:
+        """Return the summary; see `FittingMethod.summarize`."""
+        if not isinstance(overview.channel, LaplaceChannel):
             raise AnswerError(
                 "TeslaLike needs reports with Laplace noise, as those of LaplacePerturbation"
             )
-        return super().prepare(given)
+        return super().summarize(overview, known)
 
     def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
         super()._warn_of_noise(mechanism, stacklevel + 1)

@@ -60,7 +60,7 @@ class KnownTruths(_ScoredTruths):
         domain = answers.domain
         if not isinstance(domain, FiniteDomain):
             raise AnswerError(f"an error rate needs labels; got {domain.example()}")
-        super().__init__(answers, truths)
+        super().__init__(answers.tasks, truths)
         self.known = self.codes(domain)
 
     def error_rate(self, estimate: TruthEstimate) -> float:
@@ -93,7 +93,7 @@ class KnownNumbers(_ScoredTruths):
     """
 
     def __init__(self, answers: Answers, truths: Any) -> None:
-        super().__init__(answers, truths)
+        super().__init__(answers.tasks, truths)
         self.known = self.numbers()
 
     def estimated(self, estimate: TruthEstimate) -> npt.NDArray[np.float64]:

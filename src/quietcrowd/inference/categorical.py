@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
-from quietcrowd.domains import Categorical, FiniteDomain
+from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.estimate import LabelEstimate
-from quietcrowd.inference.fitting import FittingMethod, Given
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import LabelEstimates, StateT, TallyT
-from quietcrowd.inference.partition import Partition, Summary, partition_of, summary_of
+from quietcrowd.inference.partition import Overview, Partition, Summary
 from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.known_truths import label_per_task
 from quietcrowd.mechanisms.channel import FiniteChannel
@@ -53,28 +54,40 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
             raise AnswerError("there is no answer: column 'label' is empty")
         return Categorical(sorted(labels))
 
-    def prepare(self, given: Given) -> tuple[Partition, Summary]:
-        """Return partition and summary; see `FittingMethod.prepare`."""
-        domain = given.answers.domain
+    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.int32]:
+        """Return codes; see `FittingMethod.known`."""
+        return label_per_task(tasks, truths, self._check_labels(domain))
+
+    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:  # noqa: ARG002
+        """Count the labels; see `FittingMethod.summarize`."""
+        return overview.summary(labels=self._check_labels(overview.domain).size)
+
+    def scale(self, partition: Partition, summary: Summary) -> Partition:  # noqa: ARG002
+        """Return the partition as it is; see `FittingMethod.scale`."""
+        return partition
+
+    def _check_labels(self, domain: Domain) -> FiniteDomain:
         if not isinstance(domain, FiniteDomain):
             raise AnswerError(
                 f"{type(self).__name__} needs labels, a Categorical or Ordinal domain; these are "
                 f"numbers, {domain.describe()}. Take WeightedMean, Mean or Median (on the command "
                 "line: --method weighted-mean)."
             )
-        summary = summary_of(given.answers, labels=domain.size, channel=given.channel)
-        gold = label_per_task(given.answers, given.gold, domain)
-        return partition_of(given.answers, gold), summary
+        return domain
 
     def _estimate(
-        self, given: Given, summary: Summary, result: LoopResult[StateT, TallyT], **common: Any
+        self,
+        summary: Summary,
+        gold: npt.NDArray[Any],  # noqa: ARG002
+        result: LoopResult[StateT, TallyT],
+        **common: Any,
     ) -> LabelEstimate:
         agreement = self.agreement(summary, result.tally)
         shares = summary.answers_per_worker / max(summary.tasks, 1)
         return LabelEstimate(
             estimates=result.estimates,
             agreement=agreement,
-            quality=_quality(agreement, shares, given.channel, summary.labels),
+            quality=_quality(agreement, shares, summary.channel, summary.labels),
             **common,
         )
 

@@ -19,14 +19,14 @@ from quietcrowd.frames import Backend, as_frame, backend_of, positions_by_text
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.method import StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.partition import Overview, Partition, Summary, partition_of
 from quietcrowd.inference.sweep import LoopResult, run_loop
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.report_domains import OrNull
 
-__all__ = ["FittingMethod", "Given"]
+__all__ = ["FittingMethod", "Given", "Prepared", "is_known"]
 
 
 @frozen(kw_only=True, eq=False)
@@ -41,8 +41,6 @@ class Given:
         What was done to each report, as far as that is known.
     participation : ndarray or None
         See `Reports`.
-    gold : dataframe or None
-        Known truths, as of `FittingMethod.fit`.
     backend : {"pandas", "polars", "pyarrow"}
         Library of the frames that come back.
     """
@@ -50,8 +48,26 @@ class Given:
     answers: Answers
     channel: Channel | None = None
     participation: npt.NDArray[np.float64] | None = None
-    gold: Any = None
     backend: Backend = "pandas"
+
+
+@frozen(kw_only=True, eq=False)
+class Prepared:
+    """Answers that are ready for a sweep.
+
+    Attributes
+    ----------
+    partition : Partition
+        All of them.
+    summary : Summary
+        What is known of them.
+    known : ndarray, shape (tasks,)
+        Known truths, not scaled.
+    """
+
+    partition: Partition
+    summary: Summary
+    known: npt.NDArray[Any]
 
 
 @frozen(kw_only=True, slots=False)
@@ -124,21 +140,21 @@ class FittingMethod(TruthInference[StateT, TallyT]):
     def _fit(
         self, data: Any, start: TruthEstimate | None, gold: Any, threads: int | None
     ) -> TruthEstimate:
-        given = evolve(self.read(data), gold=gold)
+        given = self.read(data)
         if not len(given.answers):
             raise AnswerError("there is no answer")
-        partition, summary = self.prepare(given)
+        ready = self.prepare(given, gold)
         first = self._align(start, given.answers.workers, given.answers.domain)
         if isinstance(data, Reports):  # after all errors of what came in
             self._warn_of_noise(data.mechanism, 4)
-        result = run_loop(self, [partition], summary, start=first, threads=threads)
+        result = run_loop(self, [ready.partition], ready.summary, start=first, threads=threads)
         return self._estimate(
-            given,
-            summary,
+            ready.summary,
+            ready.known,
             result,
             method=self,
             answers=given.answers,
-            known=_is_known(partition.gold),
+            known=is_known(ready.known),
             state=result.state,
             iterations=result.iterations,
             converged=result.converged,
@@ -148,9 +164,16 @@ class FittingMethod(TruthInference[StateT, TallyT]):
 
     @abstractmethod
     def _estimate(
-        self, given: Given, summary: Summary, result: LoopResult[StateT, TallyT], **common: Any
+        self,
+        summary: Summary,
+        gold: npt.NDArray[Any],
+        result: LoopResult[StateT, TallyT],
+        **common: Any,
     ) -> TruthEstimate:
-        """Turn what the loop ended with into an estimate; `common` is what all estimates hold."""
+        """Turn what the loop ended with into an estimate; `common` is what all estimates hold.
+
+        `gold` holds the known truths, not scaled.
+        """
 
     @property
     @abstractmethod
@@ -162,14 +185,60 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """Return the domain of the answers in a frame."""
 
     @abstractmethod
-    def prepare(self, given: Given) -> tuple[Partition, Summary]:
-        """Return all answers as one partition, ready for a sweep, and their summary.
+    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
+        """Return the known truth of each task, shape (tasks,), as `Partition.gold` holds it.
+
+        Parameters
+        ----------
+        tasks : pyarrow.Array
+            Ids.
+        domain : Domain
+            What an answer can be.
+        truths : dataframe or None
+            As `gold` of `FittingMethod.fit`.
+
+        Raises
+        ------
+        AnswerError
+            As of `FittingMethod.fit`.
+        """
+
+    @abstractmethod
+    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:
+        """Return what sweeps and updates know of all answers.
+
+        Parameters
+        ----------
+        overview : Overview
+            Of all answers.
+        known : ndarray
+            All known truths, in any order, among others that are unknown.
 
         Raises
         ------
         AnswerError
             Where the method cannot use the domain, or needs more than it was given.
         """
+
+    @abstractmethod
+    def scale(self, partition: Partition, summary: Summary) -> Partition:
+        """Return a partition as the sweep takes it, from values and truths as they are stored."""
+
+    def prepare(self, given: Given, gold: Any = None) -> Prepared:
+        """Return all answers as one partition, ready for a sweep, and their summary.
+
+        `gold` is as of `fit`.
+
+        Raises
+        ------
+        AnswerError
+            As `known` and `summarize` do.
+        """
+        overview = Overview.of(given.answers, given.channel, given.participation is not None)
+        known = self.known(given.answers.tasks, overview.domain, gold)
+        summary = self.summarize(overview, known)
+        partition = partition_of(given.answers, known, given.participation)
+        return Prepared(partition=self.scale(partition, summary), summary=summary, known=known)
 
     def read(self, data: Any) -> Given:
         """Return what there is to infer from; see `fit`."""
@@ -227,6 +296,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         return state
 
 
-def _is_known(gold: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def is_known(gold: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which truths of tasks are known; `gold` is as in `Partition`."""
     known: npt.NDArray[np.bool_] = gold != UNKNOWN if gold.dtype.kind == "i" else ~np.isnan(gold)
     return known

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from attrs import field, frozen
 
 from quietcrowd.domains import Categorical, Domain, as_numbers
@@ -16,7 +17,6 @@ from quietcrowd.frames import column_of
 from quietcrowd.inference import fixed_point, numeric_kernels
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.estimate import TruthEstimate
-from quietcrowd.inference.fitting import Given
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Tally
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -25,7 +25,7 @@ from quietcrowd.inference.numeric import (
     root_mean_square,
     unit_for,
 )
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.partition import Overview, Partition, Summary
 from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
 from quietcrowd.inference.weights import WeightState, scaled_weights
@@ -116,18 +116,32 @@ class LossWeighted(
             f"command line: --method {self.name}:loss=zero-one)."
         )
 
-    def prepare(self, given: Given) -> tuple[Partition, Summary]:
-        """Return partition and summary; see `FittingMethod.prepare`."""
+    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
+        """Return codes or numbers; see `FittingMethod.known`."""
         kind = CategoricalMethod if self.infers_labels else NumericMethod
-        if not self.infers_labels and isinstance(given.answers.domain, Categorical):
-            raise self._labels_error(given.answers.domain.example())
-        return kind.prepare(self, given)
+        if not self.infers_labels and isinstance(domain, Categorical):
+            raise self._labels_error(domain.example())
+        return kind.known(self, tasks, domain, truths)
+
+    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:
+        """Return the summary; see `FittingMethod.summarize`."""
+        kind = CategoricalMethod if self.infers_labels else NumericMethod
+        return kind.summarize(self, overview, known)
+
+    def scale(self, partition: Partition, summary: Summary) -> Partition:
+        """Return the partition, scaled where it holds numbers; see `FittingMethod.scale`."""
+        kind = CategoricalMethod if self.infers_labels else NumericMethod
+        return kind.scale(self, partition, summary)
 
     def _estimate(
-        self, given: Given, summary: Summary, result: LoopResult[WeightState, Any], **common: Any
+        self,
+        summary: Summary,
+        gold: npt.NDArray[Any],
+        result: LoopResult[WeightState, Any],
+        **common: Any,
     ) -> Any:
         kind = CategoricalMethod if self.infers_labels else NumericMethod
-        estimate: TruthEstimate = kind._estimate(self, given, summary, result, **common)
+        estimate: TruthEstimate = kind._estimate(self, summary, gold, result, **common)
         return estimate
 
     def weights(self, summary: Summary, state: WeightState | None) -> npt.NDArray[np.float64]:

@@ -13,7 +13,6 @@ from attrs import evolve, field, frozen
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference import fixed_point, numeric_kernels
 from quietcrowd.inference.estimate import NumericEstimate
-from quietcrowd.inference.fitting import Given
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.moon_kernel import mixture_kernel
 from quietcrowd.inference.moon_state import (
@@ -397,15 +396,15 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
 
     def _estimate(
         self,
-        given: Given,
         summary: Summary,
+        gold: npt.NDArray[Any],
         result: LoopResult[ErrorModel, ErrorTally],
         **common: Any,
     ) -> NumericEstimate:
         assert result.state is not None
         silent = summary.answers_per_worker == 0
         sigma = np.where(silent, np.nan, np.sqrt(result.state.variance) * summary.extent)
-        estimate = super()._estimate(given, summary, result, **common)
+        estimate = super()._estimate(summary, gold, result, **common)
         if noise_scale(summary) > 0:
             self._warn_of_little_signal(estimate, result.state.truths, summary)
         return evolve(estimate, sigma=sigma)

@@ -12,15 +12,16 @@ from typing import Any, ClassVar, Self
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from attrs import evolve, frozen
 
-from quietcrowd.domains import check_numeric
+from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference import fixed_point
 from quietcrowd.inference.estimate import NumericEstimate
-from quietcrowd.inference.fitting import FittingMethod, Given
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
-from quietcrowd.inference.partition import Partition, Summary, partition_of, summary_of
+from quietcrowd.inference.partition import Overview, Partition, Summary
 from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.known_truths import number_per_task
 from quietcrowd.mechanisms.channel import Channel
@@ -113,37 +114,44 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
     def _domain_of(self, frame: nw.DataFrame[Any]) -> Reals:  # noqa: ARG002
         return Reals()
 
-    def prepare(self, given: Given) -> tuple[Partition, Summary]:
-        """Return partition and summary; see `FittingMethod.prepare`."""
-        domain = check_numeric(given.answers.domain, type(self).__name__)
-        numbers = domain.numbers(given.answers.values)
-        gold = number_per_task(given.answers, given.gold)
-        least, most = self.bounds(given.channel) or (numbers[0], numbers[0])
-        low = float(np.fmin.reduce(gold, initial=min(numbers.min(), least)))
-        high = float(np.fmax.reduce(gold, initial=max(numbers.max(), most)))
-        summary = summary_of(given.answers, low=low, high=high, channel=given.channel)
-        own = float(numbers.max()) - float(numbers.min()) or 1.0
+    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.float64]:
+        """Return numbers; see `FittingMethod.known`."""
+        check_numeric(domain, type(self).__name__)
+        return number_per_task(tasks, truths)
+
+    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:
+        """Find the range of all numbers; see `FittingMethod.summarize`."""
+        check_numeric(overview.domain, type(self).__name__)
+        least, most = self.bounds(overview.channel) or (overview.low, overview.low)
+        low = float(np.fmin.reduce(known, initial=min(overview.low, least)))
+        high = float(np.fmax.reduce(known, initial=max(overview.high, most)))
+        summary = overview.summary(low=low, high=high)
+        own = overview.high - overview.low or 1.0
         if summary.extent > FARTHEST_TRUTH * max(own, most - least):
             raise AnswerError(
-                f"the known truths lie between {np.nanmin(gold)!r} and {np.nanmax(gold)!r}, the "
-                f"answers between {numbers.min()!r} and {numbers.max()!r}: too far apart for sums "
+                f"the known truths lie between {np.nanmin(known)!r} and {np.nanmax(known)!r}, the "
+                f"answers between {overview.low!r} and {overview.high!r}: too far apart for sums "
                 "that hold both. Correct the known truths, or leave them out."
             )
         if not np.isfinite(summary.extent):
             raise AnswerError(
                 f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
             )
-        partition = evolve(
-            partition_of(given.answers, (gold - summary.middle) / summary.extent),
+        return summary
+
+    def scale(self, partition: Partition, summary: Summary) -> Partition:
+        """Scale all numbers to -1/2..1/2; see `FittingMethod.scale`."""
+        numbers = check_numeric(summary.domain, type(self).__name__).numbers(partition.values)
+        return evolve(
+            partition,
             values=(numbers - summary.middle) / summary.extent,
-            participation=given.participation,
+            gold=(partition.gold - summary.middle) / summary.extent,
         )
-        return partition, summary
 
     def _estimate(
         self,
-        given: Given,
         summary: Summary,
+        gold: npt.NDArray[Any],
         result: LoopResult[StateT, TallyT],
         **common: Any,
     ) -> NumericEstimate:
@@ -151,7 +159,6 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         truths = found.truths * summary.extent + summary.middle
         for bound in self.bounds(summary.channel) or ():
             truths[np.abs(truths - bound) < 1e-12 * summary.extent] = bound
-        gold = number_per_task(given.answers, given.gold)
         weights = self.weights(summary, result.state) * (summary.answers_per_worker > 0)
         total = fixed_point.exact_sum(weights, summary.workers)
         return NumericEstimate(

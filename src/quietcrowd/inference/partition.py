@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain, NumericDomain
 from quietcrowd.inference import kernels
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 
-__all__ = ["Partition", "Summary", "partition_of", "summary_of"]
+__all__ = ["Overview", "Partition", "Summary", "hash_ids", "partition_of", "summary_of"]
 
 
 @frozen(kw_only=True, eq=False)
@@ -69,6 +70,67 @@ class Partition:
 
 
 @frozen(kw_only=True, eq=False)
+class Overview:
+    """What there is to infer from, once it is read: what every method asks before it begins.
+
+    Attributes
+    ----------
+    domain : Domain
+        What an answer can be.
+    answers_per_worker : ndarray of int64, shape (workers,)
+        How many answers each worker gave.
+    tasks, longest_task : int
+        See `Summary`.
+    low, high : float
+        The smallest and the largest answer; 0 where answers are no numbers.
+    channel : Channel or None
+        What was done to each report, as far as that is known.
+    participation : bool
+        Whether a noisy participation bit stands beside each value.
+    """
+
+    domain: Domain
+    answers_per_worker: npt.NDArray[np.int64]
+    tasks: int
+    longest_task: int
+    low: float
+    high: float
+    channel: Channel | None = None
+    participation: bool = False
+
+    @classmethod
+    def of(
+        cls, answers: Answers, channel: Channel | None = None, participation: bool = False
+    ) -> Overview:
+        """Return that of answers in memory."""
+        low = high = 0.0
+        if isinstance(answers.domain, NumericDomain) and len(answers):
+            ends = np.array([answers.values.min(), answers.values.max()])
+            low, high = answers.domain.numbers(ends).tolist()
+        return cls(
+            domain=answers.domain,
+            answers_per_worker=answers.answers_per_worker,
+            tasks=len(answers.tasks),
+            longest_task=int(answers.answers_per_task.max(initial=0)),
+            low=low,
+            high=high,
+            channel=channel,
+            participation=participation,
+        )
+
+    def summary(self, **known: Any) -> Summary:
+        """Return the summary; what is `known` of the values goes in as it is."""
+        return Summary(
+            answers_per_worker=self.answers_per_worker,
+            tasks=self.tasks,
+            longest_task=self.longest_task,
+            channel=self.channel,
+            domain=self.domain,
+            **known,
+        )
+
+
+@frozen(kw_only=True, eq=False)
 class Summary:
     """What is known of all answers before the first sweep.
 
@@ -87,6 +149,8 @@ class Summary:
         bounds of the truths, if any, lie between them.
     channel : Channel or None
         What was done to every report, as far as that is known.
+    domain : Domain or None
+        What an answer can be.
     """
 
     answers_per_worker: npt.NDArray[np.int64]
@@ -96,6 +160,7 @@ class Summary:
     low: float = 0.0
     high: float = 0.0
     channel: Channel | None = None
+    domain: Domain | None = None
 
     @property
     def workers(self) -> int:
@@ -118,28 +183,28 @@ class Summary:
         return int(self.answers_per_worker.sum())
 
 
-def partition_of(answers: Answers, gold: npt.NDArray[Any] | None = None) -> Partition:
+def partition_of(
+    answers: Answers,
+    gold: npt.NDArray[Any] | None = None,
+    participation: npt.NDArray[np.float64] | None = None,
+) -> Partition:
     """Return all answers as one partition, without a copy; by default with no label known."""
     return Partition(
         offsets=answers.offsets,
         worker_codes=answers.worker_codes,
         values=answers.values,
-        draws=_hash_ids(answers.tasks),
+        draws=hash_ids(answers.tasks),
         gold=np.full(len(answers.tasks), UNKNOWN, np.int32) if gold is None else gold,
+        participation=participation,
     )
 
 
 def summary_of(answers: Answers, **known: Any) -> Summary:
     """Return the summary of answers; what is `known` of their values goes in as it is."""
-    return Summary(
-        answers_per_worker=answers.answers_per_worker,
-        tasks=len(answers.tasks),
-        longest_task=int(answers.answers_per_task.max(initial=0)),
-        **known,
-    )
+    return Overview.of(answers).summary(**known)
 
 
-def _hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
+def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
     """Hash ids by what they print as, so that a file and a frame give the same."""
     texts = pc.cast(ids, pa.large_string())
     _, offsets, data = texts.buffers()

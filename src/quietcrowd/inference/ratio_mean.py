@@ -13,10 +13,9 @@ from attrs import frozen
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
 from quietcrowd.inference import numeric_kernels
 from quietcrowd.inference.estimate import NumericEstimate
-from quietcrowd.inference.fitting import Given
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.partition import Overview, Partition, Summary
 from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
@@ -185,17 +184,21 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         """Return True; see `FittingMethod.models_noise`."""
         return True
 
-    def prepare(self, given: Given) -> tuple[Partition, Summary]:
-        """Return partition and summary; see `FittingMethod.prepare`."""
-        if given.participation is None or not isinstance(given.channel, LaplaceChannel):
+    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:
+        """Return the summary; see `FittingMethod.summarize`."""
+        if not overview.participation or not isinstance(overview.channel, LaplaceChannel):
             raise AnswerError(
                 "RatioMean needs reports with participation bits, as those of "
                 'LaplacePerturbation(..., participation="released"). For others take Mean.'
             )
-        return super().prepare(given)
+        return super().summarize(overview, known)
 
     def _estimate(
-        self, given: Given, summary: Summary, result: LoopResult[Prior, TaskMoments], **common: Any
+        self,
+        summary: Summary,
+        gold: npt.NDArray[Any],
+        result: LoopResult[Prior, TaskMoments],
+        **common: Any,
     ) -> NumericEstimate:
         if result.state is not None and result.state.truth_variance == 0 and summary.tasks > 1:
             warnings.warn(
@@ -204,7 +207,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
                 NoSignalWarning,
                 stacklevel=4,
             )
-        return super()._estimate(given, summary, result, **common)
+        return super()._estimate(summary, gold, result, **common)
 
     def sweep(
         self,

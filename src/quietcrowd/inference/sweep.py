@@ -22,22 +22,40 @@ from typing import Any, Generic, TypeVar
 
 from attrs import frozen
 
-from quietcrowd.inference.method import (
-    Estimates,
-    IterativeInference,
-    StateT,
-    TallyT,
-    TruthInference,
-)
+from quietcrowd.inference.method import IterativeInference, StateT, TallyT, TruthInference
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import check_whole
 
-__all__ = ["LoopResult", "available_threads", "run_loop"]
+__all__ = ["Course", "LoopResult", "available_threads", "estimate", "iterate", "run_loop"]
 
 SMALLEST_SHARE = 50_000
 """Fewer answers than this are not worth a thread of their own."""
 
 T = TypeVar("T")
+
+
+@frozen(kw_only=True, eq=False)
+class Course(Generic[StateT]):
+    """How far the loop has come: all that it takes to go on.
+
+    Attributes
+    ----------
+    state : State or None
+        What the next pass believes of the workers.
+    history : tuple of float
+        The objective per answer after each update.
+    """
+
+    state: StateT | None = None
+    history: tuple[float, ...] = ()
+
+    def rests(self, method: TruthInference[StateT, TallyT]) -> bool:
+        """Return whether the objective came to rest, or the method learns nothing of workers."""
+        if not isinstance(method, IterativeInference):
+            return True
+        if len(self.history) < 2:
+            return False
+        return abs(self.history[-1] - self.history[-2]) <= method.tolerance
 
 
 @frozen(kw_only=True, eq=False)
@@ -104,43 +122,62 @@ def run_loop(
         threads = min(available_threads(), max(1, summary.answers // SMALLEST_SHARE))
     check_whole("threads", threads, 1)
     runs = [run for partition in partitions for run in partition.split(threads)]
-    if threads == 1:
-        return _iterate(method, runs, summary, start, lambda task, items: [task(i) for i in items])
     with ThreadPoolExecutor(threads) as pool:
-        return _iterate(
-            method, runs, summary, start, lambda task, items: list(pool.map(task, items))
-        )
+        run_all = map if threads == 1 else pool.map
 
+        def tally_at(state: StateT | None) -> TallyT:
+            return reduce(add, run_all(lambda run: method.sweep(run, summary, state, None), runs))
 
-def _iterate(
-    method: TruthInference[StateT, TallyT],
-    runs: Sequence[Partition],
-    summary: Summary,
-    state: StateT | None,
-    run_all: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]],
-) -> LoopResult[StateT, TallyT]:
-    def sweep(run: Partition) -> TallyT:
-        return method.sweep(run, summary, state, None)
-
-    history: list[float] = []
-    converged = not isinstance(method, IterativeInference)
-    while isinstance(method, IterativeInference) and not converged:
-        if len(history) == method.max_iterations:
-            break
-        state, objective = method.update(summary, reduce(add, run_all(sweep, runs)), state)
-        history.append(objective)
-        converged = len(history) > 1 and abs(history[-1] - history[-2]) <= method.tolerance
-
-    def final(run: Partition) -> tuple[Estimates, TallyT]:
-        room = method.room(run.tasks, summary)
-        return room, method.sweep(run, summary, state, room)
-
-    last = run_all(final, runs)
+        course = iterate(method, summary, tally_at, Course(state=start))
+        last = list(run_all(lambda run: estimate(method, run, summary, course.state), runs))
     return LoopResult(
         estimates=type(last[0][0]).concatenate([room for room, _ in last]),
         tally=reduce(add, [tally for _, tally in last]),
-        state=state,
-        iterations=len(history),
-        converged=converged,
-        history=tuple(history),
+        state=course.state,
+        iterations=len(course.history),
+        converged=course.rests(method),
+        history=course.history,
     )
+
+
+def iterate(
+    method: TruthInference[StateT, TallyT],
+    summary: Summary,
+    tally_at: Callable[[StateT | None], TallyT],
+    course: Course[StateT],
+    keep: Callable[[Course[StateT]], None] | None = None,
+) -> Course[StateT]:
+    """Pass over all tasks and update, in turn, until the objective rests.
+
+    Parameters
+    ----------
+    method : TruthInference
+        The method.
+    summary : Summary
+        Of all answers.
+    tally_at : callable
+        A pass: takes what is believed of the workers, returns the tally of all tasks.
+    course : Course
+        Where to begin; one that was kept goes on as if it had never stopped.
+    keep : callable, optional
+        Called with the course after every update.
+    """
+    while isinstance(method, IterativeInference) and not course.rests(method):
+        if len(course.history) == method.max_iterations:
+            break
+        state, objective = method.update(summary, tally_at(course.state), course.state)
+        course = Course(state=state, history=(*course.history, objective))
+        if keep is not None:
+            keep(course)
+    return course
+
+
+def estimate(
+    method: TruthInference[StateT, TallyT],
+    partition: Partition,
+    summary: Summary,
+    state: StateT | None,
+) -> tuple[Any, TallyT]:
+    """Pass over a partition with the last state; return its estimates and its tally."""
+    room = method.room(partition.tasks, summary)
+    return room, method.sweep(partition, summary, state, room)

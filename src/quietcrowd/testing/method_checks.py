@@ -91,7 +91,8 @@ def _workers(estimate: TruthEstimate) -> pd.DataFrame:
 def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     """Check that no number of partitions or threads changes a bit."""
     with noise_ignored():
-        partition, summary = method.prepare(method.read(feed(answers)))
+        ready = method.prepare(method.read(feed(answers)))
+    partition, summary = ready.partition, ready.summary
     whole = run_loop(method, [partition], summary, threads=1)
     for parts in (1, 2, 7):
         for threads in (1, 2):
@@ -182,9 +183,8 @@ def _check_gold_partitions(
     method: AnyMethod, data: Any, known: pd.DataFrame, expected: TruthEstimate
 ) -> None:
     with noise_ignored():
-        given = attrs.evolve(method.read(data), gold=known)
-    partition, summary = method.prepare(given)
-    again = run_loop(method, partition.split(5), summary, threads=2)
+        ready = method.prepare(method.read(data), known)
+    again = run_loop(method, ready.partition.split(5), ready.summary, threads=2)
     assert again.history == expected.history, "known truths depend on the partitions"
 
 
