@@ -86,6 +86,7 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         shares = summary.answers_per_worker / max(summary.tasks, 1)
         return LabelEstimate(
             estimates=result.estimates,
+            summary=summary,
             agreement=agreement,
             quality=_quality(agreement, shares, summary.channel, summary.labels),
             **common,

@@ -16,6 +16,7 @@ from quietcrowd.inference.method import Estimates, LabelEstimates, NumericEstima
 
 if TYPE_CHECKING:
     from quietcrowd.inference.method import TruthInference
+    from quietcrowd.inference.partition import Summary
 
 __all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate"]
 
@@ -36,6 +37,11 @@ class TruthEstimate(ABC):
         Which truths were given, as `gold`, and not inferred.
     quality : ndarray of float64, shape (workers,)
         How good each worker is; NaN where nothing tells. See the kind of estimate.
+    summary : Summary
+        Of all answers that told of the workers; after `FittingMethod.extend` those of earlier
+        estimates are among them.
+    tally : Tally
+        What they told, at `state`.
     state : State or None
         What the method believes of the workers.
     iterations : int
@@ -53,6 +59,8 @@ class TruthEstimate(ABC):
     estimates: Estimates
     known: npt.NDArray[np.bool_]
     quality: npt.NDArray[np.float64]
+    summary: Summary
+    tally: Any
     state: State | None
     iterations: int
     converged: bool
@@ -79,7 +87,7 @@ class TruthEstimate(ABC):
             name: pa.array(values, from_pandas=True)
             for name, values in self._worker_columns().items()
         }
-        answers = pa.array(self.answers.answers_per_worker)
+        answers = pa.array(self.summary.answers_per_worker)
         return to_native({"worker": self.answers.workers, **columns, "answers": answers}, backend)
 
     @property

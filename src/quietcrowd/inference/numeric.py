@@ -18,6 +18,7 @@ from attrs import evolve, frozen
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference import fixed_point
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
@@ -47,6 +48,10 @@ class SquaredErrors(Tally):
 
     def __add__(self, other: Self) -> Self:
         return type(self)(squared=self.squared + other.squared)
+
+    def carried(self, move: Move) -> Self:
+        """Return the same for more answers; see `Tally.carried`."""
+        return type(self)(squared=move.sums(self.squared, error_unit, power=2))
 
 
 def unit_for(terms: int) -> float:
@@ -162,6 +167,7 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         weights = self.weights(summary, result.state) * (summary.answers_per_worker > 0)
         total = fixed_point.exact_sum(weights, summary.workers)
         return NumericEstimate(
+            summary=summary,
             estimates=NumericEstimates(
                 truths=np.where(np.isnan(gold), truths, gold),
                 standard_error=found.standard_error * summary.extent,
