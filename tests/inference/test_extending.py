@@ -187,3 +187,20 @@ def test_a_tally_that_says_nothing_of_it_cannot_be_carried():
     summary = qc.Mean().fit(NUMBERS.answers).summary
     with pytest.raises(NotImplementedError, match="Mute is carried by its method"):
         qc.Mean().carry(Mute(), Move(positions=np.arange(1), old=summary, new=summary))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [qc.DawidSkene(), qc.DawidSkene(one_coin=True), qc.GLAD(), qc.GTM(), qc.WeightedMean()],
+    ids=lambda method: f"{method.name}-{getattr(method, 'one_coin', '')}",
+)
+def test_what_the_loop_climbs_never_falls(method):
+    """Some tasks are looked at again and the others' part of the bound is kept."""
+    crowd = LABELS if method.infers_labels else NUMBERS
+    old, new = split(crowd.answers, share=0.3)
+    more = evolve(method, tolerance=0, max_iterations=30).extend(
+        evolve(method, tolerance=0, max_iterations=30).fit(old), new
+    )
+    assert len(more.history) > 3
+    step = 2.0**-24 / len(crowd.answers)  # in which GTM adds up the evidence of a task
+    assert np.diff(more.history).min() > -len(new.tasks) * step
