@@ -211,6 +211,17 @@ def test_an_id_is_the_same_worker_as_number_and_as_text():
     assert 1.99 < total(ledger, 7) <= 2
 
 
+def test_an_id_is_the_same_worker_in_a_column_of_floats():
+    tables = [
+        pd.DataFrame({"task": ["a", "b"], "worker": workers, "label": ["no", "yes"]})
+        for workers in ([7, 8], [7.0, 8.0], ["7", "8"], [8.0, 7.5])
+    ]
+    reports = [ONE.randomize(qc.Answers.from_frame(table, BINARY)) for table in tables]
+    ledger = PrivacyLedger.of_reports(*reports)
+    assert ledger.workers == ("7", "8", "7.5")
+    assert total(ledger, 8) == pytest.approx(4)
+
+
 def test_messages():
     ledger = PrivacyLedger()
     with pytest.raises(ParameterError, match=r"worker must be an id.*got 1\.5"):

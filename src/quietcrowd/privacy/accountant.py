@@ -88,7 +88,8 @@ class PrivacyLedger:
     too. Whoever releases the same answers a second time, or draws afresh for a second batch,
     charges that to a campaign of another name.
 
-    Ids count as text: 7 and "7" are one worker, as the same table comes back from Parquet or CSV.
+    Ids count as text: 7, "7" and the 7.0 of a dataframe are one worker, as the same table comes
+    back from Parquet or CSV.
     A mechanism that reports every task is charged for every task: the server never learns how many
     were answered.
 
@@ -395,11 +396,17 @@ def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> tuple[
 
 def _counts_of(reports: Reports) -> list[tuple[str, int]]:
     """Return each worker's id and number of reports."""
-    workers = [str(worker) for worker in reports.table.workers.to_pylist()]
+    workers = [_as_text(worker) for worker in reports.table.workers.to_pylist()]
     if reports.mechanism.every_task:
         return [(worker, len(reports.table.tasks)) for worker in workers]
     counts = reports.table.answers_per_worker.tolist()
     return [(worker, count) for worker, count in zip(workers, counts, strict=True) if count]
+
+
+def _as_text(worker: Any) -> str:
+    """Return an id as text; 7.0, as dataframes with gaps hold it, is 7."""
+    whole = isinstance(worker, float) and worker.is_integer()
+    return str(int(worker) if whole else worker)
 
 
 def _spending(worker: str, parts: Iterable[tuple[Mechanism, int]], delta: float) -> Spending:
