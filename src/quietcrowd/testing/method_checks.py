@@ -30,6 +30,7 @@ __all__ = [
     "check_partitions",
     "check_row_order",
     "check_warm_start",
+    "extend",
     "fit",
 ]
 
