@@ -1,0 +1,237 @@
+"""Campaigns: made as drafts, opened, closed, deleted; by their requester."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Response
+from sqlalchemy import Connection, insert, select, update
+
+from quietcrowd.campaign import tables
+from quietcrowd.campaign.campaign_rows import delete_campaign, documents, open_campaign
+from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.campaign.channel_config import report_rule
+from quietcrowd.campaign.cursors import read_cursor, write_cursor
+from quietcrowd.campaign.problems import Problem, ProblemError, documented
+from quietcrowd.campaign.schemas import (
+    CampaignChange,
+    CampaignDocument,
+    CampaignDraft,
+    CampaignPage,
+    Id,
+)
+from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.states import State, require_step
+from quietcrowd.campaign.tokens import new_id
+from quietcrowd.exceptions import QuietcrowdError
+from quietcrowd.mechanisms import Mechanism
+
+__all__ = [
+    "change_campaign",
+    "close",
+    "create_campaign",
+    "list_campaigns",
+    "open_for_reports",
+    "purge_campaign",
+    "read_campaign",
+    "router",
+]
+
+router = APIRouter(prefix="/campaigns", tags=["campaigns"])
+
+_MOST_LEVELS = 1_000
+_UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
+_FIXED = frozenset({"title", "description", "answers_per_participant"})
+"""What is part of the configuration, and fixed once a campaign is open."""
+
+
+def _refused(member: str, message: str) -> ProblemError:
+    problem = Problem(pointer=f"/{member}", code=member, message=message)
+    return ProblemError("validation", "Set right what the errors name.", errors=[problem])
+
+
+def _mechanism_text(described: dict[str, Any]) -> str:
+    """Return a mechanism as it is stored."""
+    domain = described.get("domain")
+    levels = (
+        [len(one) for one in domain.values() if isinstance(one, list)]
+        if isinstance(domain, dict)
+        else []
+    )
+    try:
+        if max(levels, default=0) > _MOST_LEVELS:
+            raise ValueError
+        mechanism = Mechanism.from_dict(described)
+        report_rule(mechanism, 1)
+        return canonical_json(mechanism.to_dict()).decode()
+    except _UNREADABLE:
+        raise _refused(
+            "mechanism",
+            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
+            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53.",
+        ) from None
+
+
+def _method_text(described: dict[str, Any] | None) -> str | None:
+    """Return a method as it is stored."""
+    if described is None:
+        return None
+    from quietcrowd.inference.registry import method_from_dict
+
+    try:
+        return canonical_json(method_from_dict(described).to_dict()).decode()
+    except _UNREADABLE:
+        raise _refused("method", "It must be what the to_dict of a method gives.") from None
+
+
+def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
+    [document] = documents(
+        connection, select(tables.campaign).where(tables.campaign.c.id == campaign)
+    )
+    response.headers["ETag"] = f'"{document.version}"'
+    return document
+
+
+@router.post("", status_code=201, responses=documented("credential"))
+def create_campaign(
+    draft: CampaignDraft, requester: Requester, service: ServiceOf, response: Response
+) -> CampaignDocument:
+    """Make a draft. The mechanism stays as it is for good."""
+    campaign = new_id()
+    row = {
+        "id": campaign,
+        "requester_id": requester,
+        "state": "draft",
+        "version": 1,
+        "title": draft.title,
+        "description": draft.description,
+        "mechanism": _mechanism_text(draft.mechanism),
+        "method": _method_text(draft.method),
+        "join_mode": draft.join_mode,
+        "answers_per_participant": draft.answers_per_participant,
+        "max_participants": draft.max_participants,
+        "erasures": 0,
+    }
+    with service.database.write() as connection:
+        connection.execute(insert(tables.campaign), row)
+        response.headers["Location"] = f"/api/v1/campaigns/{campaign.hex()}"
+        return _one(connection, campaign, response)
+
+
+@router.get("", responses=documented("credential"))
+def list_campaigns(
+    requester: Requester,
+    service: ServiceOf,
+    cursor: Annotated[str | None, Query(max_length=100)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> CampaignPage:
+    """Return a page of the requester's campaigns."""
+    after = read_cursor(cursor, 16)
+    table = tables.campaign
+    wanted = (
+        select(table)
+        .where(table.c.requester_id == requester, table.c.id > after)
+        .order_by(table.c.id)
+        .limit(limit)
+    )
+    with service.database.read() as connection:
+        items = documents(connection, wanted)
+    more = len(items) == limit
+    last = write_cursor(bytes.fromhex(items[-1].id)) if more else None
+    return CampaignPage(items=items, next_cursor=last)
+
+
+@router.get("/{campaign}", responses=documented("credential", "not-found"))
+def read_campaign(
+    campaign: Id, requester: Requester, service: ServiceOf, response: Response
+) -> CampaignDocument:
+    """Return a campaign; its ETag is its version."""
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+        return _one(connection, row.id, response)
+
+
+@router.patch(
+    "/{campaign}",
+    responses=documented(
+        "credential", "not-found", "campaign-open", "version-mismatch", "version-missing"
+    ),
+)
+def change_campaign(
+    campaign: Id,
+    change: CampaignChange,
+    requester: Requester,
+    service: ServiceOf,
+    response: Response,
+    if_match: Annotated[str | None, Header(max_length=100)] = None,
+) -> CampaignDocument:
+    """Change what is named: anything here of a draft, method and participants of others."""
+    if if_match is None:
+        raise ProblemError("version-missing", "Send the ETag of the campaign as If-Match.")
+    values = _changed_values(change)
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        if if_match != f'"{row.version}"':
+            raise ProblemError("version-mismatch", "Read the campaign again.")
+        if row.state != "draft" and values.keys() & _FIXED:
+            raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
+        connection.execute(
+            update(tables.campaign)
+            .where(tables.campaign.c.id == row.id)
+            .values(version=row.version + 1, **values)
+        )
+        document = _one(connection, row.id, response)
+    if "method" in values and document.reports:
+        service.infer(row.id)
+    return document
+
+
+def _changed_values(change: CampaignChange) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
+    for name in ("title", "description"):
+        if name in values and values[name] is None:
+            raise _refused(name, "It must be a text.")
+    if "method" in values:
+        values["method"] = _method_text(change.method)
+    return values
+
+
+@router.post(
+    "/{campaign}/open",
+    responses=documented("credential", "not-found", "bad-state", "not-ready"),
+)
+def open_for_reports(
+    campaign: Id, requester: Requester, service: ServiceOf, response: Response
+) -> CampaignDocument:
+    """Fix the configuration and its hash, and let workers in."""
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        require_step(row.state, "open")
+        open_campaign(connection, row)
+        return _one(connection, row.id, response)
+
+
+@router.post("/{campaign}/close", responses=documented("credential", "not-found", "bad-state"))
+def close(
+    campaign: Id, requester: Requester, service: ServiceOf, response: Response
+) -> CampaignDocument:
+    """Take nothing in any more."""
+    closed: State = "closed"
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        require_step(row.state, closed)
+        connection.execute(
+            update(tables.campaign)
+            .where(tables.campaign.c.id == row.id)
+            .values(state=closed, version=row.version + 1)
+        )
+        return _one(connection, row.id, response)
+
+
+@router.delete("/{campaign}", status_code=204, responses=documented("credential", "not-found"))
+def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> None:
+    """Delete a campaign and all that belongs to it, for good."""
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        delete_campaign(connection, row.id)
+    service.database.erase_deleted()

@@ -1,0 +1,36 @@
+"""Whether the server is there, and whether it can work."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+from sqlalchemy import select, text
+
+from quietcrowd.campaign.problems import documented
+from quietcrowd.campaign.service import ServiceOf
+
+__all__ = ["Health", "healthy", "ready", "router"]
+
+router = APIRouter(tags=["health"])
+
+
+class Health(BaseModel):
+    """All is well."""
+
+    status: Literal["ok"]
+
+
+@router.get("/healthz", responses=documented())
+async def healthy() -> Health:
+    """Say that the server is there."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", responses=documented("busy"))
+def ready(service: ServiceOf) -> Health:
+    """Say that the database is there."""
+    with service.database.read() as connection:
+        connection.execute(select(text("1")))
+    return Health(status="ok")

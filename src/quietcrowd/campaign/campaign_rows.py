@@ -1,0 +1,129 @@
+"""Campaigns in the database: reading them with their counts, and opening and purging them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, delete, func, select, update
+
+from quietcrowd.campaign import tables
+from quietcrowd.campaign.configuration import build_configuration, parse_mechanism
+from quietcrowd.campaign.problems import ProblemError
+from quietcrowd.campaign.schemas import CampaignDocument
+from quietcrowd.exceptions import QuietcrowdError
+
+__all__ = ["delete_campaign", "documents", "erase_participant", "open_campaign"]
+
+_OWNED = (tables.report, tables.sketch, tables.participant, tables.invite, tables.task)
+"""What belongs to a campaign, in the order in which it can be deleted."""
+
+
+def _count(table: Any) -> Any:
+    return (
+        select(func.count())
+        .select_from(table)
+        .where(table.c.campaign_id == tables.campaign.c.id)
+        .scalar_subquery()
+    )
+
+
+def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
+    """Return campaigns as their requester sees them.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    wanted : Select
+        Of rows of the table of campaigns.
+    """
+    counted = wanted.add_columns(
+        _count(tables.task).label("tasks"),
+        _count(tables.participant).label("participants"),
+        (_count(tables.report) + _count(tables.sketch)).label("reports"),
+    )
+    return [
+        CampaignDocument(
+            id=row.id.hex(),
+            state=row.state,
+            version=row.version,
+            title=row.title,
+            description=row.description,
+            mechanism=json.loads(row.mechanism),
+            method=None if row.method is None else json.loads(row.method),
+            join_mode=row.join_mode,
+            answers_per_participant=row.answers_per_participant,
+            max_participants=row.max_participants,
+            tasks=row.tasks,
+            participants=row.participants,
+            reports=row.reports,
+            config_hash=None if row.config_hash is None else row.config_hash.hex(),
+        )
+        for row in connection.execute(counted)
+    ]
+
+
+def open_campaign(connection: Connection, row: Any) -> None:
+    """Fix the configuration of a draft and open it.
+
+    Raises
+    ------
+    ProblemError
+        Where it cannot be opened as it is.
+    """
+    task = tables.task.c
+    tasks: Sequence[Any] = connection.execute(
+        select(task.id, task.name, task.data).where(task.campaign_id == row.id).order_by(task.id)
+    ).all()
+    try:
+        configuration = build_configuration(
+            campaign=row.id.hex(),
+            title=row.title,
+            description=row.description,
+            mechanism=parse_mechanism(row.mechanism),
+            answers=row.answers_per_participant,
+            tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],
+        )
+    except QuietcrowdError:
+        raise ProblemError(
+            "not-ready",
+            "It needs tasks, and no more of them than one upload or one sketch holds where every "
+            "worker reports every task.",
+        ) from None
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == row.id)
+        .values(
+            state="open",
+            version=row.version + 1,
+            config=configuration.text.decode(),
+            config_hash=configuration.hash,
+        )
+    )
+
+
+def delete_campaign(connection: Connection, campaign: bytes) -> None:
+    """Delete a campaign and all that belongs to it."""
+    for table in (*_OWNED, tables.inference):
+        connection.execute(delete(table).where(table.c.campaign_id == campaign))
+    connection.execute(delete(tables.campaign).where(tables.campaign.c.id == campaign))
+
+
+def erase_participant(connection: Connection, person: Any) -> None:
+    """Delete a participant, all reports, and the results that were computed from them."""
+    campaign = person.campaign_id
+    for table in (tables.report, tables.sketch):
+        connection.execute(
+            delete(table).where(
+                table.c.campaign_id == campaign, table.c.participant_id == person.id
+            )
+        )
+    connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == campaign)
+        .values(erasures=tables.campaign.c.erasures + 1)
+    )
+    connection.execute(delete(tables.inference).where(tables.inference.c.campaign_id == campaign))

@@ -1,0 +1,97 @@
+"""One spelling for each JSON value, so that equal values have equal hashes.
+
+As RFC 8785 has it: keys sorted by UTF-16 code units, no spaces, numbers as ECMAScript prints them.
+A browser gets the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from quietcrowd.exceptions import FormatError
+
+__all__ = ["LARGEST_WHOLE", "canonical_hash", "canonical_json"]
+
+LARGEST_WHOLE = 2**53 - 1
+"""Whole numbers up to here are the same in every language."""
+
+
+def canonical_json(value: Any) -> bytes:
+    """Return the one spelling of a JSON value, in UTF-8.
+
+    Parameters
+    ----------
+    value : None, bool, int, float, str, list or mapping
+        Numbers are such that floats hold them, and finite; keys are texts.
+
+    Raises
+    ------
+    FormatError
+        Where the value, or one in it, is none of these.
+
+    Examples
+    --------
+    >>> canonical_json({"b": [1.0, 1e21, 2.5e-7], "a": "é"}).decode()
+    '{"a":"é","b":[1,1e+21,2.5e-7]}'
+    """
+    try:
+        return _spell(value).encode()
+    except UnicodeEncodeError:
+        raise FormatError("a text holds half a surrogate pair: UTF-8 cannot hold it") from None
+
+
+def canonical_hash(value: Any) -> bytes:
+    """Return the SHA-256 of the one spelling of a JSON value; errors as of `canonical_json`."""
+    return hashlib.sha256(canonical_json(value)).digest()
+
+
+def _spell(value: Any) -> str:
+    if value is None or isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int):
+        return _spell_whole(value)
+    if isinstance(value, float):
+        return _spell_float(value)
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise FormatError("the keys of an object must be texts")
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{_spell(key)}:{_spell(value[key])}" for key in keys) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_spell, value)) + "]"
+    raise FormatError(f"JSON cannot hold a {type(value).__name__}")
+
+
+def _spell_whole(value: int) -> str:
+    """Print a whole number; beyond 2^53 only what a float prints as, digit by digit."""
+    spelled = str(value) if abs(value) < 10**21 else ""
+    if abs(value) > LARGEST_WHOLE and (not spelled or _spell_float(float(value)) != spelled):
+        raise FormatError("a whole number is beyond 2^53: not every reader can hold it")
+    return spelled
+
+
+def _spell_float(value: float) -> str:
+    """Print a number as ECMAScript does: fixed between 1e-7 and 1e21, without zeros at the end."""
+    if not math.isfinite(value):
+        raise FormatError("JSON cannot hold a number that is not finite")
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = repr(abs(float(value))).partition("e")
+    whole, _, broken = mantissa.partition(".")
+    digits = (whole + broken).lstrip("0")
+    leading = len(whole + broken) - len(digits)
+    point = len(whole) + int(exponent or 0) - leading
+    digits = digits.rstrip("0")
+    if 0 < point <= 21:
+        if len(digits) <= point:
+            return sign + digits.ljust(point, "0")
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    power = f"e{point - 1:+d}"
+    return sign + (digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}") + power

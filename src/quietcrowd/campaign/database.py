@@ -1,0 +1,161 @@
+"""Where campaigns are stored: SQLite, or PostgreSQL; one way to read and one to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["Database"]
+
+_PRAGMAS = (
+    "busy_timeout=10000",
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "secure_delete=ON",
+    "trusted_schema=OFF",
+)
+"""What is acknowledged survives a power cut; what is deleted is overwritten."""
+
+_FULL = 2
+
+
+def _url(text: str) -> URL:
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise ParameterError(
+            "the database must be a URL, as sqlite:///quietcrowd.db or postgresql://user@host/name"
+        ) from None
+    if url.drivername in ("postgresql", "postgresql+psycopg"):
+        return url.set(drivername="postgresql+psycopg")
+    if url.drivername != "sqlite":
+        raise ParameterError(f"the database must be sqlite or postgresql; got {url.drivername}")
+    if url.database in (None, "", ":memory:"):
+        raise ParameterError("the database must be a file, as sqlite:///quietcrowd.db")
+    return url
+
+
+@frozen(kw_only=True)
+class Database:
+    """A database of campaigns.
+
+    Attributes
+    ----------
+    url : URL
+        Where it is.
+    engine : Engine
+        Its connections. Errors do not show what was to be stored.
+    """
+
+    url: URL
+    engine: Engine = field(repr=False)
+
+    @classmethod
+    def open(cls, text: str) -> Database:
+        """Return the database at a URL; nothing is connected yet.
+
+        Raises
+        ------
+        ParameterError
+            Where this is no URL of a file of SQLite or of PostgreSQL, or there is no such folder.
+        """
+        url = _url(text)
+        engine = create_engine(
+            url, hide_parameters=True, pool_size=10, max_overflow=40, pool_pre_ping=True
+        )
+        if url.drivername == "sqlite":
+            folder = Path(str(url.database)).absolute().parent
+            if not folder.is_dir():
+                raise ParameterError(f"there is no folder {folder}: create it first")
+            _set_up_sqlite(engine)
+        return cls(url=url, engine=engine)
+
+    @property
+    def path(self) -> Path | None:
+        """The file of SQLite, or None."""
+        return Path(str(self.url.database)) if self.url.drivername == "sqlite" else None
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a connection in a transaction that sees one state of the data."""
+        with self.engine.connect() as connection:
+            if self.path is None:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+            connection.rollback()
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Give a connection in a transaction that is committed at the end.
+
+        SQLite takes its lock at the start: a lock that is taken halfway cannot be waited for.
+        """
+        with self.engine.connect() as connection:
+            connection.execution_options(quietcrowd_write=True)
+            with connection.begin():
+                yield connection
+
+    def erase_deleted(self) -> None:
+        """Take what was deleted out of SQLite's journal too."""
+        if self.path is None:
+            return
+        raw = self.engine.raw_connection()
+        try:
+            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            raw.close()
+
+    def backup(self, target: Path) -> None:
+        """Write a copy of one state of the data to a new file, while others go on.
+
+        Raises
+        ------
+        ParameterError
+            Where the database is PostgreSQL, or the target exists.
+        """
+        if self.path is None:
+            raise ParameterError("a PostgreSQL database is backed up with pg_dump")
+        if target.exists():
+            raise ParameterError(f"{target} exists already: a backup overwrites nothing")
+        raw = self.engine.raw_connection()
+        try:
+            raw.cursor().execute("VACUUM INTO ?", (str(target),))
+        finally:
+            raw.close()
+        target.chmod(0o600)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _set_up_sqlite(engine: Engine) -> None:
+    def connect(connection: Any, _: Any) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in _PRAGMAS:
+            cursor.execute(f"PRAGMA {pragma}")
+        durable = cursor.execute("PRAGMA synchronous").fetchone()[0] == _FULL
+        journal = cursor.execute("PRAGMA journal_mode").fetchone()[0]
+        if not durable or journal != "wal":
+            raise ParameterError(
+                "this file system cannot hold an SQLite database in WAL mode: move it, or take "
+                "PostgreSQL"
+            )
+
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("quietcrowd_write")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    event.listen(engine, "connect", connect)
+    event.listen(engine, "begin", begin)

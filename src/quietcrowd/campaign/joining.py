@@ -1,0 +1,99 @@
+"""Taking part: once per credential, with an invite where one is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from quietcrowd.campaign import tables
+from quietcrowd.campaign.problems import ProblemError
+from quietcrowd.campaign.schemas import JoinRequest
+from quietcrowd.campaign.tokens import (
+    has_prefix,
+    new_pseudonym,
+    participant_id,
+    same_hash,
+    token_hash,
+)
+
+__all__ = ["join", "public_campaign"]
+
+
+def public_campaign(connection: Connection, campaign: str, *, lock: bool = False) -> Any:
+    """Return a campaign that workers may see.
+
+    Raises
+    ------
+    ProblemError
+        Where there is none of this id, or it is a draft.
+    """
+    wanted = select(tables.campaign).where(
+        tables.campaign.c.id == bytes.fromhex(campaign), tables.campaign.c.state != "draft"
+    )
+    row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
+    if row is None:
+        raise ProblemError("not-found", "There is no such campaign, or it is not open yet.")
+    return row
+
+
+def join(connection: Connection, campaign: str, credential: str, request: JoinRequest) -> bool:
+    """Let a worker take part; return whether that is new.
+
+    Raises
+    ------
+    ProblemError
+        Where the campaign, the invite or what was agreed to is not what it should be.
+    """
+    row = public_campaign(connection, campaign, lock=True)
+    me, hashed = participant_id(credential), token_hash(credential)
+    known = connection.execute(
+        select(tables.participant).where(tables.participant.c.id == me)
+    ).one_or_none()
+    if known is not None:
+        if known.campaign_id != row.id or not same_hash(known.token_sha256, hashed):
+            raise ProblemError("credential-used", "Draw a new credential for each campaign.")
+        return False
+    _require_room(connection, row, bytes.fromhex(request.config_hash))
+    if row.join_mode == "invite":
+        _use_invite(connection, row.id, request.invite)
+    connection.execute(
+        insert(tables.participant),
+        {
+            "id": me,
+            "campaign_id": row.id,
+            "token_sha256": hashed,
+            "pseudonym": new_pseudonym(),
+            "consent_hash": row.config_hash,
+        },
+    )
+    return True
+
+
+def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
+    if row.state != "open":
+        raise ProblemError("campaign-closed", "Nobody can join any more.")
+    if not same_hash(row.config_hash, agreed):
+        raise ProblemError("config-mismatch", "Read the campaign again, and ask the worker again.")
+    count = connection.scalar(
+        select(func.count()).where(tables.participant.c.campaign_id == row.id)
+    )
+    if row.max_participants is not None and (count or 0) >= row.max_participants:
+        raise ProblemError("full", "The campaign has as many participants as it wants.")
+
+
+def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> None:
+    if invite is None or not has_prefix(invite, "qci_"):
+        raise ProblemError("invite-invalid", "Send the invite that came with the link.")
+    mine = (
+        tables.invite.c.campaign_id == campaign,
+        tables.invite.c.token_sha256 == token_hash(invite),
+    )
+    found = connection.execute(select(tables.invite).where(*mine)).one_or_none()
+    if found is None:
+        raise ProblemError("invite-invalid", "Send the invite that came with the link.")
+    used = connection.execute(
+        update(tables.invite).where(*mine, tables.invite.c.used == 0).values(used=1)
+    )
+    if used.rowcount != 1:
+        raise ProblemError("invite-used", "An invite lets one worker in; ask for another one.")

@@ -1,0 +1,52 @@
+"""The log: one JSON object per line, of fields on a list. What came in is not among them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from typing import TextIO
+
+__all__ = ["FIELDS", "log_failure", "log_request", "start_log"]
+
+FIELDS = ("event", "method", "route", "status", "duration", "error", "place")
+"""All that is ever logged: no path, no query, no address, no header, no value, no time."""
+
+_LOGGER = logging.getLogger("quietcrowd.campaign")
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+_BUCKETS = (0.01, 0.1, 1.0, 10.0)
+"""Seconds: how long a request took is told no finer than this."""
+
+
+class _AllowList(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        return json.dumps(fields)
+
+
+def start_log(stream: TextIO | None = None) -> None:
+    """Send the log to a stream; default: standard error. Nothing else logs."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_AllowList())
+    _LOGGER.handlers = [handler]
+    _LOGGER.propagate = False
+    _LOGGER.setLevel(logging.INFO)
+
+
+def log_request(method: str, route: str, status: int, seconds: float) -> None:
+    """Log a request: its method and the template of its route, never what stands in it."""
+    known = method if method in _METHODS else "other"
+    bucket = next((f"<{limit:g}s" for limit in _BUCKETS if seconds < limit), "slow")
+    fields = {"method": known, "route": route, "status": status, "duration": bucket}
+    _LOGGER.info("request", extra={"event": "request", **fields})
+
+
+def log_failure(event: str, error: BaseException) -> None:
+    """Log that something failed: the kind of error and the line that raised it, not its message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
+    kind = type(error).__name__
+    _LOGGER.error("failure", extra={"event": event, "error": kind, "place": place})

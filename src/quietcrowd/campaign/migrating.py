@@ -1,0 +1,56 @@
+"""Bringing a database to the tables that this version knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import text
+
+from quietcrowd.campaign.database import Database
+from quietcrowd.exceptions import FormatError
+
+__all__ = ["migrate", "newest_revision"]
+
+_FOLDER = Path(__file__).parent / "migrations"
+
+_LOCK = 7_117_202
+"""Of PostgreSQL: two servers that start at once migrate one after the other."""
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    return config
+
+
+def newest_revision() -> str | None:
+    """Return the name of the newest revision."""
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+def migrate(database: Database) -> None:
+    """Create the tables, or bring older ones up to date.
+
+    Raises
+    ------
+    FormatError
+        Where the database was made by a newer version.
+    """
+    config = _config()
+    with database.write() as connection:
+        if database.path is None:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise FormatError(
+                f"the database cannot be brought to revision {newest_revision()}: {error}. It was "
+                "made by a newer quietcrowd: take that one."
+            ) from None
+    if database.path is not None:
+        database.path.chmod(0o600)

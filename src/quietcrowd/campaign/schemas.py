@@ -1,0 +1,264 @@
+"""What requests and responses hold. A member that is not named here is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from quietcrowd.campaign.canonical import LARGEST_WHOLE
+from quietcrowd.campaign.channel_config import MAX_NUMBERS
+from quietcrowd.campaign.settings import MAX_REPORTS
+from quietcrowd.campaign.states import State
+
+__all__ = [
+    "CampaignChange",
+    "CampaignDocument",
+    "CampaignDraft",
+    "CampaignPage",
+    "Hash",
+    "Id",
+    "InviteCounts",
+    "InviteOrder",
+    "Invites",
+    "JoinRequest",
+    "OwnReport",
+    "OwnReports",
+    "OwnSketch",
+    "Participation",
+    "PublicCampaign",
+    "Receipt",
+    "Rejected",
+    "ReportItem",
+    "Request",
+    "SketchItem",
+    "TaskCount",
+    "TaskDocument",
+    "TaskForParticipant",
+    "TaskPage",
+    "TasksForParticipant",
+    "Upload",
+]
+
+Id: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{32}$"), Field(description="16 bytes in hex.")
+]
+Hash: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), Field(description="SHA-256 in hex.")
+]
+Title: TypeAlias = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$")
+]
+Description: TypeAlias = Annotated[str, StringConstraints(max_length=4_000, pattern=r"^[^\x00]*$")]
+JsonObject: TypeAlias = dict[str, Any]
+Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
+Number: TypeAlias = Whole | Annotated[float, Field(allow_inf_nan=False)]
+JoinMode: TypeAlias = Literal["invite", "open"]
+
+
+class Request(BaseModel):
+    """What a request holds; types are not converted, and unknown members are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class CampaignDraft(Request):
+    """A campaign that is to be."""
+
+    title: Title
+    description: Description = ""
+    mechanism: JsonObject = Field(description="What `Mechanism.to_dict` gives.")
+    method: JsonObject | None = Field(
+        default=None,
+        description="What `method.to_dict` gives; null takes the usual one for such reports.",
+    )
+    join_mode: JoinMode = "invite"
+    answers_per_participant: Count | None = Field(
+        default=None, description="Most answers of a worker; null: to every task."
+    )
+    max_participants: Count | None = None
+
+
+class CampaignChange(Request):
+    """What is to change of a campaign; what is not named stays."""
+
+    title: Title | None = None
+    description: Description | None = None
+    method: JsonObject | None = None
+    answers_per_participant: Count | None = None
+    max_participants: Count | None = None
+
+
+class CampaignDocument(BaseModel):
+    """A campaign, as its requester sees it."""
+
+    id: Id
+    state: State
+    version: int
+    title: str
+    description: str
+    mechanism: JsonObject
+    method: JsonObject | None
+    join_mode: JoinMode
+    answers_per_participant: int | None
+    max_participants: int | None
+    tasks: int
+    participants: int
+    reports: int
+    config_hash: Hash | None
+
+
+class CampaignPage(BaseModel):
+    """Some campaigns of a requester."""
+
+    items: list[CampaignDocument]
+    next_cursor: str | None
+
+
+class TaskCount(BaseModel):
+    """How many tasks were read from a file."""
+
+    imported: int
+    tasks: int
+
+
+class TaskDocument(BaseModel):
+    """A task, as the requester sees it."""
+
+    task_id: Id
+    task: str
+    data: JsonObject
+    gold: Any = None
+
+
+class TaskPage(BaseModel):
+    """Some tasks of a campaign, in the order of their file."""
+
+    items: list[TaskDocument]
+    next_cursor: str | None
+
+
+class InviteOrder(Request):
+    """How many invites are wanted."""
+
+    count: Annotated[int, Field(ge=1, le=1_000)]
+
+
+class Invites(BaseModel):
+    """New invites: shown once; hashes are what is kept."""
+
+    invites: list[str] = Field(description="Tokens, one per worker.")
+    fragments: list[str] = Field(
+        description="Paths with the token after #, which a browser never sends to a server."
+    )
+
+
+class InviteCounts(BaseModel):
+    """How many invites there are."""
+
+    invites: int
+    used: int
+
+
+class PublicCampaign(BaseModel):
+    """All that a worker needs to know before taking part."""
+
+    state: State
+    join_mode: JoinMode
+    config_hash: Hash
+    config: JsonObject = Field(description="Its RFC 8785 spelling has the SHA-256 `config_hash`.")
+
+
+class JoinRequest(Request):
+    """A worker takes part, having agreed to a configuration."""
+
+    config_hash: Hash
+    invite: Annotated[str, StringConstraints(max_length=100)] | None = None
+
+
+class Participation(BaseModel):
+    """What the service knows of a worker."""
+
+    campaign: Id
+    state: State
+    pseudonym: str
+    consent_hash: Hash
+    reports: int
+
+
+class TaskForParticipant(BaseModel):
+    """A task, as a worker sees it."""
+
+    task_id: Id
+    task: str
+    data: JsonObject
+
+
+class TasksForParticipant(BaseModel):
+    """All tasks, at once: in which order they are read does not show."""
+
+    config_hash: Hash
+    tasks: list[TaskForParticipant]
+
+
+class ReportItem(Request):
+    """One randomised report."""
+
+    report_id: Id = Field(description="16 random bytes in hex, drawn by the device.")
+    task_id: Id
+    value: Whole = Field(description="Position of a label, or steps of the grid.")
+    bit: Whole | None = Field(default=None, description="Noisy participation bit, in its steps.")
+
+
+class SketchItem(Request):
+    """Noisy sums over all answers of a worker."""
+
+    report_id: Id
+    numbers: Annotated[list[Number], Field(min_length=1, max_length=MAX_NUMBERS)]
+
+
+class Upload(Request):
+    """Reports of one worker: one per task, or one sketch."""
+
+    config_hash: Hash
+    reports: Annotated[list[ReportItem], Field(max_length=MAX_REPORTS)] = []
+    sketch: SketchItem | None = None
+
+
+class Rejected(BaseModel):
+    """A report that was not taken in, and why."""
+
+    report_id: Id
+    code: Literal["conflict", "unknown-task", "out-of-domain", "budget"]
+
+
+class Receipt(BaseModel):
+    """What became of an upload; what is counted as accepted or duplicate is stored for good."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[Rejected]
+
+
+class OwnReport(BaseModel):
+    """A report as it is stored."""
+
+    report_id: Id
+    task_id: Id
+    value: int
+    bit: int | None
+
+
+class OwnSketch(BaseModel):
+    """A sketch as it is stored."""
+
+    report_id: Id
+    numbers: list[int | float]
+
+
+class OwnReports(BaseModel):
+    """All that the service holds of a worker's reports."""
+
+    reports: list[OwnReport]
+    sketch: OwnSketch | None

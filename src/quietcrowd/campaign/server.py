@@ -1,0 +1,130 @@
+"""The application, and the process that serves it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from quietcrowd import __version__
+from quietcrowd.campaign.api import PREFIX, router
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.logs import start_log
+from quietcrowd.campaign.middleware import Gate
+from quietcrowd.campaign.migrating import migrate
+from quietcrowd.campaign.problems import PROBLEMS, ProblemError, as_response
+from quietcrowd.campaign.rate_limits import RateLimits
+from quietcrowd.campaign.server_lock import only_server
+from quietcrowd.campaign.service import Service
+from quietcrowd.campaign.settings import Settings
+from quietcrowd.campaign.validation_errors import as_problem
+from quietcrowd.campaign.writer import Writer
+
+__all__ = ["create_app", "serve"]
+
+_GRACE = 5
+"""Seconds that requests have to end in, once the server is to end."""
+
+_SILENT = {
+    "auto_configure": False,
+    "logs": False,
+    "metrics": False,
+    "operation_spans": False,
+    "tracing": False,
+}
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Return the application; its database is opened and migrated when it starts.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the server.
+    """
+    app = FastAPI(
+        title="quietcrowd campaigns",
+        version=__version__,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan(settings),
+        redirect_slashes=False,
+        telemetry=_SILENT,  # type: ignore[arg-type]
+    )
+    app.include_router(router, prefix=PREFIX)
+    app.add_exception_handler(ProblemError, _tell_problem)
+    app.add_exception_handler(RequestValidationError, _tell_validation)
+    app.add_exception_handler(HTTPException, _tell_http)
+    limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
+    app.add_middleware(Gate, limits=limits)
+    return app
+
+
+def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        database = Database.open(settings.database)
+        with only_server(database.path):
+            migrate(database)
+            writer = Writer(database=database, waiting=settings.queue, changed=_nothing)
+            app.state.service = Service(database=database, writer=writer, infer=_nothing)
+            try:
+                yield
+            finally:
+                writer.close()
+                database.close()
+
+    return lifespan
+
+
+def _nothing(_: bytes) -> None:
+    """Infer nothing."""
+
+
+async def _tell_problem(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, ProblemError)
+    return as_response(error)
+
+
+async def _tell_validation(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    return as_response(as_problem(error.errors()))
+
+
+async def _tell_http(_: Request, error: Exception) -> JSONResponse:
+    """Tell of what the framework refuses: unknown paths and methods, bodies that are no text."""
+    assert isinstance(error, HTTPException)
+    told = ("malformed", "not-found", "method-not-allowed", "too-large")
+    names = {PROBLEMS[name][0]: name for name in told}
+    name = names.get(error.status_code, "malformed")
+    return as_response(
+        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=error.headers)
+    )
+
+
+def serve(settings: Settings) -> None:
+    """Serve until the process is told to end.
+
+    Raises
+    ------
+    ParameterError, FormatError
+        Where the database cannot be opened, is served already, or was made by a newer version.
+    """
+    start_log()
+    uvicorn.run(
+        create_app(settings),
+        host=settings.host,
+        port=settings.port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=30,
+        limit_concurrency=1_000,
+    )

@@ -1,0 +1,42 @@
+"""One server per SQLite file: two would each believe that all writes are theirs."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["only_server"]
+
+
+@contextmanager
+def only_server(database: Path | None) -> Iterator[None]:
+    """Hold the lock of an SQLite file; None, a server database, needs none.
+
+    The lock ends with the process, however that ends.
+
+    Raises
+    ------
+    ParameterError
+        Where another server holds it.
+    """
+    if database is None:
+        yield
+        return
+    lock = database.with_name(f"{database.name}.lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ParameterError(
+                f"{database} is served by another process already: one server per SQLite file. "
+                "For several processes take PostgreSQL."
+            ) from None
+        yield
+    finally:
+        os.close(handle)

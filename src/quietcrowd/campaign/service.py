@@ -1,0 +1,124 @@
+"""What the routes work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+from attrs import frozen
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy import Connection, select
+
+from quietcrowd.campaign import tables
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.problems import ProblemError
+from quietcrowd.campaign.tokens import has_prefix, participant_id, same_hash, token_hash
+from quietcrowd.campaign.writer import Writer
+
+__all__ = [
+    "Credential",
+    "Requester",
+    "Service",
+    "ServiceOf",
+    "find_participant",
+    "owned_campaign",
+]
+
+
+@frozen(kw_only=True)
+class Service:
+    """A running service.
+
+    Attributes
+    ----------
+    database : Database
+        Where all is stored.
+    writer : Writer
+        Who writes reports.
+    infer : callable
+        Asks for an inference of a campaign.
+    """
+
+    database: Database
+    writer: Writer
+    infer: Callable[[bytes], None]
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+ServiceOf: TypeAlias = Annotated[Service, Depends(_service)]
+
+_Shown: TypeAlias = HTTPAuthorizationCredentials | None
+
+_KEY = HTTPBearer(
+    scheme_name="requesterKey", description="A requester's key, qck_...", auto_error=False
+)
+_CREDENTIAL = HTTPBearer(
+    scheme_name="participantCredential",
+    description="What a worker's device drew: qcw_ and 32 random bytes in base64url.",
+    auto_error=False,
+)
+
+
+def _requester(service: ServiceOf, shown: Annotated[_Shown, Security(_KEY)]) -> bytes:
+    """Return whose key a request shows."""
+    if shown is not None and has_prefix(shown.credentials, "qck_"):
+        hashed = token_hash(shown.credentials)
+        with service.database.read() as connection:
+            found = connection.execute(
+                select(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
+            ).one_or_none()
+        if found is not None and same_hash(found.token_sha256, hashed):
+            owner: bytes = found.requester_id
+            return owner
+    raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
+
+
+async def _credential(shown: Annotated[_Shown, Security(_CREDENTIAL)]) -> str:
+    """Return the credential that a request shows; whose it is the database has to say."""
+    if shown is None or not has_prefix(shown.credentials, "qcw_"):
+        raise ProblemError("credential", "Show a credential: Authorization: Bearer qcw_...")
+    return shown.credentials
+
+
+Requester: TypeAlias = Annotated[bytes, Depends(_requester)]
+Credential: TypeAlias = Annotated[str, Depends(_credential)]
+
+
+def owned_campaign(
+    connection: Connection, requester: bytes, campaign: str, *, lock: bool = False
+) -> Any:
+    """Return a campaign of a requester.
+
+    Raises
+    ------
+    ProblemError
+        Where there is none of this id, or it is another requester's: no difference can be seen.
+    """
+    wanted = select(tables.campaign).where(
+        tables.campaign.c.id == bytes.fromhex(campaign),
+        tables.campaign.c.requester_id == requester,
+    )
+    found = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
+    if found is None:
+        raise ProblemError("not-found", "You have no such campaign.")
+    return found
+
+
+def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
+    """Return the participant whose credential it is.
+
+    Raises
+    ------
+    ProblemError
+        Where there is none.
+    """
+    wanted = select(tables.participant).where(tables.participant.c.id == participant_id(credential))
+    found = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
+    if found is None or not same_hash(found.token_sha256, token_hash(credential)):
+        raise ProblemError("credential", "Join the campaign first.")
+    return found

@@ -1,0 +1,68 @@
+"""How a server is set up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import field, frozen
+
+from quietcrowd.validation import at_least, check_text, check_whole
+
+__all__ = ["MAX_BODY", "MAX_REPORTS", "MAX_TASKS", "Settings"]
+
+MAX_BODY = 2**20
+"""Most bytes of a request."""
+
+MAX_REPORTS = 5_000
+"""Most reports of one upload, and most tasks of a campaign whose workers report every task.
+
+All reports of a worker fit into one upload, so that how many there are, and in which order, tells
+nothing: 5,000 of them are at most 0.8 MB.
+"""
+
+MAX_TASKS = 20_000
+"""Most tasks of a campaign: a worker reads all of them at once."""
+
+
+def _text(_: Any, attribute: Any, value: Any) -> None:
+    check_text(attribute.name, value)
+
+
+def _positive(_: Any, attribute: Any, value: Any) -> None:
+    check_whole(attribute.name, value, 1)
+
+
+def _port(_: Any, attribute: Any, value: Any) -> None:
+    check_whole(attribute.name, value, 0, 65_535)
+
+
+@frozen(kw_only=True)
+class Settings:
+    """How a server is set up.
+
+    Attributes
+    ----------
+    database : str
+        URL: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
+    host, port
+        Where to listen.
+    infer : bool
+        Whether this server infers truths from what comes in, in a process of its own.
+    debounce : float
+        Least time between two inferences of a campaign, in seconds.
+    requests_per_second : float
+        What a key or credential may ask for in the long run; 0 for no limit.
+    burst : int
+        What it may ask for at once.
+    queue : int
+        Most uploads that wait to be written; further ones are refused for a while.
+    """
+
+    database: str = field(default="sqlite:///quietcrowd.db", validator=_text, repr=False)
+    host: str = field(default="127.0.0.1", validator=_text)
+    port: int = field(default=8000, validator=_port)
+    infer: bool = True
+    debounce: float = field(default=2.0, validator=at_least(0))
+    requests_per_second: float = field(default=20.0, validator=at_least(0))
+    burst: int = field(default=100, validator=_positive)
+    queue: int = field(default=1_000, validator=_positive)

@@ -1,0 +1,170 @@
+"""What is stored. No column tells when something came, from where, or after what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = [
+    "api_key",
+    "campaign",
+    "inference",
+    "invite",
+    "metadata",
+    "participant",
+    "report",
+    "requester",
+    "sketch",
+    "task",
+]
+
+metadata = MetaData()
+
+_WHOLE = BigInteger().with_variant(Integer(), "sqlite")
+"""64 bits, in a type that strict tables of SQLite know."""
+
+_STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
+"""Rows lie in the order of their random keys: that of their arrival is nowhere."""
+
+requester = Table(
+    "requester",
+    metadata,
+    Column("id", LargeBinary, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    **_STRICT,
+)
+
+api_key = Table(
+    "api_key",
+    metadata,
+    Column("token_sha256", LargeBinary, primary_key=True),
+    Column(
+        "requester_id", LargeBinary, ForeignKey("requester.id", ondelete="CASCADE"), nullable=False
+    ),
+    **_STRICT,
+)
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("id", LargeBinary, primary_key=True),
+    Column(
+        "requester_id",
+        LargeBinary,
+        ForeignKey("requester.id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    Column("state", Text, nullable=False),
+    Column("version", _WHOLE, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("mechanism", Text, nullable=False),
+    Column("method", Text),
+    Column("join_mode", Text, nullable=False),
+    Column("answers_per_participant", _WHOLE),
+    Column("max_participants", _WHOLE),
+    Column("config", Text),
+    Column("config_hash", LargeBinary),
+    Column("erasures", _WHOLE, nullable=False),
+    **_STRICT,
+)
+
+task = Table(
+    "task",
+    metadata,
+    Column("id", LargeBinary, primary_key=True),
+    Column(
+        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), nullable=False
+    ),
+    Column("position", _WHOLE, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("data", Text, nullable=False),
+    Column("gold", Text),
+    UniqueConstraint("campaign_id", "name"),
+    UniqueConstraint("campaign_id", "position"),
+    **_STRICT,
+)
+
+invite = Table(
+    "invite",
+    metadata,
+    Column(
+        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("token_sha256", LargeBinary, primary_key=True),
+    Column("used", _WHOLE, nullable=False),
+    **_STRICT,
+)
+
+participant = Table(
+    "participant",
+    metadata,
+    Column("id", LargeBinary, primary_key=True),
+    Column(
+        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), nullable=False
+    ),
+    Column("token_sha256", LargeBinary, nullable=False),
+    Column("pseudonym", Text, nullable=False),
+    Column("consent_hash", LargeBinary, nullable=False),
+    UniqueConstraint("campaign_id", "pseudonym"),
+    UniqueConstraint("campaign_id", "id"),
+    **_STRICT,
+)
+
+report = Table(
+    "report",
+    metadata,
+    Column("campaign_id", LargeBinary, primary_key=True),
+    Column("participant_id", LargeBinary, primary_key=True),
+    Column("task_id", LargeBinary, primary_key=True),
+    Column("report_id", LargeBinary, nullable=False),
+    Column("value", _WHOLE, nullable=False),
+    Column("bit", _WHOLE),
+    UniqueConstraint("campaign_id", "report_id"),
+    ForeignKeyConstraint(
+        ["campaign_id", "participant_id"],
+        ["participant.campaign_id", "participant.id"],
+        ondelete="CASCADE",
+    ),
+    **_STRICT,
+)
+
+sketch = Table(
+    "sketch",
+    metadata,
+    Column("campaign_id", LargeBinary, primary_key=True),
+    Column("participant_id", LargeBinary, primary_key=True),
+    Column("report_id", LargeBinary, nullable=False),
+    Column("numbers", LargeBinary, nullable=False),
+    UniqueConstraint("campaign_id", "report_id"),
+    ForeignKeyConstraint(
+        ["campaign_id", "participant_id"],
+        ["participant.campaign_id", "participant.id"],
+        ondelete="CASCADE",
+    ),
+    **_STRICT,
+)
+
+inference = Table(
+    "inference",
+    metadata,
+    Column(
+        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("etag", Text, nullable=False),
+    Column("snapshot", Text, nullable=False),
+    **_STRICT,
+)

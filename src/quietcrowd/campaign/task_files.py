@@ -1,0 +1,106 @@
+"""Files of tasks: CSV and JSON Lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.exceptions import FormatError
+
+__all__ = ["READERS", "TaskRow"]
+
+MAX_NAME = 200
+MAX_DATA = 16_384
+
+
+@frozen(kw_only=True)
+class TaskRow:
+    """A task of a file.
+
+    Attributes
+    ----------
+    name : str or None
+        Its id, if the file gives one.
+    data : str
+        What workers see: a JSON object, in its one spelling.
+    gold : str, number, bool or None
+        The known truth, if there is one.
+    """
+
+    name: str | None
+    data: str
+    gold: Any = None
+
+
+def _row(number: int, name: Any, data: Any, gold: Any) -> TaskRow:
+    if isinstance(name, int) and not isinstance(name, bool):
+        name = str(name)
+    named = name is None or (isinstance(name, str) and 0 < len(name) <= MAX_NAME)
+    if not named or "\0" in (name or ""):
+        raise FormatError(f"row {number}: task must be a text of 1 to {MAX_NAME} characters")
+    if gold is not None and not isinstance(gold, str | int | float):
+        raise FormatError(f"row {number}: gold must be a text or a number")
+    if not isinstance(data, Mapping):
+        raise FormatError(f"row {number}: data must be an object")
+    try:
+        canonical_json([name, gold])
+        spelled = canonical_json(data)
+    except (FormatError, RecursionError):
+        raise FormatError(f"row {number}: JSON cannot hold this exactly") from None
+    if len(spelled) > MAX_DATA:
+        raise FormatError(f"row {number}: data is more than {MAX_DATA:,} bytes")
+    return TaskRow(name=name, data=spelled.decode(), gold=gold)
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FormatError("row 1: the file must be in UTF-8") from None
+
+
+def _read_csv(content: bytes) -> Iterator[TaskRow]:
+    """Read a table: ``task`` and ``gold`` where there are such columns, all others are data."""
+    reader = csv.DictReader(io.StringIO(_text(content), newline=""), strict=True)
+    try:
+        names = reader.fieldnames or []
+        if not names or len(set(names)) < len(names) or "" in names:
+            raise FormatError("row 1: columns must have names, and each its own")
+        for number, cells in enumerate(reader, start=2):
+            if None in cells or None in cells.values():
+                raise FormatError(f"row {number}: it has not as many cells as there are columns")
+            name, gold = cells.pop("task", None), cells.pop("gold", None)
+            yield _row(number, name, cells, gold or None)
+    except csv.Error:
+        raise FormatError("a row breaks the rules of CSV (RFC 4180)") from None
+
+
+def _read_json_lines(content: bytes) -> Iterator[TaskRow]:
+    """Read one object per line: ``task``, ``gold`` and ``data``; or the rest is data."""
+    for number, line in enumerate(_text(content).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            raise FormatError(f"row {number}: this is no JSON") from None
+        if not isinstance(record, dict):
+            raise FormatError(f"row {number}: it must be an object")
+        name, gold = record.pop("task", None), record.pop("gold", None)
+        data = record.pop("data", record)
+        if data is not record and record:
+            raise FormatError(f"row {number}: beside data, task and gold there is something else")
+        yield _row(number, name, data, gold)
+
+
+READERS: Mapping[str, Callable[[bytes], Iterator[TaskRow]]] = {
+    "text/csv": _read_csv,
+    "application/x-ndjson": _read_json_lines,
+}
+"""What reads a file of each media type. Errors name the row, and never what stands there."""

@@ -1,0 +1,50 @@
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.campaign.people import check_problem
+
+
+def test_an_invite_is_shown_once_and_lies_in_the_fragment(desk):
+    campaign = desk.campaign()
+    told = desk.client.post(f"/campaigns/{campaign}/invites", json={"count": 3})
+    assert told.status_code == 201
+    invites = told.json()
+    assert invites["fragments"] == [f"/j/{campaign}#i={token}" for token in invites["invites"]]
+    counts = desk.client.get(f"/campaigns/{campaign}/invites")
+    assert counts.json() == {"invites": 3, "used": 0}
+    assert "qci_" not in counts.text
+
+
+def test_an_invite_lets_one_worker_in(desk):
+    campaign = desk.campaign()
+    [invite] = desk.invite(campaign)
+    guests = [desk.guest(campaign) for _ in range(20)]
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda guest: desk.join(guest, invite), guests))
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 19
+    for answer in answers:
+        if answer.status_code == 409:
+            check_problem(answer, 409, "invite-used")
+    counts = desk.client.get(f"/campaigns/{campaign}/invites").json()
+    assert counts == {"invites": 1, "used": 1}
+
+
+def test_invites_that_were_not_used_can_be_revoked(desk):
+    campaign = desk.campaign()
+    used, unused = desk.invite(campaign, 2)
+    desk.join(desk.guest(campaign), used).raise_for_status()
+    assert desk.client.delete(f"/campaigns/{campaign}/invites").status_code == 204
+    check_problem(desk.join(desk.guest(campaign), unused), 403, "invite-invalid")
+    check_problem(desk.join(desk.guest(campaign), used), 409, "invite-used")
+
+
+def test_a_campaign_for_all_needs_no_invites(desk):
+    campaign = desk.campaign(join_mode="open")
+    refused = desk.client.post(f"/campaigns/{campaign}/invites", json={"count": 1})
+    check_problem(refused, 409, "bad-state")
+
+
+def test_nobody_is_invited_to_what_is_closed(desk):
+    campaign = desk.campaign()
+    desk.client.post(f"/campaigns/{campaign}/close")
+    refused = desk.client.post(f"/campaigns/{campaign}/invites", json={"count": 1})
+    check_problem(refused, 409, "campaign-closed")

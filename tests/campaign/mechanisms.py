@@ -1,0 +1,56 @@
+"""One mechanism of every kind, and reports of them."""
+
+import numpy as np
+import pandas as pd
+
+import quietcrowd as qc
+
+LABELS = qc.Categorical(["no", "yes", "maybe"])
+LEVELS = qc.Ordinal(range(5))
+RANGE = qc.Interval(low=0.0, high=10.0)
+
+MECHANISMS = {
+    "one-layer": qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0),
+    "one-layer with NULL": qc.RandomizedResponse(
+        domain=qc.Categorical(["no", "yes"]), epsilon=1.0, null="category"
+    ),
+    "two-layer": qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=LABELS, epsilon=1.0),
+    "laplace": qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None),
+    "laplace, filled": qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0),
+    "laplace with a bit": qc.LaplacePerturbation(
+        domain=RANGE, epsilon=1.0, participation="released"
+    ),
+    "sampled variance": qc.SampledVarianceGaussian.from_claimed_epsilon(
+        domain=RANGE, epsilon=1.0, delta=0.05
+    ),
+    "matrix factorisation": qc.MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4),
+    "matrix factorisation, statistics": qc.MatrixFactorization(
+        domain=RANGE, epsilon=1.0, rank=3, variant="statistics"
+    ),
+    "matrix factorisation, ridge": qc.MatrixFactorization(
+        domain=RANGE, epsilon=1.0, rank=3, variant="ridge"
+    ),
+}
+
+
+def answers_of(mechanism, names: list[str], workers: int, seed: int) -> qc.Answers:
+    """Return random answers of every worker to every task."""
+    rng = np.random.default_rng(seed)
+    domain = mechanism.domain
+    size = len(names) * workers
+    if isinstance(domain, qc.Interval):
+        values = rng.uniform(domain.low, domain.high, size)
+    else:
+        values = [domain.labels[code] for code in rng.integers(0, domain.size, size)]
+    frame = {
+        "task": np.repeat(names, workers).tolist(),
+        "worker": [f"w{place:02d}" for place in range(workers)] * len(names),
+        "label": values,
+    }
+    return qc.Answers.from_frame(pd.DataFrame(frame), domain)
+
+
+def reports_of(mechanism, tasks: int, workers: int, seed: int) -> qc.Reports:
+    """Return reports, drawn as devices draw them."""
+    names = [f"t{place}" for place in range(tasks)]
+    return mechanism.randomize(answers_of(mechanism, names, workers, seed))

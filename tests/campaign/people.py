@@ -1,0 +1,175 @@
+"""A running server, requesters, and workers, as the tests of the service need them."""
+
+import secrets
+import threading
+import time
+
+import httpx
+import uvicorn
+from attrs import Factory, define, field
+
+import quietcrowd as qc
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.requesters import issue_key
+from quietcrowd.campaign.server import create_app
+from quietcrowd.campaign.settings import Settings
+from quietcrowd.campaign.tokens import new_token, participant_id
+
+YES_NO = qc.Categorical(["no", "yes"])
+
+
+@define
+class Running:
+    """A server in a thread of this process."""
+
+    settings: Settings
+    app: object = None
+    url: str = ""
+    clients: list[httpx.Client] = Factory(list)
+    _server: uvicorn.Server | None = field(default=None, init=False)
+    _thread: threading.Thread | None = field(default=None, init=False)
+
+    def start(self) -> "Running":
+        self.app = create_app(self.settings)
+        config = uvicorn.Config(
+            self.app, port=0, access_log=False, log_config=None, server_header=False
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run)
+        self._thread.start()
+        while not self._server.started:
+            assert self._thread.is_alive(), "the server did not start"
+            time.sleep(0.01)
+        port = self._server.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        return self
+
+    def stop(self) -> None:
+        for client in self.clients:
+            client.close()
+        self._server.should_exit = True
+        self._thread.join()
+
+    @property
+    def service(self):
+        return self.app.state.service
+
+    @property
+    def database(self) -> Database:
+        return self.service.database
+
+    def client(self, token: str | None = None) -> httpx.Client:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self.clients.append(
+            httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=30)
+        )
+        return self.clients[-1]
+
+
+@define
+class Worker:
+    """A worker's device."""
+
+    client: httpx.Client
+    credential: str
+    campaign: str
+    config: dict
+    config_hash: str
+
+    @property
+    def id(self) -> str:
+        return participant_id(self.credential).hex()
+
+    def tasks(self) -> list[dict]:
+        return self.client.get("/me/tasks").raise_for_status().json()["tasks"]
+
+    def report(self, task: str, value: int, bit: int | None = None) -> dict:
+        item = {"report_id": secrets.token_hex(16), "task_id": task, "value": value}
+        return item if bit is None else {**item, "bit": bit}
+
+    def send(self, *reports: dict, sketch: dict | None = None, **changed) -> httpx.Response:
+        body = {"config_hash": self.config_hash, "reports": list(reports), **changed}
+        if sketch is not None:
+            body["sketch"] = sketch
+        return self.client.post("/me/reports", json=body)
+
+    def send_values(self, *values: int) -> list[dict]:
+        tasks = self.tasks()[: len(values)]
+        reports = [
+            self.report(task["task_id"], value) for task, value in zip(tasks, values, strict=True)
+        ]
+        receipt = self.send(*reports).raise_for_status().json()
+        assert receipt["accepted"] == len(reports)
+        return reports
+
+
+@define
+class Desk:
+    """A requester."""
+
+    server: Running
+    key: str
+    client: httpx.Client
+
+    def draft(self, mechanism=None, **members) -> dict:
+        chosen = mechanism or qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
+        body = {"title": "Birds", "mechanism": chosen.to_dict(), **members}
+        return self.client.post("/campaigns", json=body).raise_for_status().json()
+
+    def import_csv(self, campaign: str, text: str) -> httpx.Response:
+        return self.client.post(
+            f"/campaigns/{campaign}/tasks",
+            content=text.encode(),
+            headers={"Content-Type": "text/csv"},
+        )
+
+    def campaign(self, mechanism=None, tasks: int = 3, **members) -> str:
+        """Return the id of an open campaign."""
+        draft = self.draft(mechanism, **members)
+        lines = ["task,question", *(f"t{place},Is it {place}?" for place in range(tasks))]
+        self.import_csv(draft["id"], "\n".join(lines)).raise_for_status()
+        self.client.post(f"/campaigns/{draft['id']}/open").raise_for_status()
+        return draft["id"]
+
+    def invite(self, campaign: str, count: int = 1) -> list[str]:
+        response = self.client.post(f"/campaigns/{campaign}/invites", json={"count": count})
+        return response.raise_for_status().json()["invites"]
+
+    def guest(self, campaign: str) -> Worker:
+        """Return a worker who has not joined."""
+        credential = new_token("qcw_")
+        client = self.server.client(credential)
+        public = client.get(f"/public/campaigns/{campaign}").raise_for_status().json()
+        return Worker(client, credential, campaign, public["config"], public["config_hash"])
+
+    def join(self, worker: Worker, invite: str | None = None) -> httpx.Response:
+        return worker.client.put(
+            f"/public/campaigns/{worker.campaign}/participants/{worker.id}",
+            json={"config_hash": worker.config_hash, "invite": invite},
+        )
+
+    def worker(self, campaign: str) -> Worker:
+        worker = self.guest(campaign)
+        open_to_all = (
+            self.client.get(f"/campaigns/{campaign}").raise_for_status().json()["join_mode"]
+            == "open"
+        )
+        invite = None if open_to_all else self.invite(campaign)[0]
+        self.join(worker, invite).raise_for_status()
+        return worker
+
+
+def new_desk(server: Running) -> Desk:
+    """Return a new requester of a server."""
+    key = issue_key(server.database, f"requester {secrets.token_hex(8)}")
+    return Desk(server, key, server.client(key))
+
+
+def check_problem(response: httpx.Response, status: int, name: str) -> dict:
+    """Check that a response is a problem of a name, and return it."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    document = response.json()
+    assert document["type"] == f"urn:quietcrowd:problem:{name}"
+    assert document["status"] == status
+    return document

@@ -1,0 +1,105 @@
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import insert, select, text
+from sqlalchemy.exc import DBAPIError
+
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.migrating import migrate
+from quietcrowd.campaign.tables import requester
+from quietcrowd.exceptions import ParameterError
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database.open(f"sqlite:///{tmp_path}/q.db")
+    migrate(opened)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "q.db", "mysql://host/name", "sqlite://", "sqlite:///:memory:", "sqlite:////no/folder/q"],
+)
+def test_other_addresses_are_refused(url):
+    with pytest.raises(ParameterError):
+        Database.open(url)
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [
+        ("journal_mode", "wal"),
+        ("synchronous", 2),
+        ("foreign_keys", 1),
+        ("secure_delete", 1),
+        ("trusted_schema", 0),
+        ("busy_timeout", 10_000),
+    ],
+)
+def test_sqlite_is_durable_and_deletes_for_good(database, pragma, value):
+    with database.read() as connection:
+        assert connection.scalar(text(f"PRAGMA {pragma}")) == value
+
+
+def test_the_file_is_its_owners_alone(database):
+    assert database.path.stat().st_mode & 0o077 == 0
+
+
+def test_what_is_read_and_then_written_at_once_is_never_refused(database):
+    with database.write() as connection:
+        connection.execute(insert(requester), {"id": b"1", "name": "0"})
+
+    def count_up(_):
+        with database.write() as connection:
+            before = connection.scalar(select(requester.c.name))
+            connection.execute(requester.update().values(name=str(int(before) + 1)))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(count_up, range(80)))
+    with database.read() as connection:
+        assert connection.scalar(select(requester.c.name)) == "80"
+
+
+def test_a_failed_transaction_leaves_nothing(database):
+    def fail():
+        with database.write() as connection:
+            connection.execute(insert(requester), {"id": b"1", "name": "one"})
+            connection.execute(insert(requester), {"id": b"1", "name": "two"})
+
+    with pytest.raises(DBAPIError) as caught:
+        fail()
+    assert "two" not in str(caught.value)
+    with database.read() as connection:
+        assert connection.scalar(select(requester.c.name)) is None
+
+
+def test_types_are_strict(database):
+    with pytest.raises(DBAPIError), database.write() as connection:
+        connection.execute(text("INSERT INTO requester VALUES ('text', 'name')"))
+
+
+def test_what_is_deleted_is_in_no_file(database, tmp_path):
+    with database.write() as connection:
+        connection.execute(insert(requester), {"id": b"1", "name": "planted-secret"})
+    with database.write() as connection:
+        connection.execute(requester.delete())
+    database.erase_deleted()
+    files = list(tmp_path.iterdir())
+    assert len(files) > 1
+    assert not any(b"planted-secret" in file.read_bytes() for file in files)
+
+
+def test_a_backup_is_a_database(database, tmp_path):
+    with database.write() as connection:
+        connection.execute(insert(requester), {"id": b"1", "name": "one"})
+    target = tmp_path / "backup.db"
+    database.backup(target)
+    copy = sqlite3.connect(target)
+    assert copy.execute("SELECT name FROM requester").fetchall() == [("one",)]
+    copy.close()
+    assert target.stat().st_mode & 0o077 == 0
+    with pytest.raises(ParameterError, match="exists already"):
+        database.backup(target)

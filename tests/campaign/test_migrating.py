@@ -1,0 +1,48 @@
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.migrating import migrate, newest_revision
+from quietcrowd.campaign.tables import metadata
+from quietcrowd.exceptions import FormatError
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database.open(f"sqlite:///{tmp_path}/q.db")
+    yield opened
+    opened.close()
+
+
+def test_migrations_give_the_tables_that_the_code_knows(database):
+    migrate(database)
+    with database.read() as connection:
+        context = MigrationContext.configure(connection)
+        assert compare_metadata(context, metadata) == []
+        assert context.get_current_revision() == newest_revision()
+
+
+def test_tables_are_strict_and_have_no_row_numbers(database):
+    migrate(database)
+    with database.read() as connection:
+        listed = connection.execute(text("PRAGMA table_list")).mappings().all()
+    ours = [row for row in listed if row["name"] in metadata.tables]
+    assert len(ours) == len(metadata.tables)
+    assert all(row["strict"] and row["wr"] for row in ours)
+
+
+def test_a_second_time_changes_nothing(database):
+    migrate(database)
+    before = database.path.stat().st_size
+    migrate(database)
+    assert database.path.stat().st_size == before
+
+
+def test_a_newer_database_is_refused(database):
+    migrate(database)
+    with database.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'from the future'"))
+    with pytest.raises(FormatError, match="newer quietcrowd"):
+        migrate(database)

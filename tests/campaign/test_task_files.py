@@ -1,0 +1,71 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quietcrowd.campaign.task_files import READERS
+from quietcrowd.exceptions import FormatError
+
+CSV, LINES = READERS["text/csv"], READERS["application/x-ndjson"]
+
+
+def test_columns_but_task_and_gold_are_data():
+    rows = list(CSV('task,question,gold\r\nt1,"Is it, a ""bird""?",yes\r\nt2,é,\r\n'.encode()))
+    assert [row.name for row in rows] == ["t1", "t2"]
+    assert [row.gold for row in rows] == ["yes", None]
+    assert json.loads(rows[0].data) == {"question": 'Is it, a "bird"?'}
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name():
+    [row] = CSV("\ufefftask,a\nt1,2\n".encode())
+    assert row.name == "t1"
+
+
+def test_lines_with_data_and_lines_that_are_data():
+    rows = list(LINES(b'{"task": 7, "data": {"q": [1, 2.5]}, "gold": 1}\n\n{"q": "x"}\n'))
+    assert [(row.name, row.data, row.gold) for row in rows] == [
+        ("7", '{"q":[1,2.5]}', 1),
+        (None, '{"q":"x"}', None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reader", "content", "told"),
+    [
+        (CSV, b"\xff", "row 1: the file must be in UTF-8"),
+        (CSV, b"a,a\n1,2\n", "row 1: columns"),
+        (CSV, b"a,\n1,2\n", "row 1: columns"),
+        (CSV, b"", "row 1: columns"),
+        (CSV, b"a,b\n1\n", "row 2: it has not as many"),
+        (CSV, b"a,b\n1,2,3\n", "row 2: it has not as many"),
+        (CSV, b'a\n"secret\n', "breaks the rules"),
+        (CSV, b"task,a\n,1\n", "row 2: task must"),
+        (CSV, b"task,a\n" + b"s" * 201 + b",1\n", "row 2: task must"),
+        (CSV, b"a\n" + b"s" * 20_000 + b"\n", "row 2: data is more"),
+        (LINES, b"{secret", "row 1: this is no JSON"),
+        (LINES, b"[" * 100_000, "row 1: this is no JSON"),
+        (LINES, b"7", "row 1: it must be an object"),
+        (LINES, b'{"data": 7}', "row 1: data must be"),
+        (LINES, b'{"data": {}, "secret": 1}', "row 1: beside data"),
+        (LINES, b'{"task": ["secret"], "a": 1}', "row 1: task must"),
+        (LINES, b'{"task": true, "a": 1}', "row 1: task must"),
+        (LINES, b'{"gold": ["secret"], "a": 1}', "row 1: gold must"),
+        (LINES, b'{"a": NaN}', "row 1: JSON cannot"),
+        (LINES, b'{"a": 9007199254740993}', "row 1: JSON cannot"),
+        (LINES, b'{"a": "\\ud800"}', "row 1: JSON cannot"),
+    ],
+)
+def test_what_breaks_a_rule_is_named_by_its_row_and_not_shown(reader, content, told):
+    with pytest.raises(FormatError, match=told) as caught:
+        list(reader(content))
+    assert "secret" not in str(caught.value)
+
+
+@given(st.sampled_from([CSV, LINES]), st.binary(max_size=200))
+def test_any_bytes_are_tasks_or_a_refusal(reader, content):
+    try:
+        for row in reader(content):
+            assert isinstance(json.loads(row.data), dict)
+    except FormatError:
+        pass

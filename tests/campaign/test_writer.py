@@ -1,0 +1,125 @@
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from tests.campaign.people import check_problem, new_desk
+
+from quietcrowd.campaign import writer as writer_module
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.intake import Sent
+from quietcrowd.campaign.migrating import migrate
+from quietcrowd.campaign.problems import ProblemError
+from quietcrowd.campaign.schemas import Upload
+from quietcrowd.campaign.tokens import new_token
+from quietcrowd.campaign.writer import Writer
+
+UPLOAD = Upload(config_hash="0" * 64)
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database.open(f"sqlite:///{tmp_path}/q.db")
+    migrate(opened)
+    yield opened
+    opened.close()
+
+
+def sent() -> Sent:
+    return Sent(credential=new_token("qcw_"), upload=UPLOAD)
+
+
+class Failing:
+    """A database whose first transactions fail."""
+
+    def __init__(self, database, failures):
+        self.database, self.failures, self.tries = database, failures, 0
+
+    @contextmanager
+    def write(self):
+        self.tries += 1
+        if self.tries <= self.failures:
+            raise OperationalError("a statement", {}, Exception("gone"))
+        with self.database.write() as connection:
+            yield connection
+
+
+def test_all_that_waits_is_decided_before_the_end(database):
+    writer = Writer(database=database, waiting=500, changed=lambda _: None)
+    waiting = [writer.submit(sent()) for _ in range(300)]
+    writer.close()
+    assert all(isinstance(one.exception(0), ProblemError) for one in waiting)
+    assert {one.exception().name for one in waiting} == {"credential"}
+    with pytest.raises(ProblemError, match="busy"):
+        writer.submit(sent())
+
+
+def test_uploads_share_transactions(database):
+    counting = Failing(database, 0)
+    writer = Writer(database=counting, waiting=500, changed=lambda _: None)
+    waiting = [writer.submit(sent()) for _ in range(300)]
+    writer.close()
+    assert len(waiting) == 300
+    assert counting.tries < 100
+
+
+def test_a_database_that_comes_back_is_waited_for(database, monkeypatch):
+    monkeypatch.setattr(writer_module, "_PAUSE", 0.0)
+    failing = Failing(database, 3)
+    writer = Writer(database=failing, waiting=5, changed=lambda _: None)
+    done = writer.submit(sent())
+    writer.close()
+    assert done.exception().name == "credential"
+    assert failing.tries == 4
+
+
+def test_one_that_does_not_is_told_of(database, monkeypatch):
+    monkeypatch.setattr(writer_module, "_PATIENCE", 0.0)
+    writer = Writer(database=Failing(database, 10**9), waiting=5, changed=lambda _: None)
+    done = writer.submit(sent())
+    writer.close()
+    assert done.exception().name == "busy"
+
+
+def test_too_many_uploads_are_refused_for_a_while(database):
+    gate = threading.Event()
+
+    class Slow(Failing):
+        @contextmanager
+        def write(self):
+            gate.wait(30)
+            with super().write() as connection:
+                yield connection
+
+    writer = Writer(database=Slow(database, 0), waiting=2, changed=lambda _: None)
+    writer.submit(sent())
+    while writer._queue.qsize():  # until the first is in the writer's hands
+        time.sleep(0.001)
+    time.sleep(0.05)
+    for _ in range(2):
+        writer.submit(sent())
+    with pytest.raises(ProblemError, match="busy"):
+        writer.submit(sent())
+    gate.set()
+    writer.close()
+
+
+def test_a_client_that_went_away_changes_nothing_for_others(database):
+    writer = Writer(database=database, waiting=50, changed=lambda _: None)
+    gone, stays = writer.submit(sent()), writer.submit(sent())
+    gone.cancel()
+    writer.close()
+    assert stays.exception().name == "credential"
+
+
+def test_a_full_queue_is_a_problem_over_http(start_server, monkeypatch):
+    own = start_server()
+    desk = new_desk(own)
+    worker = desk.worker(desk.campaign(join_mode="open"))
+    monkeypatch.setattr(own.service.writer, "_closed", True)
+    refused = worker.send()
+    check_problem(refused, 503, "busy")
+    assert refused.headers["retry-after"] == "1"
+    monkeypatch.undo()
+    assert worker.send().status_code == 200
