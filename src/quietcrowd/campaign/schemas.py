@@ -25,6 +25,7 @@ __all__ = [
     "OwnReport",
     "OwnReports",
     "OwnSketch",
+    "PageQuery",
     "Participation",
     "PublicCampaign",
     "Receipt",
@@ -107,6 +108,15 @@ class CampaignDocument(BaseModel):
     participants: int
     reports: int
     config_hash: Hash | None
+
+
+class PageQuery(BaseModel):
+    """Which page is wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cursor: Annotated[str | None, Field(max_length=100)] = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
 
 
 class CampaignPage(BaseModel):

@@ -19,6 +19,7 @@ from quietcrowd.campaign.schemas import (
     CampaignDraft,
     CampaignPage,
     Id,
+    PageQuery,
 )
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.states import State, require_step
@@ -122,21 +123,20 @@ def create_campaign(
 def list_campaigns(
     requester: Requester,
     service: ServiceOf,
-    cursor: Annotated[str | None, Query(max_length=100)] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    page: Annotated[PageQuery, Query()],
 ) -> CampaignPage:
     """Return a page of the requester's campaigns."""
-    after = read_cursor(cursor, 16)
+    after = read_cursor(page.cursor, 16)
     table = tables.campaign
     wanted = (
         select(table)
         .where(table.c.requester_id == requester, table.c.id > after)
         .order_by(table.c.id)
-        .limit(limit)
+        .limit(page.limit)
     )
     with service.database.read() as connection:
         items = documents(connection, wanted)
-    more = len(items) == limit
+    more = len(items) == page.limit
     last = write_cursor(bytes.fromhex(items[-1].id)) if more else None
     return CampaignPage(items=items, next_cursor=last)
 

@@ -14,7 +14,7 @@ from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.cursors import read_cursor, write_cursor
 from quietcrowd.campaign.gold import encode_gold
 from quietcrowd.campaign.problems import Problem, ProblemError, documented
-from quietcrowd.campaign.schemas import Id, TaskCount, TaskDocument, TaskPage
+from quietcrowd.campaign.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.settings import MAX_TASKS
 from quietcrowd.campaign.states import require_state
@@ -124,11 +124,10 @@ def list_tasks(
     campaign: Id,
     requester: Requester,
     service: ServiceOf,
-    cursor: Annotated[str | None, Query(max_length=100)] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    page: Annotated[PageQuery, Query()],
 ) -> TaskPage:
     """Return a page of the tasks, in the order of their files."""
-    after = min(int.from_bytes(read_cursor(cursor, _POSITION)), 2**63 - 1)
+    after = min(int.from_bytes(read_cursor(page.cursor, _POSITION)), 2**63 - 1)
     table = tables.task
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
@@ -136,7 +135,7 @@ def list_tasks(
             select(table)
             .where(table.c.campaign_id == row.id, table.c.position > after)
             .order_by(table.c.position)
-            .limit(limit)
+            .limit(page.limit)
         ).all()
     items = [
         TaskDocument(
@@ -147,7 +146,7 @@ def list_tasks(
         )
         for one in found
     ]
-    more = len(found) == limit
+    more = len(found) == page.limit
     last = write_cursor(found[-1].position.to_bytes(_POSITION)) if more else None
     return TaskPage(items=items, next_cursor=last)
 

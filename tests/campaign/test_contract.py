@@ -1,0 +1,108 @@
+"""Requests that nobody would think of, made from the OpenAPI document."""
+
+from collections import Counter
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.generation.stateful import run_state_machine_as_test
+from tests.campaign.people import YES_NO, new_desk
+
+import quietcrowd as qc
+from quietcrowd.campaign.server import create_app
+from quietcrowd.campaign.settings import Settings
+
+MECHANISM = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
+
+LIMITED = {
+    "deadline": None,
+    "derandomize": True,
+    "suppress_health_check": list(HealthCheck),
+    "phases": (Phase.explicit, Phase.generate),
+}
+
+# What a document cannot say in a schema, as what a mechanism is, is refused with 409 or 422.
+CONFIG = """
+[checks]
+positive_data_acceptance.expected-statuses = [
+    "2xx", "401", "403", "404", "409", "412", "415", "422", "428"
+]
+"""
+
+
+@pytest.fixture(scope="module")
+def cast(server):
+    """Return a requester and a worker."""
+    desk = new_desk(server)
+    return desk, desk.worker(desk.campaign(join_mode="open", tasks=20))
+
+
+@pytest.fixture(scope="module")
+def schema(server):
+    config = schemathesis.Config.from_str(CONFIG)
+    return schemathesis.openapi.from_url(f"{server.url}/api/v1/openapi.json", config=config)
+
+
+def headers(operation, cast):
+    """Return what shows that a request may be made."""
+    schemes = [name for one in operation.definition.raw.get("security", []) for name in one]
+    desk, worker = cast
+    tokens = {"requesterKey": desk.key, "participantCredential": worker.credential}
+    return {"Authorization": f"Bearer {tokens[schemes[0]]}"} if schemes else {}
+
+
+def make_sense(case, cast):
+    """Put in what chance does not find: a mechanism, a hash, a table of tasks."""
+    if isinstance(case.body, str):
+        case.body, case.media_type = "a\n1\n2\n", "text/csv"
+    if isinstance(case.body, dict) and "mechanism" in case.body:
+        case.body["mechanism"], case.body["method"] = MECHANISM.to_dict(), None
+    if isinstance(case.body, dict) and "config_hash" in case.body:
+        case.body["config_hash"] = cast[1].config_hash
+
+
+CASES = [
+    (method.upper(), path, mode)
+    for path, methods in create_app(Settings()).openapi()["paths"].items()
+    for method, operation in methods.items()
+    for mode in GenerationMode
+    if mode.is_positive or operation.keys() & {"parameters", "requestBody", "security"}
+]
+
+
+@pytest.mark.parametrize(("method", "path", "mode"), CASES)
+def test_every_answer_is_one_that_the_document_foresees(schema, cast, method, path, mode):
+    operation = schema[path][method]
+    shown = headers(operation, cast)
+
+    @settings(max_examples=10, **LIMITED)
+    @given(operation.as_strategy(generation_mode=mode))
+    def check(case):
+        if mode.is_positive:
+            make_sense(case, cast)
+        case.call_and_validate(headers=shown)
+
+    check()
+
+
+def test_so_is_every_answer_after_others(schema, cast):
+    seen = Counter()
+
+    class Machine(schema.as_state_machine()):
+        def before_call(self, case):
+            make_sense(case, cast)
+
+        def get_call_kwargs(self, case):
+            return {"headers": headers(case.operation, cast)}
+
+        def after_call(self, response, case):
+            seen[case.operation.label, response.status_code] += 1
+            if case.operation.label == "POST /api/v1/campaigns" and response.status_code == 201:
+                cast[0].import_csv(response.json()["id"], "a\n1\n")
+
+    run_state_machine_as_test(
+        Machine, settings=settings(max_examples=25, stateful_step_count=8, **LIMITED)
+    )
+    assert seen["POST /api/v1/campaigns", 201]
+    assert seen["POST /api/v1/campaigns/{campaign}/open", 200]

@@ -1,0 +1,108 @@
+"""Who may ask what: every route, for every kind of asker. A new route without a row fails."""
+
+import secrets
+
+import pytest
+from tests.campaign.people import YES_NO, new_desk
+
+from quietcrowd import RandomizedResponse
+from quietcrowd.campaign.requesters import issue_key
+from quietcrowd.campaign.server import create_app
+from quietcrowd.campaign.settings import Settings
+
+DRAFT = {"title": "T", "mechanism": RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()}
+ANYONE = (200, 200, 200, 200, 200, 200)
+CSV = {"content": b"task,a\nnew,1\n", "headers": {"Content-Type": "text/csv"}}
+OWN = "/api/v1/campaigns/{campaign}"
+PUBLIC = "/api/v1/public/campaigns/{campaign}"
+
+
+def owners(status, stranger=404):
+    """Only the campaign's requester."""
+    return (401, stranger, 401, 401, 401, status)
+
+
+def workers(status):
+    """Whoever takes part, in whichever campaign: what is shown is their own."""
+    return (401, 401, 401, status, status, 401)
+
+
+ROLES = ("nobody", "stranger", "former", "elsewhere", "worker", "owner")
+
+ROWS = {
+    ("GET", "/api/v1/healthz"): ("open", {}, ANYONE),
+    ("GET", "/api/v1/readyz"): ("open", {}, ANYONE),
+    ("GET", "/api/v1/campaigns"): ("open", {}, owners(200, stranger=200)),
+    ("POST", "/api/v1/campaigns"): ("open", {"json": DRAFT}, owners(201, stranger=201)),
+    ("GET", OWN): ("open", {}, owners(200)),
+    ("PATCH", OWN): (
+        "open",
+        {"json": {"max_participants": 9}, "headers": {"If-Match": '"2"'}},
+        owners(200),
+    ),
+    ("DELETE", OWN): ("open", {}, owners(204)),
+    ("POST", f"{OWN}/open"): ("draft", {}, owners(200)),
+    ("POST", f"{OWN}/close"): ("open", {}, owners(200)),
+    ("POST", f"{OWN}/tasks"): ("draft", CSV, owners(200)),
+    ("GET", f"{OWN}/tasks"): ("open", {}, owners(200)),
+    ("DELETE", f"{OWN}/tasks"): ("draft", {}, owners(204)),
+    ("POST", f"{OWN}/invites"): ("open", {"json": {"count": 1}}, owners(201)),
+    ("GET", f"{OWN}/invites"): ("open", {}, owners(200)),
+    ("DELETE", f"{OWN}/invites"): ("open", {}, owners(204)),
+    ("GET", PUBLIC): ("open", {}, ANYONE),
+    ("PUT", f"{PUBLIC}/participants/{{participant}}"): (
+        "open",
+        {"json": {"config_hash": "of the campaign"}},
+        (401, 401, 401, 401, 200, 401),
+    ),
+    ("GET", "/api/v1/me"): ("open", {}, workers(200)),
+    ("GET", "/api/v1/me/tasks"): ("open", {}, workers(200)),
+    ("GET", "/api/v1/me/reports"): ("open", {}, workers(200)),
+    ("POST", "/api/v1/me/reports"): (
+        "open",
+        {"json": {"config_hash": "of the campaign"}},
+        (401, 401, 401, 409, 200, 401),
+    ),
+    ("DELETE", "/api/v1/me"): ("open", {}, workers(204)),
+}
+
+
+def test_every_route_has_a_row():
+    paths = create_app(Settings()).openapi()["paths"]
+    assert {(method.upper(), path) for path, methods in paths.items() for method in methods} == (
+        ROWS.keys()
+    )
+
+
+@pytest.fixture(scope="module")
+def cast(server):
+    """Return those who ask and are the same for all routes."""
+    name = secrets.token_hex(8)
+    former = issue_key(server.database, name)
+    issue_key(server.database, name, replace=True)
+    desk, other = new_desk(server), new_desk(server)
+    return desk, {"nobody": None, "stranger": other.key, "former": former, "owner": desk.key}
+
+
+@pytest.mark.parametrize(("method", "path"), ROWS)
+def test_a_route_answers_those_whom_it_is_for(server, cast, method, path):
+    state, request, expected = ROWS[method, path]
+    desk, tokens = cast
+    campaign = desk.campaign(join_mode="open")
+    worker, elsewhere = desk.worker(campaign), desk.worker(desk.campaign(join_mode="open"))
+    if state == "draft":
+        campaign = desk.draft()["id"]
+        desk.import_csv(campaign, "task,a\nold,1\n").raise_for_status()
+    elif request.get("json") == {"count": 1}:
+        campaign = desk.campaign()
+    body = request.get("json", {})
+    if "config_hash" in body:
+        request = {"json": {"config_hash": worker.config_hash}}
+    url = path.format(campaign=campaign, participant=worker.id).removeprefix("/api/v1")
+    shown = {**tokens, "elsewhere": elsewhere.credential, "worker": worker.credential}
+    seen = {role: server.client(shown[role]).request(method, url, **request) for role in ROLES}
+    statuses = {role: answer.status_code for role, answer in seen.items()}
+    assert statuses == dict(zip(ROLES, expected, strict=True))
+    if path not in (PUBLIC, OWN):
+        told = [role for role in ROLES if worker.campaign in seen[role].text]
+        assert set(told) <= {"owner", "worker"}
