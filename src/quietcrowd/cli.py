@@ -26,7 +26,7 @@ from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
 from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
 from quietcrowd.demo import play
-from quietcrowd.domains import FiniteDomain, NumericDomain
+from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.exceptions import (
@@ -42,7 +42,7 @@ from quietcrowd.formats import (
     write_reports,
     write_table,
 )
-from quietcrowd.inference import RatioMean, TruthEstimate, WeightedMean, WeightedVote
+from quietcrowd.inference import TruthEstimate, usual_method
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Mechanism, Reports
@@ -219,7 +219,7 @@ def infer(
         if skip_outside or duplicates != "error":
             raise ParameterError("--skip-outside and --duplicates go with --plain")
     try:
-        estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
+        estimate = (chosen or choose(usual_method(data))).fit(data, gold=known)
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
     if output is not None:
@@ -231,15 +231,6 @@ def infer(
     elif output is None:
         print_frame(estimate.truths)
     note(_closing_words(estimate, by_default=chosen is None))
-
-
-def _usual_method(data: Reports | Answers) -> str:
-    """Return the name of the method that suits the answers."""
-    if isinstance(data, Reports) and data.participation is not None:
-        return RatioMean.name
-    domain = (data.table if isinstance(data, Reports) else data).domain
-    labels = isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
-    return WeightedVote.name if labels else WeightedMean.name
 
 
 def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str | None]) -> Reports:

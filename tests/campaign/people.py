@@ -5,6 +5,8 @@ import threading
 import time
 
 import httpx
+import pandas as pd
+import pyarrow as pa
 import uvicorn
 from attrs import Factory, define, field
 
@@ -92,6 +94,33 @@ class Worker:
         if sketch is not None:
             body["sketch"] = sketch
         return self.client.post("/me/reports", json=body)
+
+    def send_all(self, mechanism, answers: dict) -> qc.Reports:
+        """Randomise answers to all tasks as a device does, and send them; return the reports."""
+        tasks = {task["task"]: task["task_id"] for task in self.tasks()}
+        frame = pd.DataFrame(
+            {"task": list(answers), "worker": "me", "label": list(answers.values())}
+        )
+        every = {"tasks": sorted(tasks), "workers": ["me"]} if mechanism.every_task else {}
+        reports = mechanism.randomize(qc.Answers.from_frame(frame, mechanism.domain, **every))
+        if reports.sketches is not None:
+            numbers = reports.sketches[0].tolist()
+            sent = self.send(sketch={"report_id": secrets.token_hex(16), "numbers": numbers})
+        else:
+            table, bits = reports.table, reports.participation_codes
+            names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
+            sent = self.send(
+                *(
+                    self.report(
+                        tasks[name],
+                        int(table.values[place]),
+                        None if bits is None else int(bits[place]),
+                    )
+                    for place, name in enumerate(names)
+                )
+            )
+        assert sent.raise_for_status().json()["rejected"] == []
+        return reports
 
     def send_values(self, *values: int) -> list[dict]:
         tasks = self.tasks()[: len(values)]

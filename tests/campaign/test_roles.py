@@ -49,6 +49,9 @@ ROWS = {
     ("POST", f"{OWN}/invites"): ("open", {"json": {"count": 1}}, owners(201)),
     ("GET", f"{OWN}/invites"): ("open", {}, owners(200)),
     ("DELETE", f"{OWN}/invites"): ("open", {}, owners(204)),
+    ("GET", f"{OWN}/results"): ("open", {}, owners(409)),
+    ("POST", f"{OWN}/inferences"): ("open", {}, owners(202)),
+    ("GET", f"{OWN}/reports"): ("open", {}, owners(200)),
     ("GET", PUBLIC): ("open", {}, ANYONE),
     ("PUT", f"{PUBLIC}/participants/{{participant}}"): (
         "open",

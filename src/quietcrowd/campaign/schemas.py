@@ -12,10 +12,12 @@ from quietcrowd.campaign.settings import MAX_REPORTS
 from quietcrowd.campaign.states import State
 
 __all__ = [
+    "Agreement",
     "CampaignChange",
     "CampaignDocument",
     "CampaignDraft",
     "CampaignPage",
+    "Caution",
     "Hash",
     "Id",
     "InviteCounts",
@@ -32,7 +34,10 @@ __all__ = [
     "Rejected",
     "ReportItem",
     "Request",
+    "Requested",
+    "Results",
     "SketchItem",
+    "Spent",
     "TaskCount",
     "TaskDocument",
     "TaskForParticipant",
@@ -272,3 +277,53 @@ class OwnReports(BaseModel):
 
     reports: list[OwnReport]
     sketch: OwnSketch | None
+
+
+class Agreement(BaseModel):
+    """How much workers agree; null where nothing tells."""
+
+    reports: float | None = Field(description="As their reports do: less than their answers.")
+    answers: float | None = Field(description="Corrected for the noise.")
+
+
+class Spent(BaseModel):
+    """What a worker who gives all answers loses at most; null where that is without limit."""
+
+    mechanism: str
+    answer_epsilon: float | None
+    worker_epsilon: float | None
+    delta: float
+    participation_protected: bool
+
+
+class Caution(BaseModel):
+    """Why results may not be what they seem."""
+
+    code: str
+    message: str
+
+
+class Results(BaseModel):
+    """What an inference found."""
+
+    config_hash: Hash
+    method: JsonObject | None
+    reports: int
+    participants: int
+    iterations: int
+    converged: bool
+    truths: list[JsonObject] = Field(
+        description="task, truth, reports, and confidence or standard_error, by the method."
+    )
+    workers: list[JsonObject] = Field(
+        description="worker, quality, reports, answer_epsilon, total_epsilon, by the method."
+    )
+    privacy: Spent | None
+    agreement: Agreement | None
+    warnings: list[Caution]
+
+
+class Requested(BaseModel):
+    """An inference will be made."""
+
+    campaign: Id

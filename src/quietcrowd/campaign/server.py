@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from quietcrowd import __version__
 from quietcrowd.campaign.api import PREFIX, router
 from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.inference_jobs import InferenceJobs
 from quietcrowd.campaign.logs import start_log
 from quietcrowd.campaign.middleware import Gate
 from quietcrowd.campaign.migrating import migrate
@@ -72,15 +73,25 @@ def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextMan
         database = Database.open(settings.database)
         with only_server(database.path):
             migrate(database)
-            writer = Writer(database=database, waiting=settings.queue, changed=_nothing)
-            app.state.service = Service(database=database, writer=writer, infer=_nothing)
+            jobs = _jobs(settings, database)
+            infer = _nothing if jobs is None else jobs.request
+            writer = Writer(database=database, waiting=settings.queue, changed=infer)
+            app.state.service = Service(database=database, writer=writer, infer=infer)
             try:
                 yield
             finally:
                 writer.close()
+                if jobs is not None:
+                    jobs.close()
                 database.close()
 
     return lifespan
+
+
+def _jobs(settings: Settings, database: Database) -> InferenceJobs | None:
+    if not settings.infer:
+        return None
+    return InferenceJobs(database=database, debounce=settings.debounce)
 
 
 def _nothing(_: bytes) -> None:

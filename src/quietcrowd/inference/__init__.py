@@ -13,7 +13,7 @@ from quietcrowd.inference.median import Median
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.inference.ratio_mean import RatioMean
-from quietcrowd.inference.registry import METHODS, method_from_dict
+from quietcrowd.inference.registry import METHODS, method_from_dict, usual_method
 from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.inference.weighted_vote import WeightedVote
 
@@ -37,4 +37,5 @@ __all__ = [
     "WeightedVote",
     "method_from_dict",
     "noise_ignored",
+    "usual_method",
 ]

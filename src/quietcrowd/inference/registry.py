@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from quietcrowd.answers import Answers
+from quietcrowd.domains import FiniteDomain, NumericDomain
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
@@ -20,9 +22,10 @@ from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.inference.weighted_vote import WeightedVote
+from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.validation import find_described
 
-__all__ = ["METHODS", "method_from_dict"]
+__all__ = ["METHODS", "method_from_dict", "usual_method"]
 
 METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
     method.name: method
@@ -68,3 +71,12 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
     if missing := method.to_dict().keys() - data.keys():
         raise FormatError(f"method {name!r} lacks {', '.join(sorted(missing))}")
     return method
+
+
+def usual_method(data: Reports | Answers) -> str:
+    """Return the name of the method that suits answers or reports where nobody chose one."""
+    if isinstance(data, Reports) and data.participation is not None:
+        return RatioMean.name
+    domain = (data.table if isinstance(data, Reports) else data).domain
+    labels = isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
+    return WeightedVote.name if labels else WeightedMean.name

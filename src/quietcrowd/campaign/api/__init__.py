@@ -4,10 +4,12 @@ from fastapi import APIRouter
 
 from quietcrowd.campaign.api import (
     campaigns,
+    exports,
     health,
     invites,
     participants,
     reports,
+    results,
     tasks,
 )
 
@@ -16,5 +18,5 @@ __all__ = ["PREFIX", "router"]
 PREFIX = "/api/v1"
 
 router = APIRouter()
-for part in (health, campaigns, tasks, invites, participants, reports):
+for part in (health, campaigns, tasks, invites, participants, reports, results, exports):
     router.include_router(part.router)

@@ -1,0 +1,62 @@
+"""Exports: all reports, with what made them, as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, ConfigDict
+
+from quietcrowd.campaign.exporting import ReportExport
+from quietcrowd.campaign.problems import documented
+from quietcrowd.campaign.schemas import Id
+from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
+
+__all__ = ["ExportQuery", "export_reports", "router"]
+
+router = APIRouter(prefix="/campaigns/{campaign}", tags=["exports"])
+
+_TEXT = {"schema": {"type": "string"}}
+
+
+class ExportQuery(BaseModel):
+    """Which file is wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["jsonl", "csv", "mechanism"] = "jsonl"
+
+
+@router.get(
+    "/reports",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The reports; the first of the JSON Lines says what made them. Beside "
+            "NAME.csv that belongs into NAME.csv.mechanism.json: take it with format=mechanism.",
+            "content": {
+                "application/x-ndjson": _TEXT,
+                "text/csv": _TEXT,
+                "application/json": {"schema": {"type": "object"}},
+            },
+        },
+        **documented("credential", "not-found"),
+    },
+)
+def export_reports(
+    campaign: Id,
+    requester: Requester,
+    service: ServiceOf,
+    wanted: Annotated[ExportQuery, Query()],
+) -> Response:
+    """Return all reports, as `quietcrowd.read_reports` reads them; workers have pseudonyms."""
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+    export = ReportExport(database=service.database, campaign=row)
+    if wanted.format == "mechanism":
+        return JSONResponse(export.note())
+    stream: Iterator[str] = export.csv() if wanted.format == "csv" else export.json_lines()
+    kind = "text/csv" if wanted.format == "csv" else "application/x-ndjson"
+    return StreamingResponse(stream, media_type=f"{kind}; charset=utf-8")

@@ -1,0 +1,121 @@
+"""Reports as files that the library reads: they carry the mechanism that made them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from sqlalchemy import Connection, Select, select
+
+from quietcrowd.campaign import tables
+from quietcrowd.campaign.channel_config import report_rule
+from quietcrowd.campaign.configuration import parse_mechanism
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.stored_reports import decoded
+from quietcrowd.mechanisms import Mechanism
+
+__all__ = ["ReportExport"]
+
+_BLOCK = 5_000
+
+
+@frozen(kw_only=True)
+class ReportExport:
+    """All reports of a campaign, in an order that random ids give.
+
+    Attributes
+    ----------
+    database : Database
+        Where they are.
+    campaign : Row
+        Of the table of campaigns.
+    """
+
+    database: Database
+    campaign: Any
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What made the reports."""
+        return parse_mechanism(self.campaign.mechanism)
+
+    def note(self) -> dict[str, Any]:
+        """Return what goes with the reports, as files of the library have it."""
+        with self.database.read() as connection:
+            return self._note(connection)
+
+    def json_lines(self) -> Iterator[str]:
+        """Give the note, and then one report per line."""
+        with self.database.read() as connection:
+            yield json.dumps(self._note(connection)) + "\n"
+            for block in self._blocks(connection):
+                yield "".join(
+                    json.dumps(dict(zip(self.mechanism.columns, row, strict=True))) + "\n"
+                    for row in block
+                )
+
+    def csv(self) -> Iterator[str]:
+        """Give a table; the note belongs beside it, in a file of its own."""
+        with self.database.read() as connection:
+            yield ",".join(self.mechanism.columns) + "\r\n"
+            for block in self._blocks(connection):
+                text = io.StringIO()
+                csv.writer(text).writerows(block)
+                yield text.getvalue()
+
+    def _note(self, connection: Connection) -> dict[str, Any]:
+        names = connection.scalars(
+            select(tables.task.c.name).where(tables.task.c.campaign_id == self.campaign.id)
+        )
+        return {"mechanism": self.mechanism.to_dict(), "simulated": False, "tasks": sorted(names)}
+
+    def _blocks(self, connection: Connection) -> Iterator[list[Sequence[Any]]]:
+        per_task = "task" in self.mechanism.columns
+        wanted = self._reports() if per_task else self._sketches()
+        streaming = connection.execution_options(yield_per=_BLOCK)
+        for rows in streaming.execute(wanted).partitions():
+            yield self._report_rows(rows) if per_task else self._sketch_rows(rows)
+
+    def _reports(self) -> Select[Any]:
+        report, task, person = tables.report.c, tables.task.c, tables.participant.c
+        return (
+            select(task.name, person.pseudonym, report.value, report.bit)
+            .join_from(tables.report, tables.task, task.id == report.task_id)
+            .join(tables.participant, person.id == report.participant_id)
+            .where(report.campaign_id == self.campaign.id)
+            .order_by(report.participant_id, report.task_id)
+        )
+
+    def _sketches(self) -> Select[Any]:
+        sketch, person = tables.sketch.c, tables.participant.c
+        return (
+            select(person.pseudonym, sketch.numbers)
+            .join_from(tables.sketch, tables.participant, person.id == sketch.participant_id)
+            .where(sketch.campaign_id == self.campaign.id)
+            .order_by(sketch.participant_id)
+        )
+
+    def _report_rows(self, rows: Sequence[Any]) -> list[Sequence[Any]]:
+        labels = decoded(self.mechanism.report_domain, [row.value for row in rows]).to_pylist()
+        columns: list[Sequence[Any]] = [
+            [row.name for row in rows],
+            [row.pseudonym for row in rows],
+            labels,
+        ]
+        bits = self.mechanism.participation_domain
+        if bits is not None:
+            columns.append(decoded(bits, [row.bit for row in rows]).to_pylist())
+        return list(zip(*columns, strict=True))
+
+    def _sketch_rows(self, rows: Sequence[Any]) -> list[Sequence[Any]]:
+        dtype = report_rule(self.mechanism, 1).dtype
+        return [
+            (row.pseudonym, coordinate, number)
+            for row in rows
+            for coordinate, number in enumerate(np.frombuffer(row.numbers, dtype).tolist())
+        ]

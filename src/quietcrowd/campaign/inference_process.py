@@ -1,0 +1,137 @@
+"""A process of its own that infers truths, so that uploads do not wait for it.
+
+It reads the address of the database from standard input, and then campaigns, one per line; it
+answers each with a line. It ends with its input: when the server is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import warnings
+from typing import Any
+
+from attrs import define, field, frozen
+from sqlalchemy import delete, insert, select
+
+from quietcrowd.campaign import tables
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.snapshots import failed_snapshot, snapshot
+from quietcrowd.campaign.stored_reports import StoredReports, read_stored
+from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+from quietcrowd.inference import METHODS, TruthEstimate, method_from_dict, usual_method
+
+__all__ = ["Inferrer", "main"]
+
+_CACHED = 8
+_NICE = 10
+"""Uploads come first."""
+
+
+@frozen(kw_only=True)
+class _Earlier:
+    """An estimate to start from, and what it was made of."""
+
+    erasures: int
+    estimate: TruthEstimate
+
+
+@define
+class Inferrer:
+    """Infers the truths of campaigns; starts from what it found before.
+
+    Attributes
+    ----------
+    database : Database
+        Where reports are read from, and results written to.
+    """
+
+    database: Database
+    _earlier: dict[bytes, _Earlier] = field(factory=dict, init=False)
+
+    def infer(self, campaign: bytes) -> bool:
+        """Write the results of a campaign; return whether there are any.
+
+        Where somebody withdrew meanwhile nothing is written: an inference without that worker's
+        reports is asked for already.
+        """
+        with self.database.read() as connection:
+            row = connection.execute(
+                select(tables.campaign).where(tables.campaign.c.id == campaign)
+            ).one_or_none()
+            stored = None if row is None else read_stored(connection, row)
+        if row is None or stored is None:
+            self._earlier.pop(campaign, None)
+            return False
+        return self._write(campaign, row.erasures, self._snapshot(row, stored))
+
+    def _snapshot(self, row: Any, stored: StoredReports) -> dict[str, Any]:
+        """Return what the reports say, or why they say nothing."""
+        name = usual_method(stored.reports)
+        method = METHODS[name]() if row.method is None else method_from_dict(json.loads(row.method))
+        earlier = self._earlier.pop(row.id, None)
+        warm = earlier is not None and (earlier.erasures, earlier.estimate.method) == (
+            row.erasures,
+            method,
+        )
+        start = earlier.estimate if earlier is not None and warm else None
+        config_hash = row.config_hash.hex()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", QuietcrowdWarning)
+            try:
+                estimate = method.fit(stored.reports, start, gold=stored.gold, threads=1)
+            except QuietcrowdError as error:
+                return failed_snapshot(stored.reports, config_hash=config_hash, reason=str(error))
+        while len(self._earlier) >= _CACHED:
+            self._earlier.pop(next(iter(self._earlier)))
+        self._earlier[row.id] = _Earlier(erasures=row.erasures, estimate=estimate)
+        return snapshot(
+            estimate,
+            stored.reports,
+            config_hash=config_hash,
+            told=[str(one.message) for one in told if issubclass(one.category, QuietcrowdWarning)],
+            answers=json.loads(row.config)["answers_per_participant"],
+        )
+
+    def _write(self, campaign: bytes, erasures: int, result: dict[str, Any]) -> bool:
+        text = json.dumps(result, allow_nan=False, separators=(",", ":"))
+        with self.database.write() as connection:
+            now = connection.scalar(
+                select(tables.campaign.c.erasures)
+                .where(tables.campaign.c.id == campaign)
+                .with_for_update()
+            )
+            if now != erasures:
+                self._earlier.pop(campaign, None)
+                return False
+            table = tables.inference
+            connection.execute(delete(table).where(table.c.campaign_id == campaign))
+            connection.execute(
+                insert(table),
+                {
+                    "campaign_id": campaign,
+                    "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
+                    "snapshot": text,
+                },
+            )
+        return True
+
+
+def main() -> None:
+    """Serve one server, until its end of the pipe is closed."""
+    os.nice(_NICE)
+    database = Database.open(json.loads(sys.stdin.readline()))
+    inferrer = Inferrer(database)
+    for line in sys.stdin:
+        try:
+            answer = "done" if inferrer.infer(bytes.fromhex(line.strip())) else "nothing"
+        except Exception as error:
+            answer = f"failed {type(error).__name__}"
+        print(answer, flush=True)
+    database.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+import time
+
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import check_problem, new_desk
+
+from quietcrowd.campaign import inference_jobs
+
+
+def wait_for(client, url, wanted, seconds=60):
+    """Return the results, once they are as wanted."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        answer = client.get(url)
+        if answer.status_code == 200 and wanted(answer.json()):
+            return answer
+        time.sleep(0.05)
+    raise AssertionError("no such results in time")
+
+
+def test_results_follow_reports_and_survive_the_death_of_their_process(start_server):
+    own = start_server(infer=True, debounce=0.2)
+    desk = new_desk(own)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    url = f"/campaigns/{campaign}/results"
+    check_problem(desk.client.get(url), 409, "no-results")
+    for _ in range(3):
+        desk.worker(campaign).send_values(1, 0, 1)
+    answer = wait_for(desk.client, url, lambda results: results["reports"] == 9)
+    unchanged = desk.client.get(url, headers={"If-None-Match": answer.headers["etag"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    jobs = own.service.infer.__self__
+    jobs._process.kill()
+    desk.worker(campaign).send_values(1)
+    time.sleep(0.5)
+    late = desk.worker(campaign)
+    late.send_values(1, 1)
+    wait_for(desk.client, url, lambda results: results["reports"] == 12)
+    late.client.delete("/me").raise_for_status()
+    wait_for(desk.client, url, lambda results: results["reports"] == 10)
+
+
+def test_changes_within_a_while_are_one_inference(server, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        inference_jobs.InferenceJobs, "_infer", lambda _, campaign: asked.append(campaign)
+    )
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_left_open", lambda _: [])
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3)
+    start = time.monotonic()
+    for _ in range(100):
+        jobs.request(b"one")
+    jobs.request(b"two")
+    while len(asked) < 2:
+        time.sleep(0.01)
+    assert time.monotonic() - start >= 0.3
+    time.sleep(0.4)
+    jobs.close()
+    assert sorted(asked) == [b"one", b"two"]
+
+
+def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_server, tmp_path):
+    url = f"sqlite:///{tmp_path}/left.db"
+    first = start_server(database=url)
+    desk = new_desk(first)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 0, 1)
+    first.stop()
+    second = start_server(database=url, infer=True, debounce=0.0)
+    client = second.client(desk.key)
+    wait_for(client, f"/campaigns/{campaign}/results", lambda results: results["reports"] == 3)
+
+
+@pytest.mark.parametrize("method", ["majority"])
+def test_another_method_gives_other_results(start_server, method):
+    import quietcrowd as qc
+
+    own = start_server(infer=True, debounce=0.0)
+    desk = new_desk(own)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 0, 1)
+    url = f"/campaigns/{campaign}"
+    wait_for(desk.client, f"{url}/results", lambda results: results["reports"] == 3)
+    etag = desk.client.get(url).headers["etag"]
+    desk.client.patch(
+        url, json={"method": qc.MajorityVote().to_dict()}, headers={"If-Match": etag}
+    ).raise_for_status()
+    wait_for(desk.client, f"{url}/results", lambda results: results["method"]["method"] == method)

@@ -1,0 +1,171 @@
+import io
+import json
+import warnings
+
+import pytest
+from sqlalchemy import select
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import check_problem
+
+import quietcrowd as qc
+from quietcrowd.campaign import inference_process, tables
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.campaign.stored_reports import read_stored
+from quietcrowd.inference import METHODS, usual_method
+
+
+def send_crowd(desk, mechanism, workers=6, tasks=5, **members):
+    """Return a campaign in which all workers agree, and the workers' reports by pseudonym."""
+    campaign = desk.campaign(mechanism, tasks=tasks, join_mode="open", **members)
+    domain = mechanism.domain
+    truth = domain.labels if hasattr(domain, "labels") else (1.0, 9.0)
+    answers = {f"t{place}": truth[place % len(truth)] for place in range(tasks)}
+    sent = {}
+    for _ in range(workers):
+        worker = desk.worker(campaign)
+        name = worker.client.get("/me").json()["pseudonym"]
+        sent[name] = worker.send_all(mechanism, answers)
+    return campaign, sent
+
+
+def stored(server, campaign):
+    with server.database.read() as connection:
+        row = connection.execute(
+            select(tables.campaign).where(tables.campaign.c.id == bytes.fromhex(campaign))
+        ).one()
+        return read_stored(connection, row)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_what_is_stored_is_what_was_sent(server, desk, name):
+    mechanism = MECHANISMS[name]
+    campaign, sent = send_crowd(desk, mechanism, workers=3)
+    found = stored(server, campaign).reports
+    assert found.mechanism == mechanism
+    assert found.table.workers.to_pylist() == sorted(sent)
+    frame = found.to_frame().set_index("worker")
+    for worker, reports in sent.items():
+        own = frame.loc[[worker]].reset_index(drop=True)
+        assert own.equals(reports.to_frame().drop(columns="worker"))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_results_are_those_of_the_library(server, desk, name):
+    mechanism = MECHANISMS[name]
+    campaign, _ = send_crowd(desk, mechanism)
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    reports = stored(server, campaign).reports
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        estimate = METHODS[usual_method(reports)]().fit(reports)
+    truths = [row["truth"] for row in results["truths"]]
+    assert truths == estimate.truths_as("pyarrow")["truth"].to_pylist()
+    assert results["method"] == estimate.method.to_dict()
+    assert results["participants"] == 6
+    messages = {one["message"] for one in results["warnings"]}
+    assert {str(one.message) for one in told} <= messages
+    guarantee = mechanism.guarantee(answers=5, tasks=5)
+    for worker in results["workers"]:
+        assert worker["answer_epsilon"] is None or worker["answer_epsilon"] > 0
+        assert worker["total_epsilon"] is None or worker["total_epsilon"] >= guarantee.epsilon
+    assert results["privacy"]["delta"] == guarantee.delta
+
+
+def test_later_inferences_start_from_earlier_ones(server, desk):
+    mechanism = MECHANISMS["laplace"]
+    campaign, _ = send_crowd(desk, mechanism)
+    inferrer = Inferrer(server.database)
+    url = f"/campaigns/{campaign}/results"
+    inferrer.infer(bytes.fromhex(campaign))
+    first = desk.client.get(url).json()
+    inferrer.infer(bytes.fromhex(campaign))
+    second = desk.client.get(url).json()
+    assert second["iterations"] < first["iterations"]
+    worker = desk.worker(campaign)
+    worker.send_all(mechanism, {"t0": 1.0})
+    inferrer.infer(bytes.fromhex(campaign))
+    assert desk.client.get(url).json()["reports"] == first["reports"] + 1
+
+
+def test_who_withdraws_is_in_no_result(server, desk):
+    mechanism = MECHANISMS["one-layer"]
+    campaign, _ = send_crowd(desk, mechanism)
+    worker = desk.worker(campaign)
+    worker.send_all(mechanism, {"t0": "no"})
+    name = worker.client.get("/me").json()["pseudonym"]
+    inferrer = Inferrer(server.database)
+    url = f"/campaigns/{campaign}/results"
+    inferrer.infer(bytes.fromhex(campaign))
+    assert name in desk.client.get(url).text
+    worker.client.delete("/me").raise_for_status()
+    check_problem(desk.client.get(url), 409, "no-results")
+    inferrer.infer(bytes.fromhex(campaign))
+    assert name not in desk.client.get(url).text
+
+
+def test_who_withdraws_during_an_inference_is_in_no_result(server, desk, monkeypatch):
+    campaign, _ = send_crowd(desk, MECHANISMS["one-layer"])
+    worker = desk.worker(campaign)
+    worker.send_values(1)
+    write = Inferrer._write
+
+    def write_late(*given):
+        worker.client.delete("/me").raise_for_status()
+        return write(*given)
+
+    monkeypatch.setattr(Inferrer, "_write", write_late)
+    assert not Inferrer(server.database).infer(bytes.fromhex(campaign))
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
+
+
+def test_known_truths_stay_as_they_are(server, desk):
+    draft = desk.draft(MECHANISMS["one-layer"], join_mode="open")["id"]
+    desk.import_csv(draft, "task,gold\nt0,no\nt1,yes\nt2,\n").raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    for _ in range(4):
+        desk.worker(draft).send_values(1, 1, 1)
+    Inferrer(server.database).infer(bytes.fromhex(draft))
+    results = desk.client.get(f"/campaigns/{draft}/results").json()
+    assert [row["truth"] for row in results["truths"]][:2] == ["no", "yes"]
+
+
+def test_assumptions_that_fail_are_warned_of(server, desk):
+    method = qc.WeightedMean(max_iterations=1).to_dict()
+    campaign = desk.campaign(MECHANISMS["laplace"], join_mode="open", method=method)
+    desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0, "t1": 2.0, "t2": 3.0})
+    desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    codes = {one["code"] for one in results["warnings"]}
+    assert codes == {"not-converged", "assumption", "dominant-worker", "few-reports"}
+    assert not results["converged"]
+
+
+def test_a_method_that_does_not_fit_says_so(server, desk):
+    campaign = desk.campaign(
+        MECHANISMS["laplace"], join_mode="open", method=qc.MajorityVote().to_dict()
+    )
+    desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    assert [one["code"] for one in results["warnings"]] == ["failed"]
+    assert results["truths"] == []
+
+
+def test_nothing_comes_of_nothing(server, desk):
+    inferrer = Inferrer(server.database)
+    assert not inferrer.infer(bytes.fromhex(desk.campaign()))
+    assert not inferrer.infer(b"0" * 16)
+
+
+def test_the_process_answers_line_by_line(server, desk, monkeypatch, capsys):
+    campaign, _ = send_crowd(desk, MECHANISMS["one-layer"], workers=2)
+    url = server.database.url.render_as_string(hide_password=False)
+    lines = [json.dumps(url), campaign, "0" * 32, "no id", ""]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    monkeypatch.setattr("os.nice", lambda _: None)
+    inference_process.main()
+    assert capsys.readouterr().out == "done\nnothing\nfailed ValueError\n"
+    assert Database.open(url).path == server.database.path
