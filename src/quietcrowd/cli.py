@@ -20,8 +20,10 @@ from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
 from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
+from quietcrowd.cli_campaign import campaign
 from quietcrowd.cli_density_tables import print_densities
 from quietcrowd.cli_reading import note, read_ids, read_plain
+from quietcrowd.cli_serve import serve
 from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
 from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
@@ -379,6 +381,8 @@ def reproduce(
 app.command()(audit)
 app.command()(synthesize)
 app.command()(budget)
+app.command()(serve)
+app.add_typer(campaign)
 
 
 @app.command()

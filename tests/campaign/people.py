@@ -3,6 +3,7 @@
 import secrets
 import threading
 import time
+from contextlib import ExitStack
 
 import httpx
 import pandas as pd
@@ -13,7 +14,7 @@ from attrs import Factory, define, field
 import quietcrowd as qc
 from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.requesters import issue_key
-from quietcrowd.campaign.server import create_app
+from quietcrowd.campaign.server import create_app, ready_database
 from quietcrowd.campaign.settings import Settings
 from quietcrowd.campaign.tokens import new_token, participant_id
 
@@ -30,9 +31,12 @@ class Running:
     clients: list[httpx.Client] = Factory(list)
     _server: uvicorn.Server | None = field(default=None, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
+    _open: ExitStack | None = field(default=None, init=False)
 
     def start(self) -> "Running":
-        self.app = create_app(self.settings)
+        self._open = ExitStack()
+        database = self._open.enter_context(ready_database(self.settings))
+        self.app = create_app(self.settings, database)
         config = uvicorn.Config(
             self.app, port=0, access_log=False, log_config=None, server_header=False
         )
@@ -51,6 +55,7 @@ class Running:
             client.close()
         self._server.should_exit = True
         self._thread.join()
+        self._open.close()
 
     @property
     def service(self):
@@ -186,6 +191,12 @@ class Desk:
         invite = None if open_to_all else self.invite(campaign)[0]
         self.join(worker, invite).raise_for_status()
         return worker
+
+
+def documented_paths() -> dict[str, dict]:
+    """Return the paths of the OpenAPI document."""
+    settings = Settings()
+    return create_app(settings, Database.open(settings.database)).openapi()["paths"]
 
 
 def new_desk(server: Running) -> Desk:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -26,7 +26,7 @@ from quietcrowd.campaign.settings import Settings
 from quietcrowd.campaign.validation_errors import as_problem
 from quietcrowd.campaign.writer import Writer
 
-__all__ = ["create_app", "serve"]
+__all__ = ["create_app", "ready_database", "serve"]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
@@ -40,13 +40,33 @@ _SILENT = {
 }
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Return the application; its database is opened and migrated when it starts.
+@contextmanager
+def ready_database(settings: Settings) -> Iterator[Database]:
+    """Give the database of a server: locked where it is a file, and brought up to date.
+
+    Raises
+    ------
+    ParameterError, FormatError
+        Where it cannot be opened, is served already, or was made by a newer version.
+    """
+    database = Database.open(settings.database)
+    with only_server(database.path):
+        try:
+            migrate(database)
+            yield database
+        finally:
+            database.close()
+
+
+def create_app(settings: Settings, database: Database) -> FastAPI:
+    """Return the application.
 
     Parameters
     ----------
     settings : Settings
         Of the server.
+    database : Database
+        As `ready_database` gives it; closed when the application ends.
     """
     app = FastAPI(
         title="quietcrowd campaigns",
@@ -54,7 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(settings),
+        lifespan=_lifespan(settings, database),
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
@@ -67,23 +87,22 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def _lifespan(settings: Settings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(
+    settings: Settings, database: Database
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        database = Database.open(settings.database)
-        with only_server(database.path):
-            migrate(database)
-            jobs = _jobs(settings, database)
-            infer = _nothing if jobs is None else jobs.request
-            writer = Writer(database=database, waiting=settings.queue, changed=infer)
-            app.state.service = Service(database=database, writer=writer, infer=infer)
-            try:
-                yield
-            finally:
-                writer.close()
-                if jobs is not None:
-                    jobs.close()
-                database.close()
+        jobs = _jobs(settings, database)
+        infer = _nothing if jobs is None else jobs.request
+        writer = Writer(database=database, waiting=settings.queue, changed=infer)
+        app.state.service = Service(database=database, writer=writer, infer=infer)
+        try:
+            yield
+        finally:
+            writer.close()
+            if jobs is not None:
+                jobs.close()
+            database.close()
 
     return lifespan
 
@@ -125,16 +144,22 @@ def serve(settings: Settings) -> None:
     Raises
     ------
     ParameterError, FormatError
-        Where the database cannot be opened, is served already, or was made by a newer version.
+        As of `ready_database`.
     """
-    start_log()
+    with ready_database(settings) as database:
+        start_log()
+        _run(create_app(settings, database), settings)
+
+
+def _run(app: FastAPI, settings: Settings) -> None:
     uvicorn.run(
-        create_app(settings),
+        app,
         host=settings.host,
         port=settings.port,
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=30,
         limit_concurrency=1_000,

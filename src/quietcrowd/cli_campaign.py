@@ -1,0 +1,305 @@
+"""``quietcrowd campaign ...``: making campaigns and reading what came of them.
+
+All but `key` and `backup` speak to a running server: its rules hold for everyone, and it alone
+writes to its database. Those two are for whoever owns the database, and need no key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quietcrowd import cli_options as options
+from quietcrowd.cli_reading import note
+from quietcrowd.cli_serve import Database
+from quietcrowd.exceptions import MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = [
+    "backup",
+    "campaign",
+    "close",
+    "create",
+    "export",
+    "invite",
+    "key",
+    "open_campaign",
+    "results",
+]
+
+campaign = typer.Typer(
+    name="campaign",
+    help="Make campaigns on a server, and read what came of them.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+_MEDIA = {".csv": "text/csv", ".jsonl": "application/x-ndjson"}
+_PART = 900_000
+"""Bytes of tasks that are sent at once."""
+
+Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.")]
+Server = Annotated[
+    str, typer.Option(metavar="URL", envvar="QUIETCROWD_SERVER", help="Where the server is.")
+]
+Key = Annotated[
+    str,
+    typer.Option(
+        "--key",
+        metavar="KEY",
+        envvar="QUIETCROWD_KEY",
+        help="A requester's key; better in the environment than on the command line.",
+    ),
+]
+_LOCAL = "http://127.0.0.1:8000"
+
+
+@contextmanager
+def _client(server: str, secret: str) -> Iterator[httpx.Client]:
+    """Give a client of a server; what goes wrong on the way is one sentence."""
+    try:
+        import httpx
+    except ImportError:
+        raise MissingExtraError(
+            "campaigns need an HTTP client: pip install 'quietcrowd[campaign]'"
+        ) from None
+    if not secret:
+        raise ParameterError(
+            "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key makes "
+            "one"
+        )
+    headers = {"Authorization": f"Bearer {secret}"}
+    try:
+        with httpx.Client(base_url=f"{server}/api/v1", headers=headers, timeout=60) as client:
+            yield client
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise ParameterError(f"the server {server} cannot be reached: {error}") from None
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    """Return a response; ParameterError where it is a refusal."""
+    if response.is_success:
+        return response
+    try:
+        problem = response.json()
+        told = [problem["title"], problem["detail"]]
+        told += [f"{one['pointer']} {one['message']}".strip() for one in problem.get("errors", [])]
+    except (ValueError, KeyError, TypeError):
+        told = [f"status {response.status_code}"]
+    raise ParameterError(f"the server refuses: {'; '.join(told)}")
+
+
+@campaign.command()
+def key(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the requester.")],
+    database: Database = "sqlite:///quietcrowd.db",
+    replace: Annotated[bool, typer.Option(help="End all earlier keys of the requester.")] = False,
+) -> None:
+    """Make a key for a requester, and the requester where there is none of that name.
+
+    Printed once: what is stored is a hash.
+
+    Example: quietcrowd campaign key "bird group"
+    """
+    from quietcrowd.campaign.database import Database as Opened
+    from quietcrowd.campaign.migrating import migrate
+    from quietcrowd.campaign.requesters import issue_key
+
+    opened = Opened.open(database)
+    migrate(opened)
+    typer.echo(issue_key(opened, name, replace=replace))
+    opened.close()
+
+
+@campaign.command()
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
+    database: Database = "sqlite:///quietcrowd.db",
+) -> None:
+    """Copy an SQLite database to a file, while the server runs.
+
+    What is deleted later stays in the copy: delete old copies too.
+
+    Example: quietcrowd campaign backup copy.db
+    """
+    from quietcrowd.campaign.database import Database as Opened
+
+    opened = Opened.open(database)
+    if opened.path is not None and not opened.path.exists():
+        raise ParameterError(f"there is no database {opened.path}")
+    opened.backup(target)
+    opened.close()
+    note(f"Copied to {target}.")
+
+
+@campaign.command()
+def create(
+    title: Annotated[str, typer.Argument(metavar="TITLE")],
+    tasks: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Ends in .csv or .jsonl: task and gold where there are such, all else is shown.",
+        ),
+    ],
+    mechanism: options.MechanismName = "one-layer",
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            "--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed."
+        ),
+    ] = 1.0,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    between: options.Between = None,
+    description: Annotated[str, typer.Option(metavar="TEXT")] = "",
+    method: options.MethodName = None,
+    answers: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="Most answers of a worker.")
+    ] = None,
+    participants: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="Most workers.")
+    ] = None,
+    for_all: Annotated[bool, typer.Option("--for-all", help="Nobody needs an invite.")] = False,
+    server: Server = _LOCAL,
+    secret: Key = "",
+) -> None:
+    """Make a draft with tasks, and print its id.
+
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
+    """
+    _, maker = options.choose_mechanism(mechanism)
+    chosen = maker(domain=options.build_domain(labels, levels, between), epsilon=epsilon)
+    body = {
+        "title": title,
+        "description": description,
+        "mechanism": chosen.to_dict(),
+        "method": None if method is None else options.choose_method(method).to_dict(),
+        "join_mode": "open" if for_all else "invite",
+        "answers_per_participant": answers,
+        "max_participants": participants,
+    }
+    kind = _MEDIA.get(tasks.suffix.lower())
+    if kind is None:
+        raise ParameterError(f"{tasks}: the name must end in .csv or .jsonl")
+    parts = list(_parts(tasks.read_bytes(), header=kind == "text/csv"))
+    with _client(server, secret) as client:
+        made = _checked(client.post("/campaigns", json=body)).json()["id"]
+        for part in parts:
+            _checked(
+                client.post(
+                    f"/campaigns/{made}/tasks", content=part, headers={"Content-Type": kind}
+                )
+            )
+    typer.echo(made)
+
+
+def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:
+    """Cut a file into parts that one request holds; quoted cells with line breaks go whole."""
+    lines = content.splitlines(keepends=True)
+    first = lines[0] if header and lines else b""
+    part, quotes = first, 0
+    for line in lines[1 if header else 0 :]:
+        if len(part) + len(line) > _PART and quotes % 2 == 0 and part != first:
+            yield part
+            part, quotes = first, 0
+        part += line
+        quotes += line.count(b'"') if header else 0
+    yield part
+
+
+@campaign.command(name="open")
+def open_campaign(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> None:
+    """Fix what workers agree to, and let them in.
+
+    Example: quietcrowd campaign open 0123456789abcdef0123456789abcdef
+    """
+    with _client(server, secret) as client:
+        opened = _checked(client.post(f"/campaigns/{one}/open")).json()
+        public = _checked(client.get(f"/public/campaigns/{one}")).json()
+    note(f"Open. Workers agree to {opened['config_hash']}:")
+    for sentence in public["config"]["consent"]:
+        note(sentence)
+
+
+@campaign.command()
+def close(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> None:
+    """Take nothing in any more.
+
+    Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef
+    """
+    with _client(server, secret) as client:
+        closed = _checked(client.post(f"/campaigns/{one}/close")).json()
+    note(f"Closed: {closed['reports']:,} reports of {closed['participants']:,} workers.")
+
+
+@campaign.command()
+def invite(
+    one: Campaign,
+    count: Annotated[int, typer.Option(min=1, max=1_000, metavar="NUMBER")] = 1,
+    server: Server = _LOCAL,
+    secret: Key = "",
+) -> None:
+    """Print new links, each for one worker. They are shown now and never again.
+
+    Example: quietcrowd campaign invite 0123456789abcdef0123456789abcdef --count 20
+    """
+    with _client(server, secret) as client:
+        made = _checked(client.post(f"/campaigns/{one}/invites", json={"count": count})).json()
+    for fragment in made["fragments"]:
+        typer.echo(f"{server}{fragment}")
+
+
+@campaign.command()
+def results(
+    one: Campaign,
+    server: Server = _LOCAL,
+    secret: Key = "",
+) -> None:
+    """Print the latest results as JSON, and warnings as notes.
+
+    Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
+    """
+    with _client(server, secret) as client:
+        found: dict[str, Any] = _checked(client.get(f"/campaigns/{one}/results")).json()
+    typer.echo(json.dumps(found))
+    for warning in found["warnings"]:
+        note(f"{warning['code']}: {warning['message']}")
+
+
+@campaign.command()
+def export(
+    one: Campaign,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Ends in .csv or .jsonl.")
+    ],
+    server: Server = _LOCAL,
+    secret: Key = "",
+) -> None:
+    """Write all reports to a file that `quietcrowd infer` reads.
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef -o reports.jsonl
+    """
+    kind = output.suffix.lower().removeprefix(".")
+    if f".{kind}" not in _MEDIA:
+        raise ParameterError(f"{output}: the name must end in .csv or .jsonl")
+    url = f"/campaigns/{one}/reports"
+    with _client(server, secret) as client:
+        if kind == "csv":
+            about = _checked(client.get(url, params={"format": "mechanism"}))
+            output.with_name(f"{output.name}.mechanism.json").write_bytes(about.content)
+        with client.stream("GET", url, params={"format": kind}) as response:
+            if not response.is_success:
+                response.read()
+            _checked(response)
+            with output.open("wb") as file:
+                for block in response.iter_bytes():
+                    file.write(block)
+    note(f"Written to {output}.")

@@ -1,0 +1,42 @@
+"""``quietcrowd serve``: the campaign service."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from quietcrowd.cli_reading import note
+
+__all__ = ["Database", "serve"]
+
+Database = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        envvar="QUIETCROWD_DATABASE",
+        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created or brought up to date.",
+    ),
+]
+
+
+def serve(
+    database: Database = "sqlite:///quietcrowd.db",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, metavar="NUMBER")] = 8000,
+    infer: Annotated[
+        bool, typer.Option(help="Infer truths from what comes in, in a process of its own.")
+    ] = True,
+) -> None:
+    """Serve campaigns, until stopped.
+
+    Put a server that speaks HTTPS before it: workers' pages need that.
+
+    Example: quietcrowd serve --database sqlite:///quietcrowd.db --port 8000
+    """
+    from quietcrowd.campaign.server import serve as run
+    from quietcrowd.campaign.settings import Settings
+
+    settings = Settings(database=database, host=host, port=port, infer=infer)
+    note(f"Serving campaigns on http://{host}:{port}; stop with Ctrl+C.")
+    run(settings)

@@ -1,0 +1,159 @@
+"""The commands ``serve`` and ``campaign``, against servers that they start and find."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+from tests.campaign.people import new_desk
+from tests.campaign.test_crashes import free_port
+
+import quietcrowd as qc
+from quietcrowd import cli
+from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.cli_campaign import _parts
+
+TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a way to run a command; it gives what is printed, or the error."""
+
+    def command(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["quietcrowd", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        captured = capsys.readouterr()
+        return end.value.code, captured.out.strip(), captured.err
+
+    return command
+
+
+@pytest.fixture
+def at_desk(server, monkeypatch):
+    """Return a requester, whose server and key the environment names."""
+    desk = new_desk(server)
+    monkeypatch.setenv("QUIETCROWD_SERVER", server.url)
+    monkeypatch.setenv("QUIETCROWD_KEY", desk.key)
+    return desk
+
+
+def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp_path):
+    file = tmp_path / "birds.csv"
+    file.write_text(TASKS)
+    made = run(
+        "campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", "-e", 2,
+        "--method", "majority",
+    )  # fmt: skip
+    assert made[0] == 0, made
+    one = made[1]
+    assert at_desk.client.get(f"/campaigns/{one}").json()["tasks"] == 3
+    opened = run("campaign", "open", one)
+    assert opened[0] == 0
+    assert "as likely as not" in opened[2]
+    links = run("campaign", "invite", one, "--count", 3)[1].splitlines()
+    for link in links:
+        address, invite = link.split("#i=")
+        assert address == f"{server.url}/j/{one}"
+        worker = at_desk.guest(one)
+        at_desk.join(worker, invite).raise_for_status()
+        worker.send_values(1, 0, 1)
+    closed = run("campaign", "close", one)
+    assert "9 reports of 3 workers" in closed[2]
+    refused = run("campaign", "results", one)
+    assert refused[0] == 2
+    assert "There are no results yet" in refused[2]
+    Inferrer(server.database).infer(bytes.fromhex(one))
+    results = run("campaign", "results", one)
+    assert json.loads(results[1])["reports"] == 9
+    assert "assumption: MajorityVote has no model of the noise" in results[2]
+    for name in ("reports.jsonl", "reports.csv"):
+        written = run("campaign", "export", one, "-o", tmp_path / name)
+        assert written[0] == 0, written
+        assert len(qc.read_reports(tmp_path / name)) == 9
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("open", "f" * 32), "the server refuses: There is no such thing here"),
+        (("open", "nonsense"), "the server refuses: The request breaks a rule"),
+        (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
+        (("close", "f" * 32, "--key", ""), "a requester's key is needed"),
+        (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
+        (("export", "f" * 32, "-o", "reports.txt"), "must end in .csv or .jsonl"),
+        (("export", "f" * 32, "-o", "reports.jsonl"), "There is no such thing here"),
+        (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv"),
+        (("create", "T", "--tasks", "none.csv", "--labels", "no,yes"), "there is no such file"),
+        (("create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
+        (("backup", "copy.db", "--database", "sqlite:///none.db"), "there is no database"),
+        (("backup", "copy.db", "--database", "postgresql://host/name"), "pg_dump"),
+        (("key", " ", "--database", "sqlite:///new.db"), "must not be empty"),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, words, told):
+    monkeypatch.chdir(tmp_path)
+    assert at_desk
+    status, printed, error = run("campaign", *words)
+    assert (status, printed) == (2, "")
+    assert any(one in error for one in told.split("|")), error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
+    address = server.settings.database
+    status, key, _ = run("campaign", "key", "by command", "--database", address)
+    assert status == 0
+    assert server.client(key).get("/campaigns").status_code == 200
+    if address.startswith("sqlite"):
+        copy = tmp_path / "copy.db"
+        assert run("campaign", "backup", copy, "--database", address)[0] == 0
+        connection = sqlite3.connect(copy)
+        [(count,)] = connection.execute("SELECT count(*) FROM api_key").fetchall()
+        connection.close()
+        assert count > 0
+
+
+def test_files_are_cut_between_rows(monkeypatch):
+    monkeypatch.setattr("quietcrowd.cli_campaign._PART", 60)
+    content = ("a,b\n" + '"x\ny",1\n' * 40).encode()
+    parts = list(_parts(content, header=True))
+    assert len(parts) > 3
+    assert all(part.startswith(b"a,b\n") and part.count(b'"') % 2 == 0 for part in parts)
+    assert b"".join(part.removeprefix(b"a,b\n") for part in parts) == content.removeprefix(b"a,b\n")
+    lines = b'{"a": 1}\n' * 40
+    assert b"".join(_parts(lines, header=False)) == lines
+
+
+def test_a_server_ends_when_it_is_told_to(run, tmp_path):
+    port = free_port()
+    log = tmp_path / "log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "quietcrowd", "serve", "--port", str(port),
+             "--database", f"sqlite:///{tmp_path}/q.db"],
+            stderr=errors, env={**os.environ, "PYTHONWARNINGS": "error"},
+        )  # fmt: skip
+        url = f"http://127.0.0.1:{port}/api/v1/readyz"
+        until = time.monotonic() + 60
+        while time.monotonic() < until and process.poll() is None:
+            try:
+                assert httpx.get(url).status_code == 200
+                break
+            except httpx.TransportError:
+                time.sleep(0.05)
+        second = run("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+        assert second[0] == 2
+        assert "served by another process already" in second[2]
+        start = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+    assert time.monotonic() - start < 10
+    assert "Traceback" not in log.read_text()
+    assert not (tmp_path / "q.db-wal").exists()
