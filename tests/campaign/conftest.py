@@ -4,14 +4,32 @@ from collections.abc import Iterator
 
 import pytest
 from tests.campaign.people import Desk, Running, new_desk
+from tests.campaign.postgresql import HOW_TO_GET_IT, find_programs, postgresql
 
 from quietcrowd.campaign.settings import Settings
 
+ON_SQLITE_ALONE = ("test_contract", "test_middleware", "test_roles")
+
 
 @pytest.fixture(scope="session")
-def database_url(tmp_path_factory) -> str:
-    """Return the URL of an empty database."""
-    return f"sqlite:///{tmp_path_factory.mktemp('campaigns')}/quietcrowd.db"
+def database_url(request, tmp_path_factory) -> Iterator[str]:
+    """Return the URL of an empty database: of SQLite, and once more of PostgreSQL."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path_factory.mktemp('campaigns')}/quietcrowd.db"
+        return
+    programs = find_programs()
+    if programs is None:
+        pytest.skip(HOW_TO_GET_IT)
+    with postgresql(programs) as url:
+        yield url
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what needs a database on both; what is about requests alone on SQLite."""
+    if "database_url" in metafunc.fixturenames:
+        name = metafunc.module.__name__.rpartition(".")[2]
+        kinds = ["sqlite"] if name in ON_SQLITE_ALONE else ["sqlite", "postgresql"]
+        metafunc.parametrize("database_url", kinds, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")

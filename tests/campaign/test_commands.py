@@ -11,7 +11,7 @@ import time
 import httpx
 import pytest
 from tests.campaign.people import new_desk
-from tests.campaign.test_crashes import free_port
+from tests.campaign.ports import free_port
 
 import quietcrowd as qc
 from quietcrowd import cli

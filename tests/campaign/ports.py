@@ -1,0 +1,20 @@
+"""Ports that nobody listens on."""
+
+import secrets
+import socket
+
+
+def free_port() -> int:
+    """Return a port of this machine, below those that it gives to who connects.
+
+    A client that tries again and again to reach a port of those, while nobody listens, may end up
+    connected to itself, and whoever wants to listen there again cannot.
+    """
+    while True:
+        port = 20_000 + secrets.randbelow(10_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
