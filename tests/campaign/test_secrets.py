@@ -1,0 +1,141 @@
+"""What must not be kept is nowhere: not in the database, its journal, a copy, or the log."""
+
+import io
+import json
+import logging
+
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import new_desk
+
+from quietcrowd.campaign import logs
+from quietcrowd.campaign.inference_process import Inferrer
+
+PLANTED = "planted-secret"
+
+
+@pytest.fixture
+def logged():
+    """Return a stream that the log goes to."""
+    logger = logging.getLogger("quietcrowd.campaign")
+    before = (logger.handlers, logger.propagate, logger.level)
+    stream = io.StringIO()
+    logs.start_log(stream)
+    yield stream
+    logger.handlers, logger.propagate, logger.level = before
+
+
+@pytest.fixture
+def own(start_server):
+    return start_server()
+
+
+def play(desk):
+    """Play a whole campaign, with a secret wherever one could slip in; return what is secret."""
+    campaign = desk.campaign(MECHANISMS["one-layer"])
+    invites = desk.invite(campaign, 3)
+    workers = [desk.guest(campaign) for _ in invites]
+    headers = {"User-Agent": PLANTED, "X-Forwarded-For": PLANTED, "Cookie": PLANTED}
+    for worker, invite in zip(workers, invites, strict=True):
+        worker.client.headers.update(headers)
+        desk.join(worker, invite).raise_for_status()
+        sent = worker.report(worker.tasks()[0]["task_id"], 1)
+        assert worker.send({**sent, "value": PLANTED}).status_code == 422
+        assert worker.send({**sent, PLANTED: 1}).status_code == 422
+        assert worker.client.get(f"/me?answer={PLANTED}").status_code == 200
+        assert worker.client.get(f"/{PLANTED}").status_code == 404
+        worker.send_values(1, 0, 1)
+    secrets = [desk.key, *invites, *(worker.credential for worker in workers)]
+    return campaign, workers, [*secrets, PLANTED, "127.0.0.1", "python-httpx"]
+
+
+def test_no_file_holds_a_secret(own, tmp_path):
+    desk = new_desk(own)
+    campaign, _, secrets = play(desk)
+    Inferrer(own.database).infer(bytes.fromhex(campaign))
+    own.database.backup(tmp_path / "copy.db")
+    files = [file for file in tmp_path.iterdir() if file.is_file()]
+    assert {"own0.db", "own0.db-wal", "copy.db"} <= {file.name for file in files}
+    content = {file.name: file.read_bytes() for file in files}
+    assert any(
+        campaign.encode() in one or bytes.fromhex(campaign) in one for one in content.values()
+    )
+    for secret in secrets:
+        assert [name for name, one in content.items() if secret.encode() in one] == []
+
+
+def test_who_withdrew_is_in_no_file(own, tmp_path):
+    desk = new_desk(own)
+    campaign, workers, _ = play(desk)
+    Inferrer(own.database).infer(bytes.fromhex(campaign))
+    leaver = workers[0]
+    pseudonym = leaver.client.get("/me").json()["pseudonym"]
+    report = leaver.client.get("/me/reports").json()["reports"][0]["report_id"]
+    leaver.client.delete("/me").raise_for_status()
+    own.service.database.erase_deleted()
+    files = [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()]
+    for trace in (pseudonym.encode(), bytes.fromhex(report), bytes.fromhex(leaver.id)):
+        assert not any(trace in one for one in files)
+    stays = workers[1].client.get("/me").json()["pseudonym"].encode()
+    assert any(stays in one for one in files)
+
+
+def test_a_deleted_campaign_is_in_no_file(own, tmp_path):
+    desk = new_desk(own)
+    campaign, workers, _ = play(desk)
+    pseudonyms = [worker.client.get("/me").json()["pseudonym"] for worker in workers]
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+    files = [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()]
+    for trace in (bytes.fromhex(campaign), *(name.encode() for name in pseudonyms), b"Is it 1?"):
+        assert not any(trace in one for one in files)
+
+
+def test_the_log_says_routes_and_nothing_of_who_or_what(own, logged):
+    desk = new_desk(own)
+    campaign, workers, secrets = play(desk)
+    lines = [json.loads(line) for line in logged.getvalue().splitlines()]
+    assert len(lines) > 20
+    assert {name for line in lines for name in line} <= set(logs.FIELDS)
+    routes = {line["route"] for line in lines}
+    assert "/campaigns/{campaign}/open" in routes
+    assert "unknown" in routes
+    assert all(line["duration"] in ("<0.01s", "<0.1s", "<1s", "<10s", "slow") for line in lines)
+    for secret in (*secrets, campaign, *(worker.id for worker in workers)):
+        assert secret not in logged.getvalue()
+
+
+def test_a_failure_is_logged_by_its_place(logged):
+    try:
+        raise ValueError(PLANTED)
+    except ValueError as error:
+        logs.log_failure("writer", error)
+    [line] = [json.loads(line) for line in logged.getvalue().splitlines()]
+    assert line["error"] == "ValueError"
+    assert line["place"].startswith("test_a_failure_is_logged_by_its_place:")
+    assert PLANTED not in logged.getvalue()
+
+
+def test_methods_and_extra_fields_are_on_lists(logged):
+    logs.log_request(PLANTED, "unknown", 405, 0.001)
+    logging.getLogger("quietcrowd.campaign").info(PLANTED, extra={"address": PLANTED})
+    assert PLANTED not in logged.getvalue()
+    first, second = (json.loads(line) for line in logged.getvalue().splitlines())
+    assert first["method"] == "other"
+    assert second == {}
+
+
+def test_reports_lie_in_an_order_that_tells_nothing(own):
+    desk = new_desk(own)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open", tasks=1)
+    arrived = []
+    for _ in range(20):
+        worker = desk.worker(campaign)
+        worker.send_values(1)
+        arrived.append(worker.id)
+    raw = own.database.engine.raw_connection()
+    for table, column in (("report", "participant_id"), ("participant", "id")):
+        rows = raw.cursor().execute(f"SELECT lower(hex({column})) FROM {table}").fetchall()
+        stored = [row[0] for row in rows]
+        assert stored == sorted(arrived)
+        assert stored != arrived
+    raw.close()
