@@ -68,10 +68,18 @@ def test_a_database_that_comes_back_is_waited_for(database, monkeypatch):
     monkeypatch.setattr(writer_module, "_PAUSE", 0.0)
     failing = Failing(database, 3)
     writer = Writer(database=failing, waiting=5, changed=lambda _: None)
-    done = writer.submit(sent())
+    assert writer.submit(sent()).exception(30).name == "credential"
     writer.close()
-    assert done.exception().name == "credential"
     assert failing.tries == 4
+
+
+def test_one_that_fails_at_the_end_does_not_keep_the_server(database):
+    writer = Writer(database=Failing(database, 10**9), waiting=5, changed=lambda _: None)
+    done = writer.submit(sent())
+    start = time.monotonic()
+    writer.close()
+    assert done.exception().name == "busy"
+    assert time.monotonic() - start < 5
 
 
 def test_one_that_does_not_is_told_of(database, monkeypatch):

@@ -79,7 +79,7 @@ class Writer:
         return job.done
 
     def close(self) -> None:
-        """Write all that waits, and end."""
+        """Write all that waits, and end; a database that fails is not waited for."""
         self._closed = True
         self._queue.put(None)
         self._thread.join()
@@ -137,6 +137,6 @@ class Writer:
                     return self._intake.take(connection, [job.sent for job in batch])
             except DBAPIError as error:
                 clashes += isinstance(error, IntegrityError)
-                if time.monotonic() > until or clashes > 3:
+                if self._closed or time.monotonic() > until or clashes > 3:
                     raise
             time.sleep(_PAUSE)
