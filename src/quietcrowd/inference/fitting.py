@@ -16,11 +16,12 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, as_frame, backend_of, positions_by_text
-from quietcrowd.inference.estimate import TruthEstimate
-from quietcrowd.inference.method import StateT, TallyT, TruthInference
+from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
+from quietcrowd.inference.method import Estimates, StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
 from quietcrowd.inference.partition import Overview, Partition, Summary, partition_of
-from quietcrowd.inference.sweep import LoopResult, run_loop
+from quietcrowd.inference.scatter import Scatter
+from quietcrowd.inference.sweep import run_loop
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
@@ -146,13 +147,15 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         ready = self.prepare(given, gold)
         first = self._align(start, given.answers.workers, given.answers.domain)
         if isinstance(data, Reports):  # after all errors of what came in
-            self._warn_of_noise(data.mechanism, 4)
-        result = run_loop(self, [ready.partition], ready.summary, start=first, threads=threads)
-        return self._estimate(
-            ready.summary,
-            ready.known,
-            result,
+            self.warn_of_noise(data.mechanism, 4)
+        summary = ready.summary
+        result = run_loop(self, [ready.partition], summary, start=first, threads=threads)
+        self.warn_of_signal(summary, result.state, Scatter.of(result.estimates), 4)
+        kind: Any = LabelEstimate if self.infers_labels else NumericEstimate
+        estimate: TruthEstimate = kind(
             method=self,
+            estimates=self.finish(result.estimates, ready.known, summary),
+            **self.qualities(summary, result.tally, result.state),
             answers=given.answers,
             known=is_known(ready.known),
             state=result.state,
@@ -161,18 +164,38 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             history=result.history,
             backend=given.backend,
         )
+        return estimate
 
     @abstractmethod
-    def _estimate(
-        self,
-        summary: Summary,
-        gold: npt.NDArray[Any],
-        result: LoopResult[StateT, TallyT],
-        **common: Any,
-    ) -> TruthEstimate:
-        """Turn what the loop ended with into an estimate; `common` is what all estimates hold.
+    def finish(self, estimates: Any, gold: npt.NDArray[Any], summary: Summary) -> Estimates:
+        """Return the estimates of some tasks as answers are, from what a pass says of them.
 
-        `gold` holds the known truths, not scaled.
+        Parameters
+        ----------
+        estimates : Estimates
+            Of all tasks, or of a partition.
+        gold : ndarray, shape (tasks,)
+            Known truths, not scaled.
+        summary : Summary
+            Of all answers.
+        """
+
+    @abstractmethod
+    def qualities(
+        self, summary: Summary, tally: TallyT, state: StateT | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return what is found of the workers, each of shape (workers,), NaN where nothing tells.
+
+        Names are those of the columns of `TruthEstimate.workers`.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of all answers.
+        tally : Tally
+            Of the whole pass that gave the estimates.
+        state : State or None
+            What that pass believed of the workers.
         """
 
     @property
@@ -244,7 +267,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """Return what there is to infer from; see `fit`."""
         if isinstance(data, Reports):
             mechanism = data.mechanism
-            self._refuse(mechanism)
+            self.refuse(mechanism)
             given = Given(
                 answers=data.table,
                 channel=mechanism.worker_channel,
@@ -260,10 +283,15 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         answers = Answers.from_frame(data, self._domain_of(as_frame(data)))
         return Given(answers=answers, backend=backend_of(data))
 
-    def _refuse(self, mechanism: Any) -> None:
+    def refuse(self, mechanism: Any) -> None:
         """Raise AnswerError where the reports of a mechanism are not enough for the method."""
 
-    def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
+    def warn_of_signal(
+        self, summary: Summary, state: StateT | None, scatter: Scatter, stacklevel: int
+    ) -> None:
+        """Warn where the noise hides what was to be found."""
+
+    def warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
         """Warn of what the method does not know of the reports of a mechanism."""
         if not self.models_noise(mechanism.worker_channel):
             warn_noise_ignored(
