@@ -58,8 +58,8 @@ def check_ids(column: pa.ChunkedArray, name: str, first: int = 0) -> None:
 def answered_twice(
     names: tuple[str, str],
     ids: tuple[Any, Any],
-    rows: tuple[int, int],
-    more: int,
+    rows: tuple[int | str, int],
+    more: int | None = None,
     *,
     advice: Advice,
 ) -> AnswerError:
@@ -71,9 +71,9 @@ def answered_twice(
         Of the columns of tasks and workers.
     ids : tuple
         Of the task and the worker.
-    rows : tuple of int
+    rows : tuple
         The first row and the one that says so again.
-    more : int
+    more : int, optional
         How many rows say again what another one says.
     advice : {"answers", "reports", "claims"}
         What to tell of how to go on.
@@ -85,10 +85,11 @@ def answered_twice(
         else 'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates '
         "last), or drop them."
     )
+    count = "" if more is None else f" ({more:,} such row{'s' * (more > 1)})"
     return AnswerError(
         f"row {row}, columns {task!r} and {worker!r}: worker {worker_id!r} "
-        f"answered task {task_id!r} in row {other} already "
-        f"({more:,} such row{'s' * (more > 1)}). {way_out}"
+        f"answered task {task_id!r} in row {other} already{count}. "
+        f"{way_out}"
     )
 
 
