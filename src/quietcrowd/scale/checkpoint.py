@@ -6,7 +6,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -23,7 +23,14 @@ __all__ = ["Checkpoint"]
 FORMAT, VERSION = "quietcrowd-checkpoint", 1
 NESTED = "."
 
-T = TypeVar("T")
+_UNREADABLE = (
+    AttributeError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+)
 
 
 @frozen(kw_only=True)
@@ -65,14 +72,7 @@ class Checkpoint:
                 arrays = {name: file[name] for name in file.files}
             note = json.loads(str(arrays.pop("note")))
             history = tuple(arrays.pop("history").tolist())
-        except (
-            ValueError,
-            LookupError,
-            EOFError,
-            TypeError,
-            AttributeError,
-            zipfile.BadZipFile,
-        ) as error:
+        except _UNREADABLE as error:
             reason = " ".join(str(error).split())
             raise FormatError(f"{self.path}: this is no checkpoint: {reason}") from None
         self._check(note, len(history))
@@ -81,7 +81,7 @@ class Checkpoint:
     def save(self, course: Course[Any]) -> None:
         """Keep a course."""
         note = {**self._note(), "state": type(course.state).__name__}
-        arrays = dict(_flat(course.state))
+        arrays: dict[str, Any] = dict(_flat(course.state))
         with replacing(self.path) as temporary, temporary.open("wb") as file:
             np.savez(
                 file,
@@ -128,14 +128,15 @@ class Checkpoint:
         )
 
     def _state(self, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> State:
-        kinds = {kind.__name__: kind for kind in _descendants(State) if attrs.has(kind)}
+        kinds = {kind.__name__: kind for kind in _descendants(State)}
         try:
-            return _record(kinds[name], arrays, "")
+            state: State = _record(kinds[name], arrays, "")
+            return state
         except (KeyError, TypeError) as error:
             raise FormatError(f"{self.path}: the state cannot be read: {error!r}") from None
 
 
-def _descendants(kind: type[T]) -> Iterator[type[T]]:
+def _descendants(kind: Any) -> Iterator[Any]:
     for child in kind.__subclasses__():
         yield child
         yield from _descendants(child)
@@ -151,9 +152,9 @@ def _flat(record: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]
             yield prefix + name, np.asarray(value)
 
 
-def _record(kind: type[T], arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> T:
+def _record(kind: Any, arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Any:
     """Return the record that `_flat` took apart."""
-    fields = {}
+    fields: dict[str, Any] = {}
     for name, attribute in attrs.fields_dict(attrs.resolve_types(kind)).items():
         inner = attribute.type
         if isinstance(inner, type) and attrs.has(inner):

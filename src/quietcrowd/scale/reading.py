@@ -101,4 +101,5 @@ class Reader:
         new = ids.filter(pc.invert(pc.is_in(ids, known)))
         self.workers = pa.concat_arrays([known, new])
         places = pc.index_in(ids, self.workers).to_numpy().astype(np.int32)
-        return places[codes]
+        rows: npt.NDArray[np.int32] = places[codes]
+        return rows

@@ -217,7 +217,8 @@ class _Run:
 
     def tally(self, state: State | None, bar: Progress) -> Tally:
         tallies = self.executor.each(self.job.tally, self.indices, state)
-        return reduce(add, self._watched(tallies, bar, "sweep"))
+        total: Tally = reduce(add, self._watched(tallies, bar, "sweep"))
+        return total
 
     def estimate(self, state: State | None, target: Path, bar: Progress) -> _Estimated:
         """Write the truths to a file, and return what they tell."""

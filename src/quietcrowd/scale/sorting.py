@@ -163,7 +163,7 @@ class Sorter:
             task_codes, codes = task_codes[told], codes[told]
             columns = {name: values[told] for name, values in columns.items()}
         offsets, values = offsets_of(task_codes, len(tasks)), columns.pop("label")
-        arrays = {
+        arrays: dict[str, npt.NDArray[Any]] = {
             "offsets": offsets.astype(np.int64),
             "worker_codes": codes,
             "values": _narrow(values),
