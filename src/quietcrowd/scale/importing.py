@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +150,11 @@ def _sort(
         shown = bar.add_task("sorting", total=partitions)
         done = []
         with ThreadPoolExecutor(threads) as pool:
-            for one in in_order(pool, sorter, range(partitions), threads):
+
+            def start(index: int) -> Future[SortedPartition]:
+                return pool.submit(sorter, index)
+
+            for one in in_order(start, range(partitions), threads):
                 done.append(one)
                 bar.advance(shown)
     except AnsweredTwiceError as error:

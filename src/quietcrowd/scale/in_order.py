@@ -1,30 +1,38 @@
-"""Work in threads whose results come in order, a few at a time."""
+"""Work side by side whose results come in order, a few at a time."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
-__all__ = ["in_order"]
+__all__ = ["Pending", "in_order"]
 
 S = TypeVar("S")
 T = TypeVar("T")
+ResultT = TypeVar("ResultT", covariant=True)
 
 
-def in_order(
-    pool: ThreadPoolExecutor, work: Callable[[S], T], items: Iterable[S], ahead: int
-) -> Iterator[T]:
+class Pending(Protocol[ResultT]):
+    """A result that is being worked on: a future."""
+
+    def result(self) -> ResultT:
+        """Wait for the result and return it."""
+
+    def cancel(self) -> Any:
+        """Let the work be, unless it has begun."""
+
+
+def in_order(start: Callable[[S], Pending[T]], items: Iterable[S], ahead: int) -> Iterator[T]:
     """Yield the result of each item; no more than `ahead` are worked on or wait to be yielded."""
-    running: deque[Future[T]] = deque()
+    running: deque[Pending[T]] = deque()
     try:
         for item in items:
             if len(running) == ahead:
                 yield running.popleft().result()
-            running.append(pool.submit(work, item))
+            running.append(start(item))
         while running:
             yield running.popleft().result()
     finally:
-        for future in running:
-            future.cancel()
+        for pending in running:
+            pending.cancel()

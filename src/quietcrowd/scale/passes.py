@@ -1,11 +1,8 @@
-"""What a run does with one partition, and who does it."""
+"""What a run does with one partition."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +16,9 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.sweep import estimate
 from quietcrowd.scale.gold import StoredTruths
-from quietcrowd.scale.in_order import in_order
 from quietcrowd.scale.store import Store
 
-__all__ = ["EstimatedPartition", "Job", "PassExecutor", "ThreadExecutor"]
-
-T = TypeVar("T")
+__all__ = ["EstimatedPartition", "Job"]
 
 
 @frozen(kw_only=True, eq=False)
@@ -103,39 +97,3 @@ class Job:
 
     def _gold(self, index: int) -> Any:
         return self.gold.of_partition(index, self.store.partitions[index].tasks)
-
-
-class PassExecutor(Protocol):
-    """Who passes over partitions: threads of this process, or a cluster."""
-
-    def each(
-        self, work: Callable[[int, State | None], T], indices: Sequence[int], state: State | None
-    ) -> Iterator[T]:
-        """Yield ``work(index, state)`` for each of the partitions, in their order.
-
-        `work` is `Job.tally` or `Job.estimate` of one job in all passes of a run.
-        """
-
-
-class ThreadExecutor:
-    """Threads of this process; each holds one partition at a time.
-
-    Parameters
-    ----------
-    threads : int
-        How many.
-    """
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-
-    def each(
-        self, work: Callable[[int, State | None], T], indices: Sequence[int], state: State | None
-    ) -> Iterator[T]:
-        """See `PassExecutor`."""
-        with ThreadPoolExecutor(self.threads) as pool:
-            yield from in_order(pool, partial(_apply, work, state), indices, self.threads + 1)
-
-
-def _apply(work: Callable[[int, State | None], T], state: State | None, index: int) -> T:
-    return work(index, state)

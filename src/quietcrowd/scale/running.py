@@ -24,8 +24,9 @@ from quietcrowd.inference.method import State, Tally
 from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.sweep import Course, available_threads, iterate
 from quietcrowd.scale.checkpoint import Checkpoint
+from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.gold import match_truths
-from quietcrowd.scale.passes import EstimatedPartition, Job, PassExecutor, ThreadExecutor
+from quietcrowd.scale.passes import EstimatedPartition, Job
 from quietcrowd.scale.store import Store
 from quietcrowd.validation import check_whole
 
@@ -81,7 +82,7 @@ def infer_store(
     gold: Any = None,
     checkpoint: str | Path | None = None,
     threads: int | None = None,
-    executor: PassExecutor | None = None,
+    executor: Executor | None = None,
     progress: bool = False,
 ) -> StoreEstimate:
     """Find the truths and the workers' quality from a store.
@@ -106,8 +107,9 @@ def infer_store(
         method and known truths goes on from it, and ends as if it had never stopped.
     threads : int, optional
         Default: as many as the process may use.
-    executor : PassExecutor, optional
-        Who passes over the partitions, instead of threads of this process.
+    executor : Executor, optional
+        Who passes over the partitions, instead of threads of this process; a cluster is one of
+        `quietcrowd.scale.connect`.
     progress : bool
         Whether to show a bar on standard error.
 
@@ -208,7 +210,7 @@ class _Run:
     """Passes over all partitions that have tasks."""
 
     job: Job
-    executor: PassExecutor
+    executor: Executor
 
     @property
     def indices(self) -> list[int]:
@@ -216,23 +218,24 @@ class _Run:
         return [index for index, partition in enumerate(partitions) if partition.tasks]
 
     def tally(self, state: State | None, bar: Progress) -> Tally:
-        tallies = self.executor.each(self.job.tally, self.indices, state)
-        total: Tally = reduce(add, self._watched(tallies, bar, "sweep"))
+        sums = self.executor.sums(Job.tally, self.job, self.indices, state)
+        total: Tally = reduce(add, self._watched(sums, bar, "sweep"))
         return total
 
     def estimate(self, state: State | None, target: Path, bar: Progress) -> _Estimated:
         """Write the truths to a file, and return what they tell."""
-        parts = self._watched(
-            self.executor.each(self.job.estimate, self.indices, state), bar, "estimates"
-        )
+        parts = self.executor.each(Job.estimate, self.job, self.indices, state)
+        watched = self._watched(((part, 1) for part in parts), bar, "estimates")
         with replacing(target) as temporary:
-            return reduce(add, _write(parts, temporary))
+            return reduce(add, _write(watched, temporary))
 
-    def _watched(self, results: Iterator[Any], bar: Progress, what: str) -> Iterator[Any]:
+    def _watched(
+        self, results: Iterator[tuple[Any, int]], bar: Progress, what: str
+    ) -> Iterator[Any]:
         shown = bar.add_task(what, total=len(self.indices))
-        for result in results:
+        for result, partitions in results:
             yield result
-            bar.advance(shown)
+            bar.advance(shown, partitions)
         bar.remove_task(shown)
 
 

@@ -97,6 +97,10 @@ class Store:
             f"{len(self.workers):,} workers, {len(self.partitions):,} partitions)"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process open the same store, or fail: its files stay where they are."""
+        return _open_same, (str(self.folder.absolute()), self.fingerprint)
+
     @property
     def tasks(self) -> int:
         """How many tasks there are."""
@@ -212,6 +216,13 @@ class Store:
                 "or workers. Make the store anew."
             )
         return store
+
+
+def _open_same(folder: str, fingerprint: str) -> Store:
+    store = Store.open(folder)
+    if store.fingerprint != fingerprint:
+        raise FormatError(f"{folder}: another store is there")
+    return store
 
 
 def _read_note(place: Path) -> dict[str, Any]:
