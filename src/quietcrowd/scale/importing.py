@@ -85,9 +85,7 @@ def partition_parquet(
     FormatError
         Where a file cannot be read, or holds sketches, which are about all tasks at once.
     ParameterError
-        Where a parameter breaks its rule.
-    FileExistsError
-        Where something is at `folder` already.
+        Where a parameter breaks its rule, or something is at `folder` already.
     OSError
         Where a file cannot be opened or written.
     """
