@@ -130,7 +130,8 @@ def infer_store(
     target = _check_targets(truths, workers)
     if not len(store):
         raise AnswerError("there is no answer")
-    check_whole("threads", threads := threads or available_threads(), 1)
+    threads = available_threads() if threads is None else threads
+    check_whole("threads", threads, 1)
     if store.mechanism is not None:
         method.refuse(store.mechanism)
     known = match_truths(store, method, gold)
