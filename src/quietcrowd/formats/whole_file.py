@@ -10,6 +10,8 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import NamedTemporaryFile, mkdtemp
 
+from quietcrowd.exceptions import ParameterError
+
 __all__ = ["check_folder", "new_folder", "replacing"]
 
 
@@ -40,11 +42,13 @@ def new_folder(path: Path) -> Iterator[Path]:
 
     Raises
     ------
-    FileExistsError
+    ParameterError
         Where something is at `path` already.
+    FileNotFoundError
+        Where the folder that it lies in does not exist.
     """
     if path.exists():
-        raise FileExistsError(errno.EEXIST, "this is there already: name a new folder", str(path))
+        raise ParameterError(f"{path} is there already: name a new folder")
     check_folder(path)
     temporary = Path(mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:

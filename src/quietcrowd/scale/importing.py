@@ -85,9 +85,7 @@ def partition_parquet(
     FormatError
         Where a file cannot be read, or holds sketches, which are about all tasks at once.
     ParameterError
-        Where a parameter breaks its rule.
-    FileExistsError
-        Where something is at `folder` already.
+        Where a parameter breaks its rule, or something is at `folder` already.
     OSError
         Where a file cannot be opened or written.
     """
@@ -95,7 +93,8 @@ def partition_parquet(
     check_choice("out_of_domain", out_of_domain, ("error", "skip"))
     if partitions is not None:
         check_whole("partitions", partitions, 1, MOST_PARTITIONS)
-    check_whole("threads", threads := threads or available_threads(), 1)
+    threads = available_threads() if threads is None else threads
+    check_whole("threads", threads, 1)
     places = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not places:
         raise ParameterError("paths must be one file at least; got none")

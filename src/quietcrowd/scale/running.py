@@ -132,7 +132,8 @@ def infer_store(
     target = _check_targets(truths, workers)
     if not len(store):
         raise AnswerError("there is no answer")
-    check_whole("threads", threads := threads or available_threads(), 1)
+    threads = available_threads() if threads is None else threads
+    check_whole("threads", threads, 1)
     if store.mechanism is not None:
         method.refuse(store.mechanism)
     known = match_truths(store, method, gold)
@@ -245,7 +246,16 @@ def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[_Estimat
         writer = None
         for part in parts:
             if writer is None:
-                schema = part.truths.schema
-                writer = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+                writer = stack.enter_context(_table_writer(path, part.truths.schema))
             writer.write_table(part.truths)
             yield _Estimated.of(part)
+
+
+def _table_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return what writes tables of truths; ids and floats hardly repeat: no dictionary of them."""
+    repeated = [
+        column.name
+        for column in schema
+        if column.name != "task" and not pa.types.is_floating(column.type)
+    ]
+    return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=repeated)
