@@ -13,7 +13,7 @@ import quietcrowd as qc
 from quietcrowd.inference import METHODS
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.scale import Store, infer_store, partition_parquet
-from quietcrowd.scale.passes import ThreadExecutor
+from quietcrowd.scale.executor import ThreadExecutor
 
 DOMAINS = {
     "labels": qc.Categorical(["no", "perhaps", "yes"]),
@@ -213,9 +213,9 @@ class Stopping(ThreadExecutor):
         super().__init__(2)
         self.left = passes
 
-    def each(self, work, indices, state):
+    def each(self, work, job, indices, given):
         self.left -= 1
-        for place, result in enumerate(super().each(work, indices, state)):
+        for place, result in enumerate(super().each(work, job, indices, given)):
             if self.left < 0 and place == 1:
                 raise StoppedError
             yield result
@@ -259,13 +259,13 @@ KILLED = """
 import os, signal, sys
 import quietcrowd as qc
 from quietcrowd.scale import Store, infer_store
-from quietcrowd.scale.passes import ThreadExecutor
+from quietcrowd.scale.executor import ThreadExecutor
 
 class Dying(ThreadExecutor):
     passes = 0
-    def each(self, work, indices, state):
+    def each(self, work, job, indices, given):
         Dying.passes += 1
-        for result in super().each(work, indices, state):
+        for result in super().each(work, job, indices, given):
             if Dying.passes == 3:
                 os.kill(os.getpid(), signal.SIGKILL)
             yield result
@@ -288,9 +288,9 @@ def test_a_run_that_was_killed_goes_on(stores, tmp_path):
     passes = []
 
     class Counting(ThreadExecutor):
-        def each(self, work, indices, state):
-            passes.append(state)
-            return super().each(work, indices, state)
+        def each(self, work, job, indices, given):
+            passes.append(given)
+            return super().each(work, job, indices, given)
 
     again = Store.open(store.folder)
     found = infer_store(again, method, target, checkpoint=kept, executor=Counting(1))
