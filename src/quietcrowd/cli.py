@@ -164,7 +164,9 @@ def _refuse_own_lists(mechanism: str, maker: Callable[..., Mechanism], **claim: 
 
 def _announce_exact_noise(mechanism: Mechanism, answers: Answers) -> None:
     """Say how long exact noise will take, where it takes long."""
-    draws = mechanism.noise_draws(answers)
+    draws = mechanism.noise_draws(
+        answers=len(answers), tasks=len(answers.tasks), workers=len(answers.workers)
+    )
     if draws > SLOW_DRAWS:
         note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
 

@@ -299,7 +299,7 @@ def test_stopping_leaves_nothing(write, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     path = write(FRAME)
-    monkeypatch.setattr("quietcrowd.scale.sorting.write_partition", stop)
+    monkeypatch.setattr("quietcrowd.scale.writing.write_partition", stop)
     with pytest.raises(KeyboardInterrupt):
         partition_parquet(path, tmp_path / "s", domain=DOMAIN)
     assert [file.name for file in tmp_path.iterdir()] == ["answers.parquet"]

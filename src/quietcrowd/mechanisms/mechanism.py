@@ -66,8 +66,14 @@ class Mechanism(ABC):
         """Whether every worker reports every task, answered or not."""
         return False
 
-    def noise_draws(self, answers: Answers) -> int:  # noqa: ARG002
-        """Return how many exact, slow draws of noise the reports of these answers take."""
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
+        """Return how many exact, slow draws of noise the reports of so many answers take.
+
+        Parameters
+        ----------
+        answers, tasks, workers : int
+            How many there are.
+        """
         return 0
 
     @property
@@ -227,6 +233,14 @@ class Mechanism(ABC):
                 "public list of tasks."
             )
 
+    def check_domain(self, domain: Domain) -> None:
+        """Raise AnswerError unless answers are in the mechanism's domain."""
+        if domain != self.domain:
+            raise AnswerError(
+                f"the answers are in {domain.example()}, the mechanism takes "
+                f"{self.domain.example()}. Build the mechanism with domain=answers.domain."
+            )
+
     def randomize(self, answers: Answers, rng: np.random.Generator | None = None) -> Reports:
         """Randomise answers, as the workers' devices do.
 
@@ -256,11 +270,7 @@ class Mechanism(ABC):
                 f"only Answers can be randomised; got {type(answers).__name__}. "
                 "Make them with Answers.from_frame or read_answers."
             )
-        if answers.domain != self.domain:
-            raise AnswerError(
-                f"the answers are in {answers.domain.example()}, the mechanism takes "
-                f"{self.domain.example()}. Build the mechanism with domain=answers.domain."
-            )
+        self.check_domain(answers.domain)
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
         if not len(answers.tasks) or not len(answers.workers):

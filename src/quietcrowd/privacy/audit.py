@@ -138,7 +138,10 @@ def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
 
 
 def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
-    return mechanism.noise_draws(attack.crowd(mechanism.domain, attack.one, 1))
+    crowd = attack.crowd(mechanism.domain, attack.one, 1)
+    return mechanism.noise_draws(
+        answers=len(crowd), tasks=len(crowd.tasks), workers=len(crowd.workers)
+    )
 
 
 def _workers_a_side(mechanism: Mechanism, plan: AuditPlan, draws: int) -> int:

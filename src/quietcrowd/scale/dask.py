@@ -6,7 +6,7 @@ import logging
 import pickle
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache, reduce
 from itertools import zip_longest
 from operator import add
@@ -137,7 +137,11 @@ class DaskExecutor:
 
     def _start(self, work: Any, sent: Any, group: tuple[int, ...], given: Any) -> Future[Any]:
         """Start the work on a group of partitions; the future is of the sum."""
-        place: dict[str, Any] = {"workers": [self._owners[group[0]]], "allow_other_workers": True, "pure": False}
+        place: dict[str, Any] = {
+            "workers": [self._owners[group[0]]],
+            "allow_other_workers": True,
+            "pure": False,
+        }
         parts = self.client.map(_apply, group, work=work, sent=sent, given=given, **place)
         if len(parts) == 1:
             return parts[0]
@@ -146,7 +150,7 @@ class DaskExecutor:
     def _assign(self, indices: Sequence[int]) -> int:
         """Give each partition a worker that is there; return how many threads there are."""
         threads = self._wait_for_workers()
-        load = {address: 0.0 for address in sorted(threads)}
+        load = dict.fromkeys(sorted(threads), 0.0)
         for index in indices:
             owner = self._owners.get(index)
             if owner not in threads:
@@ -209,21 +213,23 @@ class _Sent:
     data: bytes = field(eq=False, repr=False)
     token: str = field(factory=lambda: uuid4().hex)
 
-    @lru_cache(maxsize=4)
-    def open(self) -> Any:
-        from distributed import get_worker
 
-        try:
-            return pickle.loads(self.data)
-        except (OSError, FormatError) as error:
-            raise FormatError(
-                f"the worker {get_worker().address} of the cluster does not see the store: {error}. "
-                "All workers need the same folder under the same path."
-            ) from None
+@lru_cache(maxsize=4)
+def _open(sent: _Sent) -> Any:
+    """Return the job, once in each worker."""
+    from distributed import get_worker
+
+    try:
+        return pickle.loads(sent.data)
+    except (OSError, FormatError) as error:
+        raise FormatError(
+            f"the worker {get_worker().address} of the cluster does not see the store: {error}. "
+            "All workers need the same folder under the same path."
+        ) from None
 
 
 def _apply(index: int, *, work: Callable[[Any, int, Any], T], sent: _Sent, given: Any) -> T:
-    return work(sent.open(), index, given)
+    return work(_open(sent), index, given)
 
 
 def _add_up(parts: Sequence[Any]) -> Any:
@@ -270,19 +276,23 @@ def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
         with client:
             yield DaskExecutor(client)
         return
-    workers = int(local[1] or available_threads())
-    with _local_cluster(workers) as cluster, Client(cluster, set_as_default=False) as client:
-        yield DaskExecutor(client)
+    cluster = _local_cluster(int(local[1] or available_threads()))
+    try:
+        with Client(cluster, set_as_default=False) as client:
+            yield DaskExecutor(client)
+    finally:
+        with suppress(KeyError):  # it misses workers that ended before it
+            cluster.close()
 
 
 def _local_cluster(workers: int) -> Any:
-    """Return a scheduler and worker processes that this machine alone can reach."""
+    """Start a scheduler and worker processes that this machine alone can reach."""
     from distributed import Nanny, Scheduler, SpecCluster
 
     own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
     quiet = {**own, "nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL}
     return SpecCluster(
         scheduler={"cls": Scheduler, "options": {**own, "port": 0}},
-        workers=dict.fromkeys(range(workers), {"cls": Nanny, "options": quiet}),
+        workers={name: {"cls": Nanny, "options": quiet} for name in range(workers)},
         silence_logs=logging.CRITICAL,
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
@@ -16,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from quietcrowd.answer_errors import answered_twice
-from quietcrowd.answers import DroppedRows, OutOfDomain
+from quietcrowd.answers import OutOfDomain
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.report_files import listed_ids
@@ -24,14 +23,14 @@ from quietcrowd.formats.whole_file import new_folder
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.inference.sweep import available_threads
-from quietcrowd.report_domains import OrNull
 from quietcrowd.row_order import Duplicates
 from quietcrowd.scale.in_order import in_order
 from quietcrowd.scale.reading import Reader
-from quietcrowd.scale.sorting import AnsweredTwiceError, SortedPartition, Sorter
+from quietcrowd.scale.sorting import AnsweredTwiceError, Sorter
 from quietcrowd.scale.sources import Source
 from quietcrowd.scale.spill import Spill
 from quietcrowd.scale.store import Store, partition_places
+from quietcrowd.scale.writing import SortedPartition, whole_store
 from quietcrowd.validation import check_choice, check_whole
 
 __all__ = ["partition_parquet"]
@@ -146,22 +145,28 @@ def _sort(
             silent=_routed(source.tasks, partitions),
             duplicates=duplicates,
         )
-        shown = bar.add_task("sorting", total=partitions)
-        done = []
         with ThreadPoolExecutor(threads) as pool:
 
             def start(index: int) -> Future[SortedPartition]:
                 return pool.submit(sorter, index)
 
-            for one in in_order(start, range(partitions), threads):
-                done.append(one)
-                bar.advance(shown)
+            done = in_order(start, range(partitions), threads)
+            return whole_store(
+                folder,
+                source.domain,
+                workers,
+                bar.track(done, total=partitions, description="sorting"),
+                mechanism=source.mechanism,
+                simulated=source.simulated,
+                skipped=reader.skipped,
+            )
     except AnsweredTwiceError as error:
         raise _tell_rows(source, error.task, workers[error.worker]) from None
     except pa.ArrowException as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{_names(source)}: the ids do not go together: {reason}") from None
-    return _whole(source, folder, workers, done, reader.skipped)
+    except AnswerError as error:
+        raise AnswerError(f"{_names(source)}: {error}") from None
 
 
 def _routed(tasks: Sequence[Any], partitions: int) -> dict[int, list[Any]]:
@@ -172,55 +177,6 @@ def _routed(tasks: Sequence[Any], partitions: int) -> dict[int, list[Any]]:
         for task, place in zip(tasks, partition_places(hash_ids(texts), partitions), strict=True):
             routed.setdefault(int(place), []).append(task)
     return routed
-
-
-def _whole(
-    source: Source,
-    folder: Path,
-    workers: pa.Array,
-    done: Sequence[SortedPartition],
-    skipped: int,
-) -> Store:
-    """Return what is known of all partitions.
-
-    Raises
-    ------
-    AnswerError
-        Where no answer is left, or a worker who should report every task did not.
-    """
-    ends = [end for one in done for end in one.ends]
-    domain, mechanism = source.domain, source.mechanism
-    store = Store(
-        folder=folder,
-        domain=domain.domain if isinstance(domain, OrNull) else domain,
-        mechanism=mechanism,
-        simulated=source.simulated,
-        partitions=tuple(one.record for one in done),
-        longest_task=max(one.longest_task for one in done),
-        low=min(ends, default=0.0),
-        high=max(ends, default=0.0),
-        dropped=DroppedRows(
-            duplicates=sum(one.dropped.duplicates for one in done),
-            out_of_domain=skipped,
-            null_reports=sum(one.dropped.null_reports for one in done),
-        ),
-        workers=workers,
-        answers_per_worker=_sum([one.answers_per_worker for one in done]),
-    )
-    try:
-        if mechanism is not None:
-            reports = _sum([one.reports_per_worker for one in done])
-            mechanism.check_complete(workers, reports, store.tasks)
-        elif not len(store):
-            raise AnswerError(f"no answer lies in the domain {domain.describe()}")
-    except AnswerError as error:
-        raise AnswerError(f"{_names(source)}: {error}") from None
-    return store
-
-
-def _sum(counts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    total: npt.NDArray[np.int64] = np.sum(counts, axis=0)
-    return total
 
 
 def _tell_rows(source: Source, task: pa.Scalar, worker: pa.Scalar) -> AnswerError:

@@ -10,13 +10,13 @@ __all__ = ["Pending", "in_order"]
 
 S = TypeVar("S")
 T = TypeVar("T")
-ResultT = TypeVar("ResultT", covariant=True)
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Pending(Protocol[ResultT]):
+class Pending(Protocol[T_co]):
     """A result that is being worked on: a future."""
 
-    def result(self) -> ResultT:
+    def result(self) -> T_co:
         """Wait for the result and return it."""
 
     def cancel(self) -> Any:

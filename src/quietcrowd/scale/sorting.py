@@ -1,4 +1,4 @@
-"""Rows of one partition, sorted by task and worker and written as arrays."""
+"""Rows of one partition, sorted by task and worker."""
 
 from __future__ import annotations
 
@@ -13,20 +13,16 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 from quietcrowd.answer_errors import plain_type
-from quietcrowd.answers import DroppedRows
-from quietcrowd.domains import NumericDomain
 from quietcrowd.formats.report_files import listed_ids
 from quietcrowd.frames import dictionary_codes, positions_by_text
-from quietcrowd.inference.partition import hash_ids
-from quietcrowd.report_domains import OrNull
-from quietcrowd.row_order import Duplicates, first_or_last, offsets_of, sort_rows
-from quietcrowd.scale.partition_files import PartitionRecord, write_partition
+from quietcrowd.row_order import Duplicates, first_or_last, sort_rows
 from quietcrowd.scale.reading import SKIPPED
 from quietcrowd.scale.sources import Source
 from quietcrowd.scale.spill import Spill
 from quietcrowd.scale.store import partition_name
+from quietcrowd.scale.writing import SortedPartition, write_sorted
 
-__all__ = ["AnsweredTwiceError", "SortedPartition", "Sorter"]
+__all__ = ["AnsweredTwiceError", "Sorter"]
 
 
 class AnsweredTwiceError(Exception):
@@ -43,34 +39,6 @@ class AnsweredTwiceError(Exception):
     def __init__(self, task: pa.Scalar, worker: int) -> None:
         super().__init__(task, worker)
         self.task, self.worker = task, worker
-
-
-@frozen(kw_only=True, eq=False)
-class SortedPartition:
-    """What a partition adds to what is known of all.
-
-    Attributes
-    ----------
-    record : PartitionRecord
-        Of its files.
-    reports_per_worker : ndarray of int64, shape (workers,)
-        How many rows each worker has, NULL reports included.
-    answers_per_worker : ndarray of int64, shape (workers,)
-        The same without NULL reports.
-    longest_task : int
-        Most answers that a task has.
-    ends : tuple of float
-        The smallest and the largest number; none where there are no numbers.
-    dropped : DroppedRows
-        Repeated rows and NULL reports.
-    """
-
-    record: PartitionRecord
-    reports_per_worker: npt.NDArray[np.int64]
-    answers_per_worker: npt.NDArray[np.int64]
-    longest_task: int
-    ends: tuple[float, ...]
-    dropped: DroppedRows
 
 
 @frozen(kw_only=True, eq=False)
@@ -132,7 +100,16 @@ class Sorter:
         if repeated:
             order, task_codes, codes = order[keep], task_codes[keep], codes[keep]
         columns = {name: values[order] for name, values in columns.items()}
-        return self._write(index, tasks, task_codes, codes, columns, repeated)
+        return write_sorted(
+            self.folder / partition_name(index),
+            self.source.domain,
+            tasks,
+            task_codes,
+            codes,
+            columns,
+            workers=self.workers,
+            repeated=repeated,
+        )
 
     def _tasks(
         self, column: pa.ChunkedArray, silent: Sequence[Any]
@@ -144,52 +121,3 @@ class Sorter:
             return codes, ids
         listed = pc.cast(listed_ids(ids, silent), ids.type)
         return positions_by_text(ids, listed).astype(np.int32)[codes], listed
-
-    def _write(
-        self,
-        index: int,
-        tasks: pa.Array,
-        task_codes: npt.NDArray[np.int32],
-        codes: npt.NDArray[np.int32],
-        columns: dict[str, npt.NDArray[Any]],
-        repeated: int,
-    ) -> SortedPartition:
-        """Write sorted rows, without those that say NULL."""
-        reports_per_worker = self._count(codes)
-        domain, null_reports = self.source.domain, 0
-        if isinstance(domain, OrNull):
-            told = columns["label"] != domain.null_code
-            null_reports = int(len(told) - told.sum())
-            task_codes, codes = task_codes[told], codes[told]
-            columns = {name: values[told] for name, values in columns.items()}
-        offsets, values = offsets_of(task_codes, len(tasks)), columns.pop("label")
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "offsets": offsets.astype(np.int64),
-            "worker_codes": codes,
-            "values": _narrow(values),
-            "draws": hash_ids(tasks),
-            **columns,
-        }
-        ends: list[float] = []
-        if isinstance(domain, NumericDomain) and len(values):
-            ends = domain.numbers(np.array([values.min(), values.max()])).tolist()
-        return SortedPartition(
-            record=write_partition(self.folder / partition_name(index), tasks, arrays),
-            reports_per_worker=reports_per_worker,
-            answers_per_worker=self._count(codes) if null_reports else reports_per_worker,
-            longest_task=int(np.diff(offsets).max(initial=0)),
-            ends=tuple(ends),
-            dropped=DroppedRows(duplicates=repeated, null_reports=null_reports),
-        )
-
-    def _count(self, codes: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        return np.bincount(codes, minlength=self.workers).astype(np.int64)
-
-
-def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return numbers in 4 bytes where that changes none of them; others as they are."""
-    if values.dtype != np.float64:
-        return values
-    with np.errstate(over="ignore"):
-        short = values.astype(np.float32)
-    return short if np.array_equal(short, values) else values
