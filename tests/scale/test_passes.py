@@ -1,6 +1,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import quietcrowd as qc
@@ -24,7 +25,7 @@ def test_a_job_can_be_done_in_another_process(job):
     for index in range(3):
         assert sent(index, None).sums.tolist() == job.tally(index, None).sums.tolist()
     truths = pickle.loads(pickle.dumps(job.estimate(1, None))).truths
-    assert truths.equals(job.estimate(1, None).truths)
+    pd.testing.assert_frame_equal(truths.to_pandas(), job.estimate(1, None).truths.to_pandas())
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
