@@ -13,9 +13,13 @@ def test_a_folder_is_there_when_it_is_whole(tmp_path):
 
 
 def test_nothing_is_there_where_something_goes_wrong(tmp_path):
-    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "new") as temporary:
-        (temporary / "file").write_text("1")
-        raise KeyboardInterrupt
+    def stop():
+        with new_folder(tmp_path / "new") as temporary:
+            (temporary / "file").write_text("1")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
     assert list(tmp_path.iterdir()) == []
 
 

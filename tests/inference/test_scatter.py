@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def test_parts_add_up(cuts):
     room = of_some(50)
     bounds = [0, *cuts, 50]
     total = Scatter()
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         columns = {name: getattr(room, name)[start:end] for name in ("truths", "standard_error")}
         total += Scatter.of(NumericEstimates(**columns, spread=columns["truths"]))
     whole = Scatter.of(room)

@@ -5,6 +5,9 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd.scale import partition_parquet
+from quietcrowd.scale.gold import match_truths
+from quietcrowd.scale.passes import Job
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
@@ -62,3 +65,13 @@ def write(tmp_path):
         return tmp_path / name
 
     return write_rows
+
+
+@pytest.fixture
+def job(crowd_files, tmp_path):
+    store = partition_parquet(crowd_files / "released.parquet", tmp_path / "s", partitions=3)
+    method = qc.RatioMean()
+    gold = match_truths(store, method, None)
+    return Job(
+        store=store, method=method, summary=method.summarize(store.overview, gold.values), gold=gold
+    )

@@ -275,6 +275,7 @@ def test_files_that_are_no_parquet(tmp_path):
         ({"duplicates": "both"}, "duplicates must be one of"),
         ({"out_of_domain": "keep"}, "out_of_domain must be one of"),
         ({"domain": ["a", "b"]}, "domain must be Categorical"),
+        ({"domain": None, "duplicates": "first"}, "of reports nothing can be left out"),
     ],
 )
 def test_parameters_are_checked(write, tmp_path, parameters, words):

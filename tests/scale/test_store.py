@@ -95,7 +95,7 @@ def test_a_note_that_is_none(store, text):
         Store.open(store.folder)
 
 
-def test_files_that_are_cut_off_missing_or_broken(store, tmp_path):
+def test_files_that_are_cut_off_missing_or_broken(store):
     values = store.folder / "partition-00001" / "values.npy"
     values.write_bytes(values.read_bytes()[:-1])
     with pytest.raises(qc.FormatError, match=r"values\.npy: this file has [\d,]+ bytes, not"):
