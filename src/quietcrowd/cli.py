@@ -21,8 +21,9 @@ from quietcrowd.answers import Answers
 from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
 from quietcrowd.cli_density_tables import print_densities
+from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
 from quietcrowd.cli_reading import closing_words, note, read_ids, read_plain
-from quietcrowd.cli_scale import infer_from_store, partition
+from quietcrowd.cli_scale import infer_from_store, partition, randomize_a_store
 from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
 from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
@@ -46,13 +47,12 @@ from quietcrowd.formats import (
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.known_truths import KnownTruthError
-from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.mechanisms import Reports
 from quietcrowd.scale import is_store
 
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130
-SLOW_DRAWS, DRAWS_A_SECOND = 500_000, 100_000
 DEBUG = "QUIETCROWD_DEBUG"
 
 app = typer.Typer(
@@ -82,7 +82,7 @@ def _options_of_all(
 
 @app.command()
 def randomize(
-    answers: Annotated[Path, typer.Argument(help="File of answers, or dataset folder.")],
+    answers: Annotated[Path, typer.Argument(help="File of answers, dataset folder, or store.")],
     output: options.Output = None,
     mechanism: options.MechanismName = "one-layer",
     epsilon: Annotated[
@@ -99,6 +99,7 @@ def randomize(
     columns: options.Columns = "task,worker,label",
     duplicates: options.Duplicates = "error",
     simulate: options.Simulate = None,
+    scheduler: options.Scheduler = None,
 ) -> None:
     """Randomise answers, as the workers' devices do.
 
@@ -106,17 +107,32 @@ def randomize(
 
     Example: quietcrowd randomize ann.csv --between 0,10 -m laplace -e 1
     --all-tasks tasks.csv --all-workers workers.csv -o ann.parquet
+
+    Example: quietcrowd randomize big -o big-reports --scheduler tcp://10.0.0.1:8786
     """
     if output is None:
         raise ParameterError("say where the reports go: --output reports.parquet")
-    check_target(output)
-    options.refuse_overwriting(answers, output)
     _, maker = options.choose_mechanism(mechanism)
     domain = (labels, levels, between)
+    if is_store(answers):
+        if (*domain, columns, duplicates) != (None, None, None, "task,worker,label", "error"):
+            raise ParameterError(
+                "a store knows what it holds: --labels, --levels, --between, --columns and "
+                "--duplicates do not go with it"
+            )
+        lists = {"tasks": all_tasks, "workers": all_workers}
+        randomize_a_store(
+            answers, output, (mechanism, maker), epsilon, simulate, scheduler, **lists
+        )
+        return
+    if scheduler is not None:
+        raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
+    check_target(output)
+    options.refuse_overwriting(answers, output)
     if simulate is None and (all_tasks is None or all_workers is None):
         # Before the answers are read: no error may depend on whether there are any.
         public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
-        _refuse_own_lists(mechanism, maker, domain=public, epsilon=epsilon)
+        refuse_own_lists(mechanism, maker(domain=public, epsilon=epsilon))
     table = read_plain(
         answers,
         domain,
@@ -128,47 +144,22 @@ def randomize(
     randomiser = maker(domain=table.domain, epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)
     if rng is None:
-        _announce_exact_noise(randomiser, table)
+        announce_exact_noise(
+            randomiser.noise_draws(
+                answers=len(table), tasks=len(table.tasks), workers=len(table.workers)
+            )
+        )
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)
     note(f"{len(reports):,} reports written to {output}; workers: {len(table.workers):,}.")
-    if all_tasks is not None and not randomiser.participation_protected:
-        note(
-            f"{mechanism} does NOT hide which tasks were answered; laplace and "
-            "one-layer:null=category do."
-        )
-    _tell_guarantee(reports, table)
-
-
-def _tell_guarantee(reports: Reports, answers: Answers) -> None:
-    """Say what the reports protect, of the worker who gave most answers."""
-    mechanism = reports.mechanism
-    busiest = int(answers.answers_per_worker.max())
-    if not mechanism.every_task:
-        note(f"Answers of the busiest worker: {busiest:,}.")
-    note(str(mechanism.guarantee(answers=max(1, busiest), tasks=len(answers.tasks))))
-    note("Randomising the same answers once more costs as much once more.")
-    if reports.simulated:
-        note("The noise is simulated: these reports protect nobody.")
-
-
-def _refuse_own_lists(mechanism: str, maker: Callable[..., Mechanism], **claim: Any) -> None:
-    """Raise where a mechanism hides who answered, and the lists would be those who did."""
-    if maker(**claim).participation_protected:
-        raise ParameterError(
-            f"{mechanism} hides which tasks were answered: name all tasks and all workers "
-            "with --all-tasks FILE and --all-workers FILE. Those that occur in the answers "
-            "would give it away."
-        )
-
-
-def _announce_exact_noise(mechanism: Mechanism, answers: Answers) -> None:
-    """Say how long exact noise will take, where it takes long."""
-    draws = mechanism.noise_draws(
-        answers=len(answers), tasks=len(answers.tasks), workers=len(answers.workers)
+    tell_guarantee(
+        randomiser,
+        mechanism,
+        table.answers_per_worker,
+        len(table.tasks),
+        simulated=reports.simulated,
+        listed=all_tasks is not None,
     )
-    if draws > SLOW_DRAWS:
-        note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
 
 
 @app.command(epilog=options.METHOD_LIST)
@@ -189,6 +180,7 @@ def infer(
         Path | None,
         typer.Option(metavar="FILE", help="Keeps the state, where a store is inferred from."),
     ] = None,
+    scheduler: options.Scheduler = None,
     plain: options.Plain = False,
     labels: options.Labels = None,
     levels: options.Levels = None,
@@ -218,10 +210,12 @@ def infer(
                 "a store knows what it holds: --plain, --labels, --levels, --between, --columns, "
                 "--duplicates, --skip-outside and --json do not go with it"
             )
-        infer_from_store(reports, choose, method, gold=gold, checkpoint=checkpoint, **targets)
+        kept = {"gold": gold, "checkpoint": checkpoint}
+        infer_from_store(reports, choose, method, scheduler, **kept, **targets)
         return
-    if checkpoint is not None:
-        raise ParameterError("--checkpoint goes with a store: quietcrowd partition makes one")
+    if checkpoint is not None or scheduler is not None:
+        option = "--scheduler" if checkpoint is None else "--checkpoint"
+        raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
     _check_files(reports, gold, *targets.values())
     known = None if gold is None else read_truths(gold)

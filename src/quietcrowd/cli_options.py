@@ -48,6 +48,7 @@ __all__ = [
     "MethodNames",
     "Output",
     "Plain",
+    "Scheduler",
     "Simulate",
     "SkipOutside",
     "build_domain",
@@ -190,6 +191,14 @@ Output = Annotated[
 ]
 Plain = Annotated[
     bool, typer.Option("--plain", help="The file or folder holds plain answers, not reports.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A Dask cluster that works on a store: tcp://host:port, or local:N for N processes "
+        "here. Default: threads of this process.",
+    ),
 ]
 Simulate = Annotated[
     int | None,

@@ -1,24 +1,29 @@
-"""``quietcrowd partition``, and ``infer`` on what it made: more answers than fit into memory."""
+"""``quietcrowd partition``, and ``infer`` and ``randomize`` on what it made: a store."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from quietcrowd import cli_options as options
-from quietcrowd.cli_reading import closing_words, note
+from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
+from quietcrowd.cli_reading import closing_words, note, read_ids
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import read_truths
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.known_truths import KnownTruthError
-from quietcrowd.scale import Store, infer_store, partition_parquet
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
+from quietcrowd.scale.executor import Executor
+from quietcrowd.scale.randomizing import check_randomizable
 from quietcrowd.validation import check_choice
 
-__all__ = ["infer_from_store", "partition"]
+__all__ = ["infer_from_store", "partition", "randomize_a_store"]
 
 
 def partition(
@@ -99,6 +104,7 @@ def infer_from_store(
     folders: list[Path],
     choose: Callable[[str], FittingMethod[Any, Any]],
     method: str | None,
+    scheduler: str | None,
     *,
     output: Path | None,
     workers: Path | None,
@@ -117,16 +123,19 @@ def infer_from_store(
     store = Store.open(folders[0])
     if store.simulated:
         note("These reports are simulated: they protect nobody.")
+    known = None if gold is None else read_truths(gold)
     try:
-        estimate = infer_store(
-            store,
-            chosen or choose(options.usual_method(store.domain, store.participation)),
-            output,
-            workers,
-            gold=None if gold is None else read_truths(gold),
-            checkpoint=checkpoint,
-            progress=sys.stderr.isatty(),
-        )
+        with _executor(scheduler) as executor:
+            estimate = infer_store(
+                store,
+                chosen or choose(options.usual_method(store.domain, store.participation)),
+                output,
+                workers,
+                gold=known,
+                checkpoint=checkpoint,
+                executor=executor,
+                progress=sys.stderr.isatty(),
+            )
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
     note(
@@ -139,3 +148,60 @@ def infer_from_store(
             by_default=chosen is None,
         )
     )
+
+
+def randomize_a_store(
+    folder: Path,
+    output: Path,
+    mechanism: tuple[str, Callable[..., Mechanism]],
+    epsilon: float,
+    simulate: int | None,
+    scheduler: str | None,
+    *,
+    tasks: Path | None,
+    workers: Path | None,
+) -> None:
+    """Randomise a store; `mechanism` is a name with its parameters, and what makes it."""
+    name, maker = mechanism
+    store = Store.open(folder)
+    randomiser = check_randomizable(store, maker(domain=store.domain, epsilon=epsilon))
+    if simulate is None and (tasks is None or workers is None):
+        refuse_own_lists(name, randomiser)
+    listed = read_ids(tasks, "task"), read_ids(workers, "worker")
+    number = len(store.workers if listed[1] is None else listed[1])
+    if simulate is None:
+        parts = store.partitions
+        count = store.tasks if listed[0] is None else len(listed[0])
+        shares = [count * part.tasks // max(store.tasks, 1) for part in parts]
+        announce_exact_noise(
+            sum(
+                randomiser.noise_draws(answers=part.rows, tasks=share, workers=number)
+                for part, share in zip(parts, shares, strict=True)
+            )
+        )
+    with _executor(scheduler) as executor:
+        reports = randomize_store(
+            store,
+            randomiser,
+            output,
+            seed=simulate,
+            tasks=listed[0],
+            workers=listed[1],
+            executor=executor,
+            progress=sys.stderr.isatty(),
+        )
+    sent = len(reports) + reports.dropped.null_reports
+    note(f"{sent:,} reports written to {output}; workers: {len(reports.workers):,}.")
+    tell_guarantee(
+        randomiser,
+        name,
+        store.answers_per_worker,
+        reports.tasks,
+        simulated=reports.simulated,
+        listed=tasks is not None,
+    )
+
+
+def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:
+    """Return a cluster, if one is asked for; else threads do the work."""
+    return nullcontext() if scheduler is None else connect(scheduler)
