@@ -3,7 +3,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from functools import partial
 from operator import itemgetter
@@ -15,6 +14,7 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.inference import METHODS
 from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
+from quietcrowd.scale.dask import DaskExecutor
 from quietcrowd.scale.passes import Job
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
@@ -32,11 +32,11 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def stores(crowd_files, tmp_path_factory):
-    """Return stores of plain answers, and of reports with noisy bits, in 20 partitions each."""
+    """Return stores of plain answers, and of reports with noisy bits, in 12 partitions each."""
     folder = tmp_path_factory.mktemp("stores")
     return {
         kind: partition_parquet(
-            crowd_files / f"{kind}.parquet", folder / kind, domain=domain, partitions=20
+            crowd_files / f"{kind}.parquet", folder / kind, domain=domain, partitions=12
         )
         for kind, domain in (("labels", LABELS), ("numbers", NUMBERS), ("released", None))
     }
@@ -87,28 +87,41 @@ def test_results_come_in_the_order_that_is_asked_for(cluster):
     assert len(sums) < len(indices)
 
 
+class Killing(DaskExecutor):
+    """A cluster of which a worker is killed in the third pass."""
+
+    passes = 0
+
+    def sums(self, work, job, indices, given):
+        self.passes += 1
+        for place, result in enumerate(super().sums(work, job, indices, given)):
+            if (self.passes, place) == (3, 0):
+                os.kill(pids(self)[0], signal.SIGKILL)
+            yield result
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
+    method = qc.DawidSkene(max_iterations=6, tolerance=0.0)
+    expected = infer_store(stores["labels"], method, tmp_path / "here.parquet")
+    killing = Killing(cluster.client, PATIENCE)
+    before = set(pids(cluster))
+    found = infer_store(stores["labels"], method, tmp_path / "there.parquet", executor=killing)
+    assert killing.passes == 6
+    assert set(pids(cluster)) != before
+    assert_same(found, expected)
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_all_workers_are_lost_and_come_back(cluster):
+    cluster.client.wait_for_workers(2, timeout=PATIENCE)
     before = set(pids(cluster))
     for place, result in enumerate(cluster.each(slow, (7,), range(40), 0)):
         assert result == 7 + place
         if place == 10:
             for pid in before:
                 os.kill(pid, signal.SIGKILL)
-    cluster.client.wait_for_workers(2, timeout=PATIENCE)
     assert before.isdisjoint(pids(cluster))
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
-    cluster.client.wait_for_workers(2, timeout=PATIENCE)
-    method = qc.DawidSkene(max_iterations=25, tolerance=0.0)
-    expected = infer_store(stores["labels"], method, tmp_path / "here.parquet")
-    killer = threading.Timer(0.3, os.kill, (pids(cluster)[0], signal.SIGKILL))
-    killer.start()
-    found = infer_store(stores["labels"], method, tmp_path / "there.parquet", executor=cluster)
-    killer.join()
-    assert_same(found, expected)
 
 
 def failing(job, index, given):  # noqa: ARG001
@@ -161,7 +174,7 @@ def test_stores_are_randomised_there_as_here(cluster, stores, tmp_path):
         there = run(tmp_path / f"{name} there", executor=cluster)
         assert there.fingerprint == here.fingerprint
         assert Store.open(there.folder).fingerprint == here.fingerprint
-        assert len(list(there.folder.iterdir())) == 20 + 2
+        assert len(list(there.folder.iterdir())) == 12 + 2
 
 
 def test_exact_noise_there(cluster, stores, tmp_path):
@@ -180,6 +193,7 @@ def listening():
 
 
 def test_no_other_machine_can_reach_a_local_cluster(cluster):
+    cluster.client.wait_for_workers(2, timeout=PATIENCE)
     assert listening() == {"127.0.0.1"}
     assert list(cluster.client.run(listening).values()) == [{"127.0.0.1"}] * 2
 

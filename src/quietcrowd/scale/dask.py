@@ -31,8 +31,8 @@ T = TypeVar("T")
 ADDED_AT_ONCE = 8
 """So many results are added on the worker that has them."""
 
-ATTEMPTS = 5
-"""So often a pass is taken up again after all copies of what it was given were lost."""
+MOST_SHARED = "1 TB"
+"""Dask warns of values beyond; what a pass is given is as large as it has to be."""
 
 CONNECTING = 10.0
 """Seconds that a scheduler has to answer."""
@@ -41,7 +41,7 @@ CONNECTING = 10.0
 class DaskExecutor:
     """A Dask cluster: one future per partition and pass.
 
-    The job goes to all workers once, and what is given to a pass once a pass. A partition goes to
+    A job goes to each worker once, and what is given to a pass once a pass. A partition goes to
     the worker that had it before, or to another one where that one is lost or busy. Results are
     added on the workers. What a lost worker had, others do again, to the same result.
 
@@ -89,32 +89,10 @@ class DaskExecutor:
         size: int,
     ) -> Iterator[tuple[T, tuple[int, ...]]]:
         """Yield sums over groups of at most `size` partitions, and which these are."""
-        from distributed import CancelledError
-
-        left = list(indices)
-        for _ in range(ATTEMPTS):
-            try:
-                for result, group in self._attempt(work, job, left, given, size):
-                    left = [index for index in left if index not in group]
-                    yield result, group
-                return
-            except CancelledError:  # no copy is left of the job or of what was given
-                self._job = (None, None)
-        raise self._lost("its workers were lost again and again")
-
-    def _attempt(
-        self,
-        work: Callable[[JobT, int, GivenT], T],
-        job: JobT,
-        indices: Sequence[int],
-        given: GivenT,
-        size: int,
-    ) -> Iterator[tuple[T, tuple[int, ...]]]:
         threads = self._assign(indices)
         if self._job[0] is not job:
             self._job = job, self._share(_Sent(data=pickle.dumps(job)))
-        sent = self._job[1]
-        shared = None if given is None else self._share(given)
+        sent, shared = self._job[1], self._share(given)
 
         def start(group: tuple[int, ...]) -> _Pending[T]:
             future = self._start(work, sent, group, shared)
@@ -169,15 +147,19 @@ class DaskExecutor:
             raise self._lost(f"it has no worker: {error}") from None
 
     def _share(self, value: Any) -> Future[Any]:
-        """Send a value to all workers."""
-        from distributed import CancelledError
+        """Give a value to the cluster; whoever needs it gets it from whoever has it.
 
-        try:
-            return self.client.scatter(value, broadcast=True, hash=False)
-        except (OSError, KeyError) as error:  # a worker was lost on the way
-            raise CancelledError from error
+        It is the result of a task, which is done again where all who had it were lost. A value
+        that is scattered would be lost then, and its broadcast never ends if a worker is lost in
+        the middle of it.
+        """
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": MOST_SHARED}):
+            return self.client.submit(_same, value, pure=False, priority=1)
 
     def _lost(self, reason: str) -> ConnectionError:
+        self._job = (None, None)
         return ConnectionError(f"the cluster at {self.client} was lost: {reason}")
 
 
@@ -190,7 +172,7 @@ class _Pending(Generic[T]):
     executor: DaskExecutor
 
     def result(self) -> tuple[T, tuple[int, ...]]:
-        from distributed import KilledWorker
+        from distributed import CancelledError, KilledWorker
 
         while True:
             try:
@@ -199,8 +181,8 @@ class _Pending(Generic[T]):
                 if self.future.status == "error":  # the work itself raised it
                     raise
                 self.executor._wait_for_workers()
-            except KilledWorker as error:
-                raise self.executor._lost(str(error)) from None
+            except (CancelledError, KilledWorker) as error:
+                raise self.executor._lost(" ".join(str(error).split())) from None
 
     def cancel(self) -> None:
         self.future.cancel()
@@ -226,6 +208,10 @@ def _open(sent: _Sent) -> Any:
             f"the worker {get_worker().address} of the cluster does not see the store: {error}. "
             "All workers need the same folder under the same path."
         ) from None
+
+
+def _same(value: T) -> T:
+    return value
 
 
 def _apply(index: int, *, work: Callable[[Any, int, Any], T], sent: _Sent, given: Any) -> T:
@@ -276,13 +262,17 @@ def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
         with client:
             yield DaskExecutor(client)
         return
-    cluster = _local_cluster(int(local[1] or available_threads()))
-    try:
-        with Client(cluster, set_as_default=False) as client:
-            yield DaskExecutor(client)
-    finally:
-        with suppress(KeyError):  # it misses workers that ended before it
-            cluster.close()
+    import dask
+
+    # A worker process that is lost is begun anew for as long as the cluster is there.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "100 days"}):
+        cluster = _local_cluster(int(local[1] or available_threads()))
+        try:
+            with Client(cluster, set_as_default=False) as client:
+                yield DaskExecutor(client)
+        finally:
+            with suppress(KeyError):  # it misses workers that ended before it
+                cluster.close()
 
 
 def _local_cluster(workers: int) -> Any:

@@ -90,9 +90,7 @@ def randomize_store(
         a given list.
     ParameterError
         Where the mechanism works on all tasks at once, every worker reports every task and that
-        is too much, or a parameter breaks its rule.
-    FileExistsError
-        Where something is at `folder` already.
+        is too much, something is at `folder` already, or a parameter breaks its rule.
     OSError
         Where a file cannot be opened or written.
     """
