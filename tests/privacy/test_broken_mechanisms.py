@@ -270,7 +270,7 @@ def test_noise_that_serves_all_coordinates_is_caught(monkeypatch, variant):
 def test_drawn_noise_that_serves_all_tasks_is_caught():
     class OneNumber(SampledVarianceGaussian):
         def _randomize(self, answers, rng):
-            reports = super()._randomize(answers, np.random.default_rng())
+            reports = super()._randomize(answers, rng or np.random.default_rng())
             places = self.grid.places(self.domain.numbers(answers.values)).reshape(3, -1)
             noise = reports.table.values.reshape(3, -1)[0] - places[0]
             values = (places + noise).reshape(-1).astype(self.report_domain.dtype)
@@ -361,10 +361,11 @@ def test_workers_who_are_left_out_are_caught():
 
 
 def test_workers_whom_nobody_asked_are_an_error():
-    class Renaming(Counting):
-        def leaving(self, reports, telling):
-            names = pa.array(np.arange(len(reports.table.workers)) + 5)
-            return evolve(reports.table, workers=names)
+    class Renaming(RandomizedResponse):
+        def _randomize(self, answers, rng):
+            reports = super()._randomize(answers, rng)
+            names = pa.array(np.arange(len(answers.workers)) + 5)
+            return evolve(reports, table=evolve(reports.table, workers=names))
 
     with pytest.raises(AnswerError, match="worker 1000 reports, but the 1,000 workers"):
         audit(Renaming(domain=LABELS, epsilon=1.0), 1, draws=1000)
@@ -387,14 +388,14 @@ def with_noise(change):
         def _with_noise(self, places, rng):
             noisy = super()._with_noise(places, rng)
             high = places == self.grid.steps
-            return np.where(high, change(self, noisy, places), noisy).astype(noisy.dtype)
+            return np.where(high, change(noisy, places), noisy).astype(noisy.dtype)
 
     return Changed(domain=NUMBERS, epsilon=1.0, fill=None)
 
 
 def test_noise_whose_scale_depends_on_the_answer_is_caught():
     """Three times the noise is more than enough, but not at one answer alone."""
-    mechanism = with_noise(lambda _, noisy, places: places + 3 * (noisy - places))
+    mechanism = with_noise(lambda noisy, places: places + 3 * (noisy - places))
     report = audit(mechanism, 1, draws=DRAWS)
     assert report.verdict == "broken"
     assert report.statistic != "the public law"
@@ -403,7 +404,7 @@ def test_noise_whose_scale_depends_on_the_answer_is_caught():
 @pytest.mark.parametrize("multiple", [2, 64])
 def test_numbers_that_one_answer_never_gives_are_caught(multiple):
     """Whole multiples of a few steps; one step beside them stands for them."""
-    mechanism = with_noise(lambda _, noisy, places: noisy + (noisy % multiple == 0))
+    mechanism = with_noise(lambda noisy, _: noisy + (noisy % multiple == 0))
     report = audit(mechanism, 1, draws=50_000)
     assert report.verdict == "broken"
     assert report.proven_epsilon > 1.5
@@ -411,7 +412,7 @@ def test_numbers_that_one_answer_never_gives_are_caught(multiple):
 
 
 def test_an_answer_that_is_sent_as_it_is_now_and_then_is_caught():
-    def plain(_, noisy, places):
+    def plain(noisy, places):
         return np.where(np.random.default_rng().random(len(places)) < 0.02, places, noisy)
 
     report = audit(with_noise(plain), 1, draws=50_000)

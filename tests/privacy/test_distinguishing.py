@@ -106,7 +106,7 @@ def test_equal_samples_prove_nothing():
 
 
 def test_infinite_scores_are_scores():
-    """A report that the other row cannot give scores infinity, and is told apart without warning."""
+    """A report that the other row cannot give scores infinity; warnings are errors."""
     one, other = np.zeros(1000), np.zeros(1000)
     one[::3], other[::3] = np.inf, -np.inf
     assert proven_epsilon(one, other, 0.999) > 3
@@ -125,7 +125,7 @@ def test_extreme_losses_and_deltas():
 def test_nonsense_is_refused():
     with pytest.raises(ParameterError, match="confidence must be above 0 and below 1; got 1"):
         proven_epsilon(np.zeros(10), np.zeros(10), 1)
-    with pytest.raises(ParameterError, match="confidence must be a finite number.*; got 'x'"):
+    with pytest.raises(ParameterError, match=r"confidence must be a finite number.*; got 'x'"):
         proven_epsilon(np.zeros(10), np.zeros(10), "x")
     with pytest.raises(ParameterError, match="delta must be at most 1; got 2"):
         proven_epsilon(np.zeros(10), np.zeros(10), 0.9, 2)
