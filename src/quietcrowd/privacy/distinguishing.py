@@ -162,7 +162,7 @@ def compare(statistics: Sequence[Statistic]) -> Comparison:
     >>> epsilon, _ = proven_epsilon(
     ...     compare([Statistic(name="scores", one=scores[0], other=scores[1])]), confidence=0.99
     ... )
-    >>> 1.0 < epsilon < 1.0986  # ln 3
+    >>> 0.9 < epsilon < 1.0986  # ln 3
     True
     """
     columns: list[tuple[npt.NDArray[Any], ...]] = []
