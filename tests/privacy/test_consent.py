@@ -2,6 +2,7 @@ import math
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,13 +147,34 @@ def test_no_mechanism_gives_more_certainty_than_its_guarantee(mechanism):
     assert Fraction(shown) / 100 >= 1 / (1 + Fraction(math.exp(-stated.epsilon)))
 
 
-@pytest.mark.parametrize("priors", [(), (0,), (1,), (math.nan,), ("half",), (0.5, -1)])
+@pytest.mark.parametrize(
+    "priors",
+    [
+        *((), (0,), (1,), (math.nan,), ("half",), (0.5, -1), (True,), (Fraction(1, 10**400),)),
+        *(5, 0.5, None, "0.5", ""),
+    ],
+)
 def test_priors_are_checked(priors):
     with pytest.raises(qc.ParameterError, match="prior"):
         consent_sentences(guarantee(), priors=priors)
 
 
-@pytest.mark.parametrize("epsilon", [-1.0, math.nan])
+@pytest.mark.parametrize("epsilon", [-1.0, math.nan, None, "1", True, [1.0]])
 def test_losses_are_checked(epsilon):
     with pytest.raises(qc.ParameterError, match="epsilon must be at least 0"):
         most_sure(epsilon)
+
+
+@pytest.mark.parametrize("junk", [None, 1.0, "one", qc.RandomizedResponse])
+def test_only_guarantees_are_told(junk):
+    with pytest.raises(qc.ParameterError, match="guarantee must be a PrivacyGuarantee"):
+        consent_sentences(junk)
+
+
+def test_losses_of_any_kind_of_number_are_never_rounded_down():
+    third = Fraction(1, 3)
+    assert float(third) < third
+    assert most_sure(third) > most_sure(float(third))
+    assert most_sure(1) == most_sure(1.0) == most_sure(np.float32(1.0))
+    assert most_sure(10**400) == 1
+    assert consent_sentences(guarantee(), priors=np.array([0.5])) == consent_sentences(guarantee())

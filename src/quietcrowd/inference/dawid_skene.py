@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import fixed_point
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.confusion_kernel import confusion_kernel
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
@@ -226,6 +227,16 @@ class DawidSkene(
     def agreement(self, summary: Summary, tally: ConfusionTally) -> npt.NDArray[np.float64]:
         """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
         return share_of_agreements(summary, tally.agreed)
+
+    def carry(self, tally: ConfusionTally, move: Move) -> ConfusionTally:
+        """Return the same tally for more answers; see `TruthInference.carry`."""
+        entropy = move.total(np.array([tally.entropy]), self.unit)
+        return ConfusionTally(
+            counts=move.sums(tally.counts, self.unit),
+            classes=move.total(tally.classes, self.unit),
+            entropy=int(entropy[0]),
+            agreed=move.sums(tally.agreed),
+        )
 
     def unit(self, summary: Summary) -> float:
         """Return what a probability of 1 is stored as in tallies."""

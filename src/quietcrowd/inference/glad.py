@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.inference import fixed_point
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.glad_kernel import MOST_EASE, glad_kernel
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
@@ -205,6 +206,20 @@ class GLAD(
     def agreement(self, summary: Summary, tally: GladTally) -> npt.NDArray[np.float64]:
         """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
         return share_of_agreements(summary, tally.agreed)
+
+    def carry(self, tally: GladTally, move: Move) -> GladTally:
+        """Return the same tally for more answers; see `TruthInference.carry`."""
+
+        def unit(summary: Summary) -> float:
+            return self._units(summary)[0]
+
+        rest = move.total(np.array([tally.rest]), lambda summary: self._units(summary)[1])
+        return GladTally(
+            pulls=move.sums(tally.pulls, unit),
+            bends=move.sums(tally.bends, unit),
+            rest=int(rest[0]),
+            agreed=move.sums(tally.agreed),
+        )
 
     def _units(self, summary: Summary) -> tuple[float, float]:
         """Return what 1.0 is stored as in the sums of a worker, and in those of all tasks."""

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import fixed_point
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -104,6 +105,15 @@ class GaussianTally(Tally):
             kept=self.kept + other.kept,
             evidence=self.evidence + other.evidence,
             errors=self.errors + other.errors,
+        )
+
+    def carried(self, move: Move) -> Self:
+        """Return the same for more answers; see `Tally.carried`."""
+        return type(self)(
+            squared=move.sums(self.squared, _square_unit),
+            kept=move.sums(self.kept),
+            evidence=self.evidence,
+            errors=self.errors.carried(move),
         )
 
 
