@@ -21,12 +21,13 @@ from quietcrowd.answers import Answers
 from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
 from quietcrowd.cli_density_tables import print_densities
-from quietcrowd.cli_reading import note, read_ids, read_plain
+from quietcrowd.cli_reading import closing_words, note, read_ids, read_plain
+from quietcrowd.cli_scale import infer_from_store, partition
 from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
 from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
 from quietcrowd.demo import play
-from quietcrowd.domains import FiniteDomain, NumericDomain
+from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.exceptions import (
@@ -42,10 +43,11 @@ from quietcrowd.formats import (
     write_reports,
     write_table,
 )
-from quietcrowd.inference import RatioMean, TruthEstimate, WeightedMean, WeightedVote
+from quietcrowd.inference import TruthEstimate
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.scale import is_store
 
 __all__ = ["app", "main"]
 
@@ -181,9 +183,11 @@ def infer(
         Path | None,
         typer.Option(metavar="FILE", help="Where the workers' quality goes; as --output."),
     ] = None,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="The file or folder holds plain answers, not reports.")
-    ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keeps the state, where a store is inferred from."),
+    ] = None,
+    plain: options.Plain = False,
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
@@ -200,28 +204,53 @@ def infer(
     Example: quietcrowd infer reports.parquet --gold known.csv
 
     Example: quietcrowd infer reports.parquet --method moon:variant=variance
+
+    Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
     choose = partial(options.choose_method, max_iterations=max_iterations, seed=seed)
+    targets = {"output": output, "workers": workers}
+    if any(map(is_store, reports)):
+        given = (plain, labels, levels, between, columns, duplicates, skip_outside, as_json)
+        if given != (False, None, None, None, "task,worker,label", "error", False, False):
+            raise ParameterError(
+                "a store knows what it holds: --plain, --labels, --levels, --between, --columns, "
+                "--duplicates, --skip-outside and --json do not go with it"
+            )
+        infer_from_store(reports, choose, method, gold=gold, checkpoint=checkpoint, **targets)
+        return
+    if checkpoint is not None:
+        raise ParameterError("--checkpoint goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
-    for target in filter(None, (output, workers)):
-        check_target(target)
-    for path in (*reports, *([] if gold is None else [gold])):
-        options.refuse_overwriting(path, output, workers)
+    _check_files(reports, gold, *targets.values())
     known = None if gold is None else read_truths(gold)
+    domain = (labels, levels, between)
     data: Reports | Answers
     if plain:
-        if len(reports) > 1:
-            raise ParameterError("--plain takes one file or folder")
-        skip = {"out_of_domain": "skip"} if skip_outside else {}
-        data = read_plain(reports[0], (labels, levels, between), columns, duplicates, **skip)
+        data = _read_plain(reports, domain, columns, duplicates, skip_outside=skip_outside)
+    elif skip_outside or duplicates != "error":
+        raise ParameterError("--skip-outside and --duplicates go with --plain")
     else:
-        data = _read_reports(reports, (labels, levels, between))
-        if skip_outside or duplicates != "error":
-            raise ParameterError("--skip-outside and --duplicates go with --plain")
+        data = _read_reports(reports, domain)
     try:
         estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
+    _show_estimate(estimate, output, workers, as_json=as_json)
+    note(_closing_words(estimate, by_default=chosen is None))
+
+
+def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
+    """Raise unless targets can be written, and are not what is read from: before long work."""
+    for target in filter(None, targets):
+        check_target(target)
+    for path in (*sources, *([] if gold is None else [gold])):
+        options.refuse_overwriting(path, *targets)
+
+
+def _show_estimate(
+    estimate: TruthEstimate, output: Path | None, workers: Path | None, *, as_json: bool
+) -> None:
+    """Write or print what was found."""
     if output is not None:
         write_table(estimate.truths, output)
     if workers is not None:
@@ -230,16 +259,41 @@ def infer(
         typer.echo(_estimate_as_json(estimate))
     elif output is None:
         print_frame(estimate.truths)
-    note(_closing_words(estimate, by_default=chosen is None))
+
+
+def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
+    answers, tied = estimate.answers, None
+    if isinstance(estimate.estimates, LabelEstimates):
+        tied = int(estimate.truths_as("pandas")["tied"].sum())
+    return closing_words(
+        estimate,
+        counts=(len(answers.tasks), len(answers.workers), len(answers)),
+        known=int(estimate.known.sum()),
+        null_reports=answers.dropped.null_reports,
+        tied=tied,
+        by_default=by_default,
+    )
 
 
 def _usual_method(data: Reports | Answers) -> str:
     """Return the name of the method that suits the answers."""
-    if isinstance(data, Reports) and data.participation is not None:
-        return RatioMean.name
-    domain = (data.table if isinstance(data, Reports) else data).domain
-    labels = isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
-    return WeightedVote.name if labels else WeightedMean.name
+    if isinstance(data, Reports):
+        return options.usual_method(data.table.domain, data.participation is not None)
+    return options.usual_method(data.domain, participation=False)
+
+
+def _read_plain(
+    paths: list[Path],
+    domain: tuple[str | None, str | None, str | None],
+    columns: str,
+    duplicates: str,
+    *,
+    skip_outside: bool,
+) -> Answers:
+    if len(paths) > 1:
+        raise ParameterError("--plain takes one file or folder")
+    skip = {"out_of_domain": "skip"} if skip_outside else {}
+    return read_plain(paths[0], domain, columns, duplicates, **skip)
 
 
 def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str | None]) -> Reports:
@@ -270,26 +324,6 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
             for name, frame in frames.items()
         }
     )
-
-
-def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
-    answers, known = estimate.answers, int(estimate.known.sum())
-    truths = f"{known:,} truth{'s' * (known != 1)} known; " * bool(known)
-    method = f"method {estimate.method.name}, by default; " * by_default
-    end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
-    return (
-        f"{len(answers.tasks):,} tasks, {len(answers.workers):,} workers, {len(answers):,} "
-        f"answers; {truths}{_about_labels(estimate)}{method}"
-        f"{estimate.iterations} iterations, {end}."
-    )
-
-
-def _about_labels(estimate: TruthEstimate) -> str:
-    null = estimate.answers.dropped.null_reports
-    text = f"{null:,} NULL reports left out; " if null else ""
-    if isinstance(estimate.estimates, LabelEstimates):
-        text += f"{int(estimate.truths_as('pandas')['tied'].sum()):,} tied; "
-    return text
 
 
 @app.command(epilog=options.METHOD_LIST)
@@ -385,6 +419,7 @@ def reproduce(
     _hand_over(result, show, output, plot, as_json)
 
 
+app.command()(partition)
 app.command()(audit)
 app.command()(synthesize)
 app.command()(budget)

@@ -12,10 +12,18 @@ from typing import Annotated, Any, TypeVar
 import typer
 from attrs import fields_dict
 
-from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
+from quietcrowd.domains import (
+    Categorical,
+    Domain,
+    FiniteDomain,
+    Interval,
+    Label,
+    NumericDomain,
+    Ordinal,
+)
 from quietcrowd.evaluation import FIGURES
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference import METHODS
+from quietcrowd.inference import METHODS, RatioMean, WeightedMean, WeightedVote
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.validation import check_names, did_you_mean
@@ -39,6 +47,7 @@ __all__ = [
     "MethodName",
     "MethodNames",
     "Output",
+    "Plain",
     "Simulate",
     "SkipOutside",
     "build_domain",
@@ -49,6 +58,7 @@ __all__ = [
     "refuse_overwriting",
     "split",
     "split_all",
+    "usual_method",
 ]
 
 T = TypeVar("T")
@@ -178,6 +188,9 @@ Output = Annotated[
         help="Ends in .csv, .parquet or .jsonl (or .csv.gz, .jsonl.gz).",
     ),
 ]
+Plain = Annotated[
+    bool, typer.Option("--plain", help="The file or folder holds plain answers, not reports.")
+]
 Simulate = Annotated[
     int | None,
     typer.Option(
@@ -245,6 +258,17 @@ def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
     check_names(kind.name, parameters, [key for key in fields_dict(kind) if key not in elsewhere])
     given = {key: value for key, value in options.items() if value is not None}
     return kind(**given, **parameters)
+
+
+def usual_method(domain: Domain, participation: bool) -> str:
+    """Return the name of the method that suits answers of a domain.
+
+    `participation` says whether a participation bit stands beside each.
+    """
+    if participation:
+        return RatioMean.name
+    labels = isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
+    return WeightedVote.name if labels else WeightedMean.name
 
 
 def _choose_with_parameters(

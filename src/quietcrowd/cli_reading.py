@@ -12,8 +12,10 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import load_dataset
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table
+from quietcrowd.inference import TruthEstimate
+from quietcrowd.scale import StoreEstimate
 
-__all__ = ["note", "read_ids", "read_plain"]
+__all__ = ["closing_words", "note", "read_ids", "read_plain"]
 
 
 def note(text: str) -> None:
@@ -62,3 +64,30 @@ def read_ids(path: Path | None, column: str) -> list[Any] | None:
     if column not in table.column_names:
         raise FormatError(f"{path}: column {column!r} is missing")
     return table[column].to_pylist()  # type: ignore[no-any-return]
+
+
+def closing_words(
+    estimate: TruthEstimate | StoreEstimate,
+    *,
+    counts: tuple[int, int, int],
+    known: int,
+    null_reports: int,
+    tied: int | None,
+    by_default: bool,
+) -> str:
+    """Return what to say in the end of truths that were found.
+
+    `counts` are those of tasks, workers and answers; `tied` is None where truths are numbers.
+    """
+    tasks, workers, answers = counts
+    parts = [
+        f"{known:,} truth{'s' * (known != 1)} known; " * bool(known),
+        f"{null_reports:,} NULL reports left out; " * bool(null_reports),
+        "" if tied is None else f"{tied:,} tied; ",
+        f"method {estimate.method.name}, by default; " * by_default,
+    ]
+    end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
+    return (
+        f"{tasks:,} tasks, {workers:,} workers, {answers:,} answers; {''.join(parts)}"
+        f"{estimate.iterations} iterations, {end}."
+    )

@@ -16,16 +16,17 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, as_frame, backend_of, positions_by_text
-from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.extending import (
     WorkerUnion,
     extend_loop,
     joined_overview,
     refuse_known_tasks,
 )
-from quietcrowd.inference.method import StateT, TallyT, TruthInference
+from quietcrowd.inference.method import Estimates, StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
 from quietcrowd.inference.partition import Overview, Partition, Summary, partition_of
+from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.sweep import LoopResult, run_loop
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
@@ -156,8 +157,9 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         ready = self.prepare(given, gold)
         first = None if start is None else self._align(start, given.answers.workers)
         if isinstance(data, Reports):  # after all errors of what came in
-            self._warn_of_noise(data.mechanism, 4)
+            self.warn_of_noise(data.mechanism, 4)
         result = run_loop(self, [ready.partition], ready.summary, start=first, threads=threads)
+        self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 4)
         return self._conclude(given, ready, result)
 
     def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
@@ -210,18 +212,21 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         union = WorkerUnion.of(start, given)
         ready = self._lay_out(union.given, gold, joined_overview(start.summary, union))
         if isinstance(data, Reports):
-            self._warn_of_noise(data.mechanism, 3)
+            self.warn_of_noise(data.mechanism, 3)
         result = extend_loop(self, start, union, ready.partition, ready.summary)
+        self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 3)
         return self._conclude(union.given, ready, result)
 
     def _conclude(
         self, given: Given, ready: Prepared, result: LoopResult[StateT, TallyT]
     ) -> TruthEstimate:
-        return self._estimate(
-            ready.summary,
-            ready.known,
-            result,
+        summary = ready.summary
+        kind: Any = LabelEstimate if self.infers_labels else NumericEstimate
+        estimate: TruthEstimate = kind(
+            summary=summary,
             method=self,
+            estimates=self.finish(result.estimates, ready.known, summary),
+            **self.qualities(summary, result.tally, result.state),
             answers=given.answers,
             known=is_known(ready.known),
             tally=result.tally,
@@ -231,18 +236,38 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             history=result.history,
             backend=given.backend,
         )
+        return estimate
 
     @abstractmethod
-    def _estimate(
-        self,
-        summary: Summary,
-        gold: npt.NDArray[Any],
-        result: LoopResult[StateT, TallyT],
-        **common: Any,
-    ) -> TruthEstimate:
-        """Turn what the loop ended with into an estimate; `common` is what all estimates hold.
+    def finish(self, estimates: Any, gold: npt.NDArray[Any], summary: Summary) -> Estimates:
+        """Return the estimates of some tasks as answers are, from what a pass says of them.
 
-        `gold` holds the known truths, not scaled.
+        Parameters
+        ----------
+        estimates : Estimates
+            Of all tasks, or of a partition.
+        gold : ndarray, shape (tasks,)
+            Known truths, not scaled.
+        summary : Summary
+            Of all answers.
+        """
+
+    @abstractmethod
+    def qualities(
+        self, summary: Summary, tally: TallyT, state: StateT | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return what is found of the workers, each of shape (workers,), NaN where nothing tells.
+
+        Names are those of the columns of `TruthEstimate.workers`.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of all answers.
+        tally : Tally
+            Of the whole pass that gave the estimates.
+        state : State or None
+            What that pass believed of the workers.
         """
 
     @property
@@ -319,7 +344,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """
         if isinstance(data, Reports):
             mechanism = data.mechanism
-            self._refuse(mechanism)
+            self.refuse(mechanism)
             given = Given(
                 answers=data.table,
                 channel=mechanism.worker_channel,
@@ -335,10 +360,15 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         answers = Answers.from_frame(data, domain or self._domain_of(as_frame(data)))
         return Given(answers=answers, backend=backend_of(data))
 
-    def _refuse(self, mechanism: Any) -> None:
+    def refuse(self, mechanism: Any) -> None:
         """Raise AnswerError where the reports of a mechanism are not enough for the method."""
 
-    def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
+    def warn_of_signal(
+        self, summary: Summary, state: StateT | None, scatter: Scatter, stacklevel: int
+    ) -> None:
+        """Warn where the noise hides what was to be found."""
+
+    def warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
         """Warn of what the method does not know of the reports of a mechanism."""
         if not self.models_noise(mechanism.worker_channel):
             warn_noise_ignored(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import fields_dict, frozen
 
@@ -203,15 +204,30 @@ class Mechanism(ABC):
         table = Answers.from_frame(
             columns, self.report_domain, tasks=tasks, workers=workers, advice="reports"
         )
-        counts = table.answers_per_worker
-        if self.every_task and (counts < len(table.tasks)).any():
-            fewest = int(counts.argmin())
+        self.check_complete(table.workers, table.answers_per_worker, len(table.tasks))
+        return Reports(table=table, mechanism=self, simulated=simulated)
+
+    def check_complete(
+        self, workers: pa.Array, reports_per_worker: npt.NDArray[np.int64], tasks: int
+    ) -> None:
+        """Raise AnswerError where every worker reports every task, and one did not.
+
+        Parameters
+        ----------
+        workers : pyarrow.Array
+            Ids.
+        reports_per_worker : ndarray of int64, shape (workers,)
+            How many reports each sent.
+        tasks : int
+            How many tasks there are.
+        """
+        if self.every_task and (reports_per_worker < tasks).any():
+            fewest = int(reports_per_worker.argmin())
             raise AnswerError(
-                f"every worker reports every task, but worker {table.workers[fewest].as_py()!r} "
-                f"reports {counts[fewest]:,} of {len(table.tasks):,}. All devices need the same "
+                f"every worker reports every task, but worker {workers[fewest].as_py()!r} "
+                f"reports {reports_per_worker[fewest]:,} of {tasks:,}. All devices need the same "
                 "public list of tasks."
             )
-        return Reports(table=table, mechanism=self, simulated=simulated)
 
     def randomize(self, answers: Answers, rng: np.random.Generator | None = None) -> Reports:
         """Randomise answers, as the workers' devices do.

@@ -1,0 +1,248 @@
+"""Truth inference on a store: one partition at a time, and the state of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import frozen
+from rich.console import Console
+from rich.progress import Progress
+
+from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats.tables import check_target, write_table
+from quietcrowd.formats.whole_file import check_folder, replacing
+from quietcrowd.inference.estimate import worker_columns
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.scatter import Scatter
+from quietcrowd.inference.sweep import Course, available_threads, iterate
+from quietcrowd.scale.checkpoint import Checkpoint
+from quietcrowd.scale.gold import match_truths
+from quietcrowd.scale.passes import EstimatedPartition, Job, PassExecutor, ThreadExecutor
+from quietcrowd.scale.store import Store
+from quietcrowd.validation import check_whole
+
+__all__ = ["StoreEstimate", "infer_store"]
+
+
+@frozen(kw_only=True, eq=False)
+class StoreEstimate:
+    """What a run on a store found.
+
+    Attributes
+    ----------
+    method : FittingMethod
+        What found it.
+    store : Store
+        What it was found from.
+    truths : Path
+        The Parquet file of the truths; columns as of `TruthEstimate.truths`.
+    workers : pyarrow.Table
+        Columns as of `TruthEstimate.workers`.
+    known : int
+        How many truths were given.
+    tied : int
+        How many labels are tied.
+    state : State or None
+        What the method believes of the workers.
+    iterations : int
+        How many times the workers were weighed.
+    converged : bool
+        Whether the objective came to rest before the limit of iterations.
+    history : tuple of float
+        The objective per answer after each iteration.
+    """
+
+    method: FittingMethod[Any, Any]
+    store: Store
+    truths: Path
+    workers: pa.Table
+    known: int
+    tied: int
+    state: State | None
+    iterations: int
+    converged: bool
+    history: tuple[float, ...]
+
+
+def infer_store(
+    store: Store,
+    method: FittingMethod[Any, Any],
+    truths: str | Path,
+    workers: str | Path | None = None,
+    *,
+    gold: Any = None,
+    checkpoint: str | Path | None = None,
+    threads: int | None = None,
+    executor: PassExecutor | None = None,
+    progress: bool = False,
+) -> StoreEstimate:
+    """Find the truths and the workers' quality from a store.
+
+    They are bit for bit those of `FittingMethod.fit`, whatever the number of partitions and
+    threads. In memory are one partition per thread, and what is known and believed of the workers.
+
+    Parameters
+    ----------
+    store : Store
+        Answers or reports.
+    method : FittingMethod
+        Any.
+    truths : str or Path
+        A Parquet file for the truths; partition by partition, it is there whole or not at all.
+    workers : str or Path, optional
+        A file for the workers' quality; its suffix says how.
+    gold : dataframe, optional
+        As of `FittingMethod.fit`.
+    checkpoint : str or Path, optional
+        A file that keeps the state after every iteration. A run that finds one of the same store,
+        method and known truths goes on from it, and ends as if it had never stopped.
+    threads : int, optional
+        Default: as many as the process may use.
+    executor : PassExecutor, optional
+        Who passes over the partitions, instead of threads of this process.
+    progress : bool
+        Whether to show a bar on standard error.
+
+    Raises
+    ------
+    AnswerError
+        As of `FittingMethod.fit`.
+    ParameterError
+        Where the checkpoint is of another run.
+    FormatError
+        Where the checkpoint cannot be read, or a file that is to be written has another suffix.
+    OSError
+        Where a file cannot be opened or written.
+
+    Warns
+    -----
+    NoiseIgnoredWarning, NoSignalWarning
+        As `FittingMethod.fit` does.
+    """
+    target = _check_targets(truths, workers)
+    if not len(store):
+        raise AnswerError("there is no answer")
+    check_whole("threads", threads := threads or available_threads(), 1)
+    if store.mechanism is not None:
+        method.refuse(store.mechanism)
+    known = match_truths(store, method, gold)
+    summary = method.summarize(store.overview, known.values)
+    run = _Run(
+        job=Job(store=store, method=method, summary=summary, gold=known),
+        executor=executor or ThreadExecutor(threads),
+    )
+    kept = None
+    if checkpoint is not None:
+        kept = Checkpoint(
+            path=Path(checkpoint), method=method, store=store.fingerprint, gold=known.fingerprint
+        )
+    course = Course() if kept is None else kept.load()
+    if store.mechanism is not None:  # after all errors of what came in
+        method.warn_of_noise(store.mechanism, 3)
+    with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
+        save = None if kept is None else kept.save
+        course = iterate(method, summary, lambda state: run.tally(state, bar), course, save)
+        last = run.estimate(course.state, target, bar)
+    method.warn_of_signal(summary, course.state, last.scatter, 3)
+    qualities = method.qualities(summary, last.tally, course.state)
+    table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
+    if workers is not None:
+        write_table(table, workers)
+    return StoreEstimate(
+        method=method,
+        store=store,
+        truths=target,
+        workers=table,
+        known=len(known),
+        tied=last.tied,
+        state=course.state,
+        iterations=len(course.history),
+        converged=course.rests(method),
+        history=course.history,
+    )
+
+
+def _check_targets(truths: str | Path, workers: str | Path | None) -> Path:
+    """Return where the truths go, if they and the workers can be written."""
+    target = Path(truths)
+    if not target.name.lower().endswith(".parquet"):
+        raise FormatError(
+            f"{target}: the truths of a store go to a Parquet file, whose name ends in .parquet"
+        )
+    check_folder(target)
+    if workers is not None:
+        check_target(Path(workers))
+    return target
+
+
+@frozen(kw_only=True, eq=False)
+class _Estimated:
+    """What the last pass tells of all partitions."""
+
+    tally: Tally
+    scatter: Scatter
+    tied: int
+
+    @classmethod
+    def of(cls, part: EstimatedPartition) -> _Estimated:
+        return cls(tally=part.tally, scatter=part.scatter, tied=part.tied)
+
+    def __add__(self, other: _Estimated) -> _Estimated:
+        return _Estimated(
+            tally=self.tally + other.tally,
+            scatter=self.scatter + other.scatter,
+            tied=self.tied + other.tied,
+        )
+
+
+@frozen(kw_only=True, eq=False)
+class _Run:
+    """Passes over all partitions that have tasks."""
+
+    job: Job
+    executor: PassExecutor
+
+    @property
+    def indices(self) -> list[int]:
+        partitions = self.job.store.partitions
+        return [index for index, partition in enumerate(partitions) if partition.tasks]
+
+    def tally(self, state: State | None, bar: Progress) -> Tally:
+        tallies = self.executor.each(self.job.tally, self.indices, state)
+        total: Tally = reduce(add, self._watched(tallies, bar, "sweep"))
+        return total
+
+    def estimate(self, state: State | None, target: Path, bar: Progress) -> _Estimated:
+        """Write the truths to a file, and return what they tell."""
+        parts = self._watched(
+            self.executor.each(self.job.estimate, self.indices, state), bar, "estimates"
+        )
+        with replacing(target) as temporary:
+            return reduce(add, _write(parts, temporary))
+
+    def _watched(self, results: Iterator[Any], bar: Progress, what: str) -> Iterator[Any]:
+        shown = bar.add_task(what, total=len(self.indices))
+        for result in results:
+            yield result
+            bar.advance(shown)
+        bar.remove_task(shown)
+
+
+def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[_Estimated]:
+    """Append the truths of each partition to a file, and yield what else it tells."""
+    with ExitStack() as stack:
+        writer = None
+        for part in parts:
+            if writer is None:
+                schema = part.truths.schema
+                writer = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+            writer.write_table(part.truths)
+            yield _Estimated.of(part)
