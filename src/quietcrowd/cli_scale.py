@@ -84,9 +84,10 @@ def _tell(store: Store) -> None:
             f"{dropped.out_of_domain:,} that are missing or not possible"
         )
     null = f"{dropped.null_reports:,} NULL reports left out; " * bool(dropped.null_reports)
+    count = len(store.partitions)
     note(
         f"{store.tasks:,} tasks, {len(store.workers):,} workers, {len(store):,} answers; {null}"
-        f"{len(store.partitions):,} partitions written to {store.folder}."
+        f"{count:,} partition{'s' * (count != 1)} written to {store.folder}."
     )
     if store.mechanism is None:
         note("The store holds the answers themselves: who can read the folder can read them.")

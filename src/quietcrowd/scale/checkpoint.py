@@ -68,7 +68,7 @@ class Checkpoint:
         if not self.path.exists():
             return Course()
         try:
-            with np.load(self.path, allow_pickle=False) as file:
+            with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             note = json.loads(str(arrays.pop("note")))
             history = tuple(arrays.pop("history").tolist())

@@ -91,16 +91,17 @@ def partition_parquet(
     """
     check_choice("duplicates", duplicates, ("error", "first", "last"))
     check_choice("out_of_domain", out_of_domain, ("error", "skip"))
-    if partitions is not None:
-        check_whole("partitions", partitions, 1, MOST_PARTITIONS)
-    check_whole("threads", threads := threads or available_threads(), 1)
-    places = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    if not places:
-        raise ParameterError("paths must be one file at least; got none")
-    source = _source(places, domain, columns)
+    if domain is None and (duplicates != "error" or out_of_domain != "error"):
+        raise ParameterError(
+            "of reports nothing can be left out: duplicates and out_of_domain go with a domain"
+        )
+    threads = available_threads() if threads is None else threads
+    check_whole("threads", threads, 1)
+    source = _source([paths] if isinstance(paths, str | Path) else paths, domain, columns)
     rows = len(source)
     if partitions is None:
         partitions = min(max(1, round(rows / ROWS_PER_PARTITION)), MOST_PARTITIONS)
+    check_whole("partitions", partitions, 1, MOST_PARTITIONS)
     with (
         new_folder(Path(folder)) as temporary,
         Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar,
@@ -117,12 +118,17 @@ def partition_parquet(
     return evolve(store, folder=Path(folder))
 
 
-def _source(paths: Sequence[Path], domain: Domain | None, columns: tuple[str, str, str]) -> Source:
+def _source(
+    paths: Sequence[str | Path], domain: Domain | None, columns: tuple[str, str, str]
+) -> Source:
+    places = [Path(path) for path in paths]
+    if not places:
+        raise ParameterError("paths must be one file at least; got none")
     if domain is None:
-        return Source.of_reports(paths)
+        return Source.of_reports(places)
     if not isinstance(domain, Domain):
         raise ParameterError(f"domain must be Categorical, Ordinal or Interval; got {domain!r}")
-    return Source.of_answers(paths, domain, columns)
+    return Source.of_answers(places, domain, columns)
 
 
 def _sort(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -73,9 +73,12 @@ def write_partition(
     )
 
 
-def map_array(folder: Path, name: str) -> npt.NDArray[Any]:
-    """Return an array that is read from its file as it is used; nobody can write to it."""
-    return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+def map_array(folder: Path, name: str, mode: Literal["r", "c"] = "r") -> npt.NDArray[Any]:
+    """Return an array that is read from its file as it is used.
+
+    Nobody can write to it; by mode "c" one can, and the file stays as it is.
+    """
+    return np.asarray(np.load(folder / f"{name}.npy", mmap_mode=mode, allow_pickle=False))
 
 
 def read_ids(folder: Path) -> pa.Array:

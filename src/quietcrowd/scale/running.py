@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import frozen
+from attrs import evolve, field, frozen
 from rich.console import Console
 from rich.progress import Progress
 
@@ -63,13 +63,13 @@ class StoreEstimate:
     method: FittingMethod[Any, Any]
     store: Store
     truths: Path
-    workers: pa.Table
+    workers: pa.Table = field(repr=False)
     known: int
     tied: int
-    state: State | None
+    state: State | None = field(repr=False)
     iterations: int
     converged: bool
-    history: tuple[float, ...]
+    history: tuple[float, ...] = field(repr=False)
 
 
 def infer_store(
@@ -128,31 +128,20 @@ def infer_store(
         As `FittingMethod.fit` does.
     """
     target = _check_targets(truths, workers)
-    if not len(store):
-        raise AnswerError("there is no answer")
-    check_whole("threads", threads := threads or available_threads(), 1)
-    if store.mechanism is not None:
-        method.refuse(store.mechanism)
-    known = match_truths(store, method, gold)
-    summary = method.summarize(store.overview, known.values)
-    run = _Run(
-        job=Job(store=store, method=method, summary=summary, gold=known),
-        executor=executor or ThreadExecutor(threads),
-    )
-    kept = None
-    if checkpoint is not None:
-        kept = Checkpoint(
-            path=Path(checkpoint), method=method, store=store.fingerprint, gold=known.fingerprint
-        )
+    threads = available_threads() if threads is None else threads
+    check_whole("threads", threads, 1)
+    job = _job(store, method, gold)
+    kept = None if checkpoint is None else _checkpoint(job, Path(checkpoint))
     course = Course() if kept is None else kept.load()
     if store.mechanism is not None:  # after all errors of what came in
         method.warn_of_noise(store.mechanism, 3)
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
+        run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
         save = None if kept is None else kept.save
-        course = iterate(method, summary, lambda state: run.tally(state, bar), course, save)
-        last = run.estimate(course.state, target, bar)
-    method.warn_of_signal(summary, course.state, last.scatter, 3)
-    qualities = method.qualities(summary, last.tally, course.state)
+        course = iterate(method, job.summary, run.tally, course, save)
+        last = run.estimate(course.state, target)
+    method.warn_of_signal(job.summary, course.state, last.scatter, 3)
+    qualities = method.qualities(job.summary, last.tally, course.state)
     table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
     if workers is not None:
         write_table(table, workers)
@@ -161,7 +150,7 @@ def infer_store(
         store=store,
         truths=target,
         workers=table,
-        known=len(known),
+        known=len(job.gold),
         tied=last.tied,
         state=course.state,
         iterations=len(course.history),
@@ -181,6 +170,24 @@ def _check_targets(truths: str | Path, workers: str | Path | None) -> Path:
     if workers is not None:
         check_target(Path(workers))
     return target
+
+
+def _job(store: Store, method: FittingMethod[Any, Any], gold: Any) -> Job:
+    """Return what there is to do; errors are those of `FittingMethod.fit`."""
+    if not len(store):
+        raise AnswerError("there is no answer")
+    if store.mechanism is not None:
+        method.refuse(store.mechanism)
+    known = match_truths(store, method, gold)
+    summary = method.summarize(store.overview, known.values)
+    place = store.folder.absolute()  # another process may stand in another folder
+    return Job(store=evolve(store, folder=place), method=method, summary=summary, gold=known)
+
+
+def _checkpoint(job: Job, path: Path) -> Checkpoint:
+    return Checkpoint(
+        path=path, method=job.method, store=job.store.fingerprint, gold=job.gold.fingerprint
+    )
 
 
 @frozen(kw_only=True, eq=False)
@@ -209,31 +216,32 @@ class _Run:
 
     job: Job
     executor: PassExecutor
+    bar: Progress
 
     @property
     def indices(self) -> list[int]:
         partitions = self.job.store.partitions
         return [index for index, partition in enumerate(partitions) if partition.tasks]
 
-    def tally(self, state: State | None, bar: Progress) -> Tally:
+    def tally(self, state: State | None) -> Tally:
         tallies = self.executor.each(self.job.tally, self.indices, state)
-        total: Tally = reduce(add, self._watched(tallies, bar, "sweep"))
+        total: Tally = reduce(add, self._watched(tallies, "sweep"))
         return total
 
-    def estimate(self, state: State | None, target: Path, bar: Progress) -> _Estimated:
+    def estimate(self, state: State | None, target: Path) -> _Estimated:
         """Write the truths to a file, and return what they tell."""
         parts = self._watched(
-            self.executor.each(self.job.estimate, self.indices, state), bar, "estimates"
+            self.executor.each(self.job.estimate, self.indices, state), "estimates"
         )
         with replacing(target) as temporary:
             return reduce(add, _write(parts, temporary))
 
-    def _watched(self, results: Iterator[Any], bar: Progress, what: str) -> Iterator[Any]:
-        shown = bar.add_task(what, total=len(self.indices))
+    def _watched(self, results: Iterator[Any], what: str) -> Iterator[Any]:
+        shown = self.bar.add_task(what, total=len(self.indices))
         for result in results:
             yield result
-            bar.advance(shown)
-        bar.remove_task(shown)
+            self.bar.advance(shown)
+        self.bar.remove_task(shown)
 
 
 def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[_Estimated]:
@@ -242,7 +250,16 @@ def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[_Estimat
         writer = None
         for part in parts:
             if writer is None:
-                schema = part.truths.schema
-                writer = stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+                writer = stack.enter_context(_table_writer(path, part.truths.schema))
             writer.write_table(part.truths)
             yield _Estimated.of(part)
+
+
+def _table_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return what writes tables of truths; ids and floats hardly repeat: no dictionary of them."""
+    repeated = [
+        column.name
+        for column in schema
+        if column.name != "task" and not pa.types.is_floating(column.type)
+    ]
+    return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=repeated)
