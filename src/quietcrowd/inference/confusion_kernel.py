@@ -10,55 +10,46 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference import fixed_point
-from quietcrowd.inference.posteriors import believe, log_counts, settle
+from quietcrowd.inference.kernels import rows_of
+from quietcrowd.inference.lanes import add_lanes
+from quietcrowd.inference.posteriors import (
+    believe,
+    block_of,
+    leave_out,
+    log_counts,
+    no_beliefs,
+    settle,
+    to_units,
+)
 
 __all__ = ["confusion_kernel"]
 
-_NATS = 1.0 / fixed_point.ONE
 
-
-@numba.njit(nogil=True, cache=True)
-def _to_units(
-    votes: npt.NDArray[np.int64],
-    shares: npt.NDArray[np.float64],
-    evidence: float,
-    unit: float,
-    credit: npt.NDArray[np.int64],
-    classes: npt.NDArray[np.int64],
-) -> np.int64:
-    """Fill in the probabilities in units, add them to the classes, and return their entropy."""
-    entropy = np.int64(0)
-    for label in range(len(votes)):
-        share = shares[label] * unit
-        credit[label] = np.int64(np.rint(share))
-        classes[label] += credit[label]
-        entropy += np.int64(np.rint(share * (evidence - votes[label] * _NATS)))
-    return entropy
-
-
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _gather(
-    workers: npt.NDArray[np.uint32],
+    start: np.uint64,
+    end: np.uint64,
+    worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[Any],
-    log_odds: npt.NDArray[np.int64],
+    log_odds: npt.NDArray[np.int32],
     labels: int,
     one_coin: bool,
     votes: npt.NDArray[np.int64],
 ) -> None:
     """Add the log-odds of a task's answers to the votes."""
-    for row in range(len(workers)):
+    for row in range(start, end):
         if one_coin:
-            votes[values[row]] += log_odds[workers[row], 0]
+            votes[values[row]] += log_odds[worker_codes[row]]
         else:
-            place = np.uint64(workers[row]) * np.uint64(labels) + np.uint64(values[row])
-            for label in range(labels):
-                votes[label] += log_odds[place, label]
+            record = np.uint64(worker_codes[row]) * np.uint64(labels) + np.uint64(values[row])
+            add_lanes(votes, 0, log_odds, record * np.uint64(labels), labels)
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _scatter(
-    workers: npt.NDArray[np.uint32],
+    start: np.uint64,
+    end: np.uint64,
+    worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[Any],
     credit: npt.NDArray[np.int64],
     labels: int,
@@ -66,13 +57,12 @@ def _scatter(
     counts: npt.NDArray[np.int64],
 ) -> None:
     """Add the probabilities of a task's labels to the records of those who answered."""
-    for row in range(len(workers)):
+    for row in range(start, end):
         if one_coin:
-            counts[workers[row], 0] += credit[values[row]]
+            counts[worker_codes[row]] += credit[values[row]]
         else:
-            place = np.uint64(workers[row]) * np.uint64(labels) + np.uint64(values[row])
-            for label in range(labels):
-                counts[place, label] += credit[label]
+            record = np.uint64(worker_codes[row]) * np.uint64(labels) + np.uint64(values[row])
+            add_lanes(counts, record * np.uint64(labels), credit, 0, labels)
 
 
 @lru_cache(maxsize=64)
@@ -86,30 +76,34 @@ def confusion_kernel(labels: int, *, one_coin: bool, estimating: bool) -> Callab
 
     - ``offsets``, ``worker_codes``, ``values``, ``draws``, ``gold`` of a `Partition`; worker codes
       as unsigned numbers;
-    - ``log_odds``, int64 in units of 2^-32: row ``worker labels + answer`` holds the
-      log-likelihoods of the answer for each truth; one-coin: row ``worker`` holds the one log-odds
-      of its answer against another;
-    - ``log_priors``, int64 per label, in the same units;
+    - ``log_odds``, int32 in units of ``nats``, one after the other: from place ``(worker
+      labels + answer) labels`` on the log-likelihoods of the answer for each truth; one-coin: at
+      place ``worker`` the one log-odds of its answer against another;
+    - ``nats``, float: see above; where shares of votes are taken, 1;
+    - ``log_priors``, float64 per label;
     - ``voting``, bool: whether to take shares of votes instead, as in the first pass;
     - ``unit``, float: what a probability of 1 is stored as;
     - ``even``, int64: `fixed_point.shares`;
     - ``seed``, uint64, for ties;
-    - ``counts``, int64, of the shape of ``log_odds``: expected answers are added; one-coin:
-      expected right answers;
+    - ``counts``, int64, as long as ``log_odds``: expected answers are added; one-coin: expected
+      right answers;
     - ``classes``, int64 per label, to which probabilities are added;
     - ``agreed``, int64 per worker, to which agreements are added;
     - ``truths``, ``confidence`` and ``tied``, one entry per task, to be filled.
     """
 
-    @numba.njit(nogil=True, cache=True)
+    block = block_of(labels)
+
+    @numba.njit(nogil=True, cache=True, error_model="numpy")
     def confuse(
         offsets: npt.NDArray[np.int64],
         worker_codes: npt.NDArray[np.uint32],
         values: npt.NDArray[Any],
         draws: npt.NDArray[np.uint64],
         gold: npt.NDArray[np.int32],
-        log_odds: npt.NDArray[np.int64],
-        log_priors: npt.NDArray[np.int64],
+        log_odds: npt.NDArray[np.int32],
+        nats: float,
+        log_priors: npt.NDArray[np.float64],
         voting: bool,
         unit: float,
         even: npt.NDArray[np.int64],
@@ -121,34 +115,47 @@ def confusion_kernel(labels: int, *, one_coin: bool, estimating: bool) -> Callab
         confidence: npt.NDArray[np.float64],
         tied: npt.NDArray[np.bool_],
     ) -> int:
-        votes = np.empty(labels, np.int64)
+        sums = np.empty(labels, np.int64)
         credit = np.empty(labels, np.int64)
-        shares = np.empty(labels, np.float64)
+        credits = np.empty((labels, block), np.int64)
+        beliefs = no_beliefs(labels, block)
         entropy = np.int64(0)
-        for task in range(len(offsets) - 1):
-            start, end, known = offsets[task], offsets[task + 1], gold[task]
-            if start == end and known < 0:
-                continue
-            for label in range(labels):
-                votes[label] = 0 if voting else log_priors[label]
+        for first in range(0, len(offsets) - 1, block):
+            count = min(block, len(offsets) - 1 - first)
+            known = gold[first : first + count]
+            for place in range(count):
+                start, end = rows_of(offsets, first + place)
+                for label in range(labels):
+                    sums[label] = 0
+                if voting:
+                    for row in range(start, end):
+                        sums[values[row]] += 1
+                else:
+                    _gather(start, end, worker_codes, values, log_odds, labels, one_coin, sums)
+                for label in range(labels):
+                    beliefs.votes[label, place] = sums[label] * nats + log_priors[label]
             if voting:
-                for row in range(start, end):
-                    votes[values[row]] += 1
-                log_counts(votes)
-            else:
-                _gather(
-                    worker_codes[start:end], values[start:end], log_odds, labels, one_coin, votes
-                )
-            evidence = believe(votes, known, shares)
-            entropy += _to_units(votes, shares, evidence, unit, credit, classes)
-            _scatter(worker_codes[start:end], values[start:end], credit, labels, one_coin, counts)
-            if estimating:
+                log_counts(beliefs.votes, count)
+            believe(beliefs, known)
+            leave_out(beliefs, offsets[first : first + count + 1], known)
+            entropy += to_units(beliefs, count, unit, credits, classes)
+            for place in range(count):
+                start, end = rows_of(offsets, first + place)
+                for label in range(labels):
+                    credit[label] = credits[label, place]
+                _scatter(start, end, worker_codes, values, credit, labels, one_coin, counts)
+            if not estimating:
+                continue
+            for place in range(count):
+                start, end = rows_of(offsets, first + place)
+                if start == end and known[place] < 0:
+                    continue
                 settle(
-                    task,
-                    votes,
-                    shares,
-                    known,
-                    draws[task],
+                    beliefs,
+                    place,
+                    first + place,
+                    known[place],
+                    draws[first + place],
                     seed,
                     even,
                     credit,

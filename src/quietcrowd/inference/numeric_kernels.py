@@ -38,7 +38,7 @@ LEAST_SPREAD = 1e-12
 """Answers of a task that differ by no more than this share of the range count as all equal."""
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, inline="always")
 def add_squared(
     start: np.int64,
     end: np.int64,
@@ -50,7 +50,7 @@ def add_squared(
 ) -> np.int64:
     """Add the squared errors of a task's answers to their workers; return their sum."""
     total = np.int64(0)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         error = values[row] - truth
         credit = np.int64(np.rint(error * error * unit))
         squared[worker_codes[row]] += credit
@@ -58,7 +58,7 @@ def add_squared(
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, inline="always")
 def weighted_mean_of(
     start: np.int64,
     end: np.int64,
@@ -70,7 +70,7 @@ def weighted_mean_of(
     """Return the weighted mean of a task's answers, 0 without any, and all weight in units."""
     total = np.int64(0)
     weighted = np.int64(0)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         weight = weights[worker_codes[row]] * unit
         total += np.int64(np.rint(weight))
         weighted += np.int64(np.rint(weight * values[row]))
@@ -93,7 +93,7 @@ def standard_error_of(
     if count < 2:
         return np.nan
     moved = np.int64(0)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         part = weights[worker_codes[row]] * (values[row] - mean)
         moved += np.int64(np.rint(part * part * unit))
     return float(np.sqrt(moved * unit * count / (count - 1)) / total)
@@ -195,7 +195,7 @@ def _weighted_median(
 ) -> float:
     """Return the smallest answer with half of all weight at or below it; 0 of none."""
     total = np.int64(0)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         total += np.int64(np.rint(weights[worker_codes[row]] * unit))
     order = np.argsort(values[start:end])
     below = np.int64(0)
@@ -212,7 +212,7 @@ def spread_of(start: np.int64, end: np.int64, values: Floats, known: float) -> f
     unit = 2.0**61 / (end - start + 2)
     count = end - start
     total = np.int64(0)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         total += np.int64(np.rint(values[row] * unit))
     if not np.isnan(known):
         count += 1
@@ -221,12 +221,12 @@ def spread_of(start: np.int64, end: np.int64, values: Floats, known: float) -> f
         return 0.0
     mean = total / unit / count
     farthest = 0.0 if np.isnan(known) else abs(known - mean)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         farthest = max(farthest, abs(values[row] - mean))
     if farthest == 0.0:
         return 0.0
     squared = np.int64(0)  # of distances in units of the farthest: squares keep their digits
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         squared += np.int64(np.rint(((values[row] - mean) / farthest) ** 2 * unit))
     if not np.isnan(known):
         squared += np.int64(np.rint(((known - mean) / farthest) ** 2 * unit))
@@ -282,7 +282,7 @@ standard_errors, spreads
             truth = mean
         spread = spread_of(start, end, values, gold[task]) if power else 1.0
         price = loss_unit / spread**power if spread > LEAST_SPREAD else 0.0
-        for row in range(start, end):
+        for row in range(np.uint64(start), np.uint64(end)):
             error = abs(values[row] - truth)
             losses[worker_codes[row]] += np.int64(
                 np.rint((error if absolute else error * error) * price)
