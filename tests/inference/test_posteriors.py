@@ -98,27 +98,31 @@ def test_blocks_are_neither_tiny_nor_huge(labels):
     ],
 )
 def test_the_best_label_wins_and_ties_are_drawn(votes, known, truths, tied, credit):
-    even = np.array([0, 60, 30, 20])
-    beliefs = beliefs_of([[0, 0, 0], votes], known=[-1, known])
+    known = np.array([-1, known, -1], np.int32)
+    beliefs = beliefs_of([[0, 0, 0], votes, [0, 0, 1]], known=known)
     found = set()
     for seed in range(20):
-        credited = np.zeros(3, np.int64)
-        truth, confidence, ties = np.zeros(7, np.uint8), np.zeros(7), np.zeros(7, bool)
+        agreed, truth, confidence = np.zeros(3, np.int64), np.zeros(3, np.uint8), np.zeros(3)
+        ties = np.zeros(3, bool)
         settle(
             beliefs,
-            1,
-            5,
+            np.array([2, 2, 5, 6]),
+            np.array([0, 0, 0, 1, 2, 2], np.uint32),
+            np.array([0, 0, 0, 1, 2, 0], np.uint8),
             known,
-            np.uint64(99),
+            np.full(3, 99, np.uint64),
             np.uint64(seed),
-            even,
-            credited,
+            np.array([0, 60, 30, 20]),
+            np.zeros(3, np.int64),
+            agreed,
             truth,
             confidence,
             ties,
         )
-        found.add(int(truth[5]))
-        assert confidence[5] == beliefs.shares[truth[5], 1]
-        assert ties[5] == tied
-        assert credited.tolist() == credit
+        found.add(int(truth[1]))
+        assert truth[[0, 2]].tolist() == [0, 2]
+        assert confidence[1] == beliefs.shares[truth[1], 1]
+        assert confidence[0] == 0, "a task without answers is left out"
+        assert ties.tolist() == [False, tied, False]
+        assert agreed.tolist() == credit
     assert found == truths

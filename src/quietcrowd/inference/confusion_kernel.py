@@ -25,44 +25,69 @@ from quietcrowd.inference.posteriors import (
 __all__ = ["confusion_kernel"]
 
 
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _count(
+    offsets: npt.NDArray[np.int64], values: npt.NDArray[Any], votes: npt.NDArray[np.float64]
+) -> None:
+    """Fill in logarithms of the shares of each task's votes, up to a constant."""
+    votes[:] = 0.0
+    for place in range(len(offsets) - 1):
+        start, end = rows_of(offsets, place)
+        for row in range(start, end):
+            votes[values[row], place] += 1.0
+    log_counts(votes, len(offsets) - 1)
+
+
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _gather(
-    start: np.uint64,
-    end: np.uint64,
+    offsets: npt.NDArray[np.int64],
     worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[Any],
     log_odds: npt.NDArray[np.int32],
     labels: int,
     one_coin: bool,
-    votes: npt.NDArray[np.int64],
+    nats: float,
+    log_priors: npt.NDArray[np.float64],
+    sums: npt.NDArray[np.int64],
+    votes: npt.NDArray[np.float64],
 ) -> None:
-    """Add the log-odds of a task's answers to the votes."""
-    for row in range(start, end):
-        if one_coin:
-            votes[values[row]] += log_odds[worker_codes[row]]
-        else:
-            record = np.uint64(worker_codes[row]) * np.uint64(labels) + np.uint64(values[row])
-            add_lanes(votes, 0, log_odds, record * np.uint64(labels), labels)
+    """Fill in the log-odds of each task's labels: the log-priors and those of its answers."""
+    for place in range(len(offsets) - 1):
+        start, end = rows_of(offsets, place)
+        for label in range(labels):
+            sums[label] = 0
+        for row in range(start, end):
+            if one_coin:
+                sums[values[row]] += log_odds[worker_codes[row]]
+            else:
+                record = np.uint64(worker_codes[row]) * np.uint64(labels) + np.uint64(values[row])
+                add_lanes(sums, 0, log_odds, record * np.uint64(labels), labels)
+        for label in range(labels):
+            votes[label, place] = sums[label] * nats + log_priors[label]
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _scatter(
-    start: np.uint64,
-    end: np.uint64,
+    offsets: npt.NDArray[np.int64],
     worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[Any],
-    credit: npt.NDArray[np.int64],
+    all_credit: npt.NDArray[np.int64],
     labels: int,
     one_coin: bool,
+    credit: npt.NDArray[np.int64],
     counts: npt.NDArray[np.int64],
 ) -> None:
-    """Add the probabilities of a task's labels to the records of those who answered."""
-    for row in range(start, end):
-        if one_coin:
-            counts[worker_codes[row]] += credit[values[row]]
-        else:
-            record = np.uint64(worker_codes[row]) * np.uint64(labels) + np.uint64(values[row])
-            add_lanes(counts, record * np.uint64(labels), credit, 0, labels)
+    """Add the probabilities of each task's labels to the records of those who answered."""
+    for place in range(len(offsets) - 1):
+        start, end = rows_of(offsets, place)
+        for label in range(labels):
+            credit[label] = all_credit[label, place]
+        for row in range(start, end):
+            if one_coin:
+                counts[worker_codes[row]] += credit[values[row]]
+            else:
+                record = np.uint64(worker_codes[row]) * np.uint64(labels) + np.uint64(values[row])
+                add_lanes(counts, record * np.uint64(labels), credit, 0, labels)
 
 
 @lru_cache(maxsize=64)
@@ -79,7 +104,7 @@ def confusion_kernel(labels: int, *, one_coin: bool, estimating: bool) -> Callab
     - ``log_odds``, int32 in units of ``nats``, one after the other: from place ``(worker
       labels + answer) labels`` on the log-likelihoods of the answer for each truth; one-coin: at
       place ``worker`` the one log-odds of its answer against another;
-    - ``nats``, float: see above; where shares of votes are taken, 1;
+    - ``nats``, float: see above;
     - ``log_priors``, float64 per label;
     - ``voting``, bool: whether to take shares of votes instead, as in the first pass;
     - ``unit``, float: what a probability of 1 is stored as;
@@ -91,7 +116,6 @@ def confusion_kernel(labels: int, *, one_coin: bool, estimating: bool) -> Callab
     - ``agreed``, int64 per worker, to which agreements are added;
     - ``truths``, ``confidence`` and ``tied``, one entry per task, to be filled.
     """
-
     block = block_of(labels)
 
     @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -115,56 +139,48 @@ def confusion_kernel(labels: int, *, one_coin: bool, estimating: bool) -> Callab
         confidence: npt.NDArray[np.float64],
         tied: npt.NDArray[np.bool_],
     ) -> int:
-        sums = np.empty(labels, np.int64)
-        credit = np.empty(labels, np.int64)
-        credits = np.empty((labels, block), np.int64)
+        sums, credit = np.empty(labels, np.int64), np.empty(labels, np.int64)
+        all_credit = np.empty((labels, block), np.int64)
         beliefs = no_beliefs(labels, block)
         entropy = np.int64(0)
         for first in range(0, len(offsets) - 1, block):
-            count = min(block, len(offsets) - 1 - first)
-            known = gold[first : first + count]
-            for place in range(count):
-                start, end = rows_of(offsets, first + place)
-                for label in range(labels):
-                    sums[label] = 0
-                if voting:
-                    for row in range(start, end):
-                        sums[values[row]] += 1
-                else:
-                    _gather(start, end, worker_codes, values, log_odds, labels, one_coin, sums)
-                for label in range(labels):
-                    beliefs.votes[label, place] = sums[label] * nats + log_priors[label]
+            last = min(first + block, len(offsets) - 1)
+            rows, known = offsets[first : last + 1], gold[first:last]
             if voting:
-                log_counts(beliefs.votes, count)
+                _count(rows, values, beliefs.votes)
+            else:
+                _gather(
+                    rows,
+                    worker_codes,
+                    values,
+                    log_odds,
+                    labels,
+                    one_coin,
+                    nats,
+                    log_priors,
+                    sums,
+                    beliefs.votes,
+                )
             believe(beliefs, known)
-            leave_out(beliefs, offsets[first : first + count + 1], known)
-            entropy += to_units(beliefs, count, unit, credits, classes)
-            for place in range(count):
-                start, end = rows_of(offsets, first + place)
-                for label in range(labels):
-                    credit[label] = credits[label, place]
-                _scatter(start, end, worker_codes, values, credit, labels, one_coin, counts)
-            if not estimating:
-                continue
-            for place in range(count):
-                start, end = rows_of(offsets, first + place)
-                if start == end and known[place] < 0:
-                    continue
+            leave_out(beliefs, rows, known)
+            entropy += to_units(beliefs, last - first, unit, all_credit, classes)
+            _scatter(rows, worker_codes, values, all_credit, labels, one_coin, credit, counts)
+            if estimating:
                 settle(
                     beliefs,
-                    place,
-                    first + place,
-                    known[place],
-                    draws[first + place],
+                    rows,
+                    worker_codes,
+                    values,
+                    known,
+                    draws[first:last],
                     seed,
                     even,
                     credit,
-                    truths,
-                    confidence,
-                    tied,
+                    agreed,
+                    truths[first:last],
+                    confidence[first:last],
+                    tied[first:last],
                 )
-                for row in range(start, end):
-                    agreed[worker_codes[row]] += credit[values[row]]
         return int(entropy)
 
     return confuse

@@ -26,8 +26,9 @@ def _fill_records(
 ) -> None:
     """Fill in counts with what is added to them, and their shares of their truth's."""
     totals = np.empty(labels, np.int64)
-    for first in range(np.uint64(0), np.uint64(len(counts)), np.uint64(labels * labels)):
+    for worker in range(len(counts) // (labels * labels)):
         totals[:] = 0
+        first = np.uint64(worker * labels * labels)
         place = first
         for answer in range(labels):
             for truth in range(labels):

@@ -19,11 +19,9 @@ __all__ = [
     "MOST_EASE",
     "PRIOR_EASE",
     "TaskAnswers",
+    "believe_at",
     "ease",
-    "exp_ease",
     "no_answers",
-    "spread_out",
-    "vote",
 ]
 
 PRIOR_EASE = 1.0
@@ -79,29 +77,29 @@ def no_answers(labels: int, block: int, rows: int) -> TaskAnswers:
     )
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def exp_ease(ease: float) -> float:
-    """Return easiness, given its logarithm."""
-    return _MOST_BETA * exp_minus(MOST_EASE - ease)
-
-
-@numba.njit(nogil=True, cache=True)
-def spread_out(answers: TaskAnswers, betas: npt.NDArray[np.float64]) -> None:
-    """Fill in the easiness of each row's task."""
-    for place in range(len(betas)):
-        answers.betas[answers.offsets[place] : answers.offsets[place + 1]] = betas[place]
-
-
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def vote(
-    answers: TaskAnswers, betas: npt.NDArray[np.float64], spread: float, beliefs: Beliefs
+def believe_at(
+    answers: TaskAnswers,
+    known: npt.NDArray[np.int32],
+    spread: float,
+    eases: npt.NDArray[np.float64],
+    betas: npt.NDArray[np.float64],
+    beliefs: Beliefs,
 ) -> None:
-    """Fill in the log-odds of each label: ``beta sum of abilities + count ln(k - 1)``."""
+    """Fill in easiness, also of each row's task, and the posteriors, given log-easiness.
+
+    A label's log-odds are ``beta sum of abilities + count ln(k - 1)``; `spread` is the logarithm.
+    """
+    for place in range(len(eases)):
+        betas[place] = _MOST_BETA * exp_minus(MOST_EASE - eases[place])
+    for place in range(len(eases)):
+        answers.betas[answers.offsets[place] : answers.offsets[place + 1]] = betas[place]
     for label in range(len(answers.sums)):
-        for place in range(len(betas)):
+        for place in range(len(eases)):
             beliefs.votes[label, place] = (
                 answers.sums[label, place] * betas[place] + answers.counts[label, place] * spread
             )
+    believe(beliefs, known)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -235,12 +233,8 @@ def ease(
     brackets[2:] = MOST_EASE - LEAST_EASE
     eases[:] = PRIOR_EASE
     for _ in range(_MOST_STEPS):
-        for place in range(count):
-            betas[place] = exp_ease(eases[place])
-        vote(answers, betas, spread, beliefs)
-        believe(beliefs, known)
+        believe_at(answers, known, spread, eases, betas, beliefs)
         _expect(answers.sums, beliefs.shares, scales, means, variances)
-        spread_out(answers, betas)
         _pull(answers, count, first, second)
         if _step(betas, means, variances, first, second, brackets, eases) < _CLOSE:
             break

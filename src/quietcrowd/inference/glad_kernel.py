@@ -16,14 +16,12 @@ import numpy.typing as npt
 from quietcrowd.inference.glad_easiness import (
     PRIOR_EASE,
     TaskAnswers,
+    believe_at,
     ease,
-    exp_ease,
     no_answers,
-    spread_out,
-    vote,
 )
 from quietcrowd.inference.kernels import rows_of
-from quietcrowd.inference.posteriors import Beliefs, believe, block_of, no_beliefs, settle
+from quietcrowd.inference.posteriors import Beliefs, block_of, no_beliefs, settle
 from quietcrowd.inference.vector_math import exp_minus, log, to_integer
 
 __all__ = ["glad_kernel"]
@@ -48,20 +46,26 @@ def _gather(
     worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[Any],
     abilities: npt.NDArray[np.int64],
+    sums: npt.NDArray[np.int64],
     answers: TaskAnswers,
 ) -> None:
-    """Fill in the answers of a block of tasks, given the offsets of their rows."""
+    """Fill in the answers of a block of tasks, given the offsets of their rows.
+
+    The sums are room for one per label.
+    """
     count = len(offsets) - 1
-    answers.sums[:, :count] = 0.0
     answers.counts[:, :count] = 0.0
     for place in range(count):
         answers.offsets[place + 1] = offsets[place + 1] - offsets[0]
         start, end = rows_of(offsets, place)
+        sums[:] = 0
         for row in range(start, end):
-            alpha = abilities[worker_codes[row]] * _NATS
-            answers.sums[values[row], place] += alpha
+            ability = abilities[worker_codes[row]]
+            sums[values[row]] += ability
             answers.counts[values[row], place] += 1.0
-            answers.alphas[row - np.uint64(offsets[0])] = alpha
+            answers.alphas[row - np.uint64(offsets[0])] = ability * _NATS
+        for label in range(len(sums)):
+            answers.sums[label, place] = sums[label] * _NATS
 
 
 @numba.njit(nogil=True, cache=True)
@@ -106,6 +110,20 @@ def _bound(
         softplus = (x if x > 0.0 else 0.0) + log(1.0 + t)
         rest += to_integer(((curve * x - leans[row]) * x - softplus - spread) * rest_unit)
     return rest
+
+
+@numba.njit(nogil=True, cache=True)
+def _credit(
+    worker_codes: npt.NDArray[np.uint32],
+    answers: TaskAnswers,
+    pulls: npt.NDArray[np.int64],
+    bends: npt.NDArray[np.int64],
+) -> None:
+    """Add slope and curvature of the bound by each answer to those of its worker."""
+    for row in range(len(worker_codes)):
+        worker = worker_codes[row]
+        pulls[worker] += answers.first[row]
+        bends[worker] += answers.second[row]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -166,49 +184,39 @@ def glad_kernel(labels: int, *, estimating: bool) -> Callable[..., int]:
         tied: npt.NDArray[np.bool_],
         easiness: npt.NDArray[np.float64],
     ) -> int:
-        rows = _most_rows(offsets, block)
-        answers = no_answers(labels, block, rows)
-        beliefs = no_beliefs(labels, block)
-        room, all_eases, leans = np.empty((10, block)), np.empty(block), np.empty(rows)
-        credit = np.empty(labels, np.int64)
+        most = _most_rows(offsets, block)
+        answers, beliefs = no_answers(labels, block, most), no_beliefs(labels, block)
+        room, all_eases, leans = np.empty((10, block)), np.empty(block), np.empty(most)
+        sums, credit = np.empty(labels, np.int64), np.empty(labels, np.int64)
         rest = np.int64(0)
         for first in range(0, len(offsets) - 1, block):
             last = min(first + block, len(offsets) - 1)
-            start, end = np.uint64(offsets[first]), np.uint64(offsets[last])
-            known, betas, eases = gold[first:last], room[0], all_eases[: last - first]
-            _gather(offsets[first : last + 1], worker_codes, values, abilities, answers)
+            rows, known = offsets[first : last + 1], gold[first:last]
+            betas, eases = room[0, : last - first], all_eases[: last - first]
+            _gather(rows, worker_codes, values, abilities, sums, answers)
             ease(answers, known, spread, beliefs, room, eases)
-            for place in range(last - first):
-                betas[place] = exp_ease(eases[place])
-            vote(answers, betas[: last - first], spread, beliefs)
-            believe(beliefs, known)
+            believe_at(answers, known, spread, eases, betas, beliefs)
             rest += _add_priors(beliefs, eases, flat, rest_unit)
-            spread_out(answers, betas[: last - first])
-            _lean(values[offsets[first] : offsets[last]], answers, beliefs.shares, last - first, leans)
-            rest += _bound(answers, np.int64(end - start), leans, unit, rest_unit, spread)
-            for row in range(start, end):
-                pulls[worker_codes[row]] += answers.first[row - start]
-                bends[worker_codes[row]] += answers.second[row - start]
-            if not estimating:
-                continue
-            for task in range(first, last):
+            _lean(values[rows[0] : rows[-1]], answers, beliefs.shares, last - first, leans)
+            rest += _bound(answers, rows[-1] - rows[0], leans, unit, rest_unit, spread)
+            _credit(worker_codes[rows[0] : rows[-1]], answers, pulls, bends)
+            if estimating:
+                easiness[first:last] = betas
                 settle(
                     beliefs,
-                    task - first,
-                    task,
-                    gold[task],
-                    draws[task],
+                    rows,
+                    worker_codes,
+                    values,
+                    known,
+                    draws[first:last],
                     seed,
                     even,
                     credit,
-                    truths,
-                    confidence,
-                    tied,
+                    agreed,
+                    truths[first:last],
+                    confidence[first:last],
+                    tied[first:last],
                 )
-                easiness[task] = betas[task - first]
-                start, end = rows_of(offsets, task)
-                for row in range(start, end):
-                    agreed[worker_codes[row]] += credit[values[row]]
         return int(rest)
 
     return glad

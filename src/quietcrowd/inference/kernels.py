@@ -45,11 +45,12 @@ def hash_texts(
 
 @numba.njit(nogil=True, cache=True)
 def pick_tied(
-    votes: npt.NDArray[np.int64], best: np.int64, tied: int, draw: np.uint64, seed: np.uint64
+    votes: npt.NDArray[Any], best: Any, tied: int, draw: np.uint64, seed: np.uint64
 ) -> int:
     """Return one of the labels with the most votes, each with the same chance.
 
-    `best` is how many votes they have, `tied` how many labels have them; `draw` is of the task.
+    Votes are whole numbers or floats. `best` is how many votes they have, `tied` how many labels
+    have them; `draw` is of the task.
     """
     high_bits = _mix(draw ^ _mix(seed)) >> np.uint64(32)
     left = np.int64((high_bits * np.uint64(tied)) >> np.uint64(32))

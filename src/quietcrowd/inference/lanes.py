@@ -19,13 +19,16 @@ WIDEST = 8
 """So many numbers are one vector; longer runs are several."""
 
 
-@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+_intrinsic: Any = intrinsic(prefer_literal=True)
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
 def add_lanes(
     context: Any,  # noqa: ARG001
     target: Any,
-    place: Any,
+    place: Any,  # noqa: ARG001
     source: Any,
-    start: Any,
+    start: Any,  # noqa: ARG001
     lanes: Any,
 ) -> Any:
     """Add ``source[start:start + lanes]`` to ``target[place:place + lanes]``.

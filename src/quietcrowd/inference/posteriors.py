@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference.kernels import pick_tied
+from quietcrowd.inference.kernels import pick_tied, rows_of
 from quietcrowd.inference.vector_math import exp_minus, log, to_integer, to_whole
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "to_units",
 ]
 
-_FINE = 2.0**44
 _NO_VOTE = -64.0
 
 
@@ -65,6 +64,15 @@ def no_beliefs(labels: int, block: int) -> Beliefs:
     )
 
 
+@numba.njit(nogil=True, cache=True)
+def _unit_for(labels: int) -> float:
+    """Return what 1.0 is stored as where so many of them add up in a float without rounding."""
+    unit = 2.0**50
+    while unit * labels > 2.0**52:
+        unit /= 2.0
+    return unit
+
+
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def log_counts(counts: npt.NDArray[np.float64], tasks: int) -> None:
     """Turn counts of votes on tasks into log-odds whose probabilities are the shares of the votes.
@@ -89,7 +97,7 @@ def believe(beliefs: Beliefs, known: npt.NDArray[np.int32]) -> None:
         One entry per task: the label that is known to be true, its probability is 1; or -1.
     """
     votes, shares, best, rest = beliefs
-    count = len(known)
+    count, unit = len(known), _unit_for(len(votes))
     for place in range(count):
         best[place] = votes[0, place]
         rest[place] = 0.0
@@ -101,12 +109,12 @@ def believe(beliefs: Beliefs, known: npt.NDArray[np.int32]) -> None:
         for place in range(count):
             share = exp_minus(best[place] - votes[label, place])
             shares[label, place] = share
-            rest[place] += to_whole(share * _FINE)
+            rest[place] += to_whole(share * unit)
     for label in range(len(votes)):
         for place in range(count):
-            shares[label, place] *= _FINE / rest[place]
+            shares[label, place] *= unit / rest[place]
     for place in range(count):
-        rest[place] = log(rest[place] * (1.0 / _FINE))
+        rest[place] = log(rest[place] / unit)
     for place in range(count):
         if known[place] >= 0:
             for label in range(len(votes)):
@@ -156,42 +164,88 @@ def to_units(
             share = shares[label, place] * unit
             credit[label, place] = to_integer(share)
             total += credit[label, place]
-            entropy += to_integer(share * (rest[place] + best[place] - votes[label, place]))
+            entropy += to_integer(share * (rest[place] + (best[place] - votes[label, place])))
         classes[label] += total
     return entropy
 
 
 @numba.njit(nogil=True, cache=True)
-def settle(
-    beliefs: Beliefs,
-    place: int,
-    task: int,
+def _settle_task(
+    votes: npt.NDArray[np.float64],
+    best: float,
     known: int,
     draw: np.uint64,
     seed: np.uint64,
     even: npt.NDArray[np.int64],
     credit: npt.NDArray[np.int64],
+) -> tuple[int, bool]:
+    """Fill in what an answer of each label is credited; return the truth, and if it is tied."""
+    if known >= 0:
+        credit[:] = 0
+        credit[known] = even[1]
+        return known, False
+    winners = 0
+    for label in range(len(credit)):
+        winners += votes[label] == best
+    for label in range(len(credit)):
+        credit[label] = even[winners] if votes[label] == best else 0
+    return pick_tied(votes, best, winners, draw, seed), winners > 1
+
+
+@numba.njit(nogil=True, cache=True)
+def settle(
+    beliefs: Beliefs,
+    offsets: npt.NDArray[np.int64],
+    worker_codes: npt.NDArray[np.uint32],
+    values: npt.NDArray[Any],
+    known: npt.NDArray[np.int32],
+    draws: npt.NDArray[np.uint64],
+    seed: np.uint64,
+    even: npt.NDArray[np.int64],
+    credit: npt.NDArray[np.int64],
+    agreed: npt.NDArray[np.int64],
     truths: npt.NDArray[Any],
     confidence: npt.NDArray[np.float64],
     tied: npt.NDArray[np.bool_],
 ) -> None:
-    """Fill in the estimates of a task, and what an answer of each label is credited.
+    """Fill in the estimates of a block of tasks, and credit the workers who agree.
 
     The truth is the most probable label, its confidence the probability. The credit goes to the
-    truth or is shared by the labels that tie; `even` is `fixed_point.shares`. The task stands at
-    a place of the beliefs.
+    truth or is shared by the labels that tie. A task with neither an answer nor a known truth is
+    left out.
+
+    Parameters
+    ----------
+    beliefs : Beliefs
+        As `believe` leaves them.
+    offsets, known, draws, truths, confidence, tied : ndarray
+        Of the block's tasks alone, otherwise as of a `Partition` and of `LabelEstimates`.
+    worker_codes, values : ndarray
+        Of all tasks.
+    seed : uint64
+        For ties.
+    even : ndarray of int64
+        `fixed_point.shares`.
+    credit : ndarray of int64, shape (labels,)
+        Room.
+    agreed : ndarray of int64
+        Per worker, to which credits are added.
     """
-    truth = known
-    for label in range(len(credit)):
-        credit[label] = even[1] if label == known else 0
-    if known < 0:
-        votes, best = beliefs.votes[:, place], beliefs.best[place]
-        winners = 0
-        for label in range(len(credit)):
-            winners += votes[label] == best
-        for label in range(len(credit)):
-            credit[label] = even[winners] if votes[label] == best else 0
-        truth = pick_tied(votes, best, winners, draw, seed)
-        tied[task] = winners > 1
-    truths[task] = truth
-    confidence[task] = beliefs.shares[truth, place]
+    for place in range(len(known)):
+        start, end = rows_of(offsets, place)
+        if start == end and known[place] < 0:
+            continue
+        truth, is_tied = _settle_task(
+            beliefs.votes[:, place],
+            beliefs.best[place],
+            known[place],
+            draws[place],
+            seed,
+            even,
+            credit,
+        )
+        truths[place] = truth
+        tied[place] = is_tied
+        confidence[place] = beliefs.shares[truth, place]
+        for row in range(start, end):
+            agreed[worker_codes[row]] += credit[values[row]]
