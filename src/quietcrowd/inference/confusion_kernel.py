@@ -91,11 +91,10 @@ def _scatter(
 
 
 @lru_cache(maxsize=64)
-def confusion_kernel(labels: int, *, one_coin: bool, estimating: bool) -> Callable[..., int]:
+def confusion_kernel(labels: int, *, one_coin: bool) -> Callable[..., int]:
     """Return the kernel of Dawid-Skene for a number of labels.
 
-    All parameters are known when it is compiled: with `one_coin` a worker is one number, with
-    `estimating` it fills in the estimates and tallies agreements.
+    Both parameters are known when it is compiled; with `one_coin` a worker is one number.
 
     The kernel returns the sum of the entropies in units, and takes, in this order:
 
@@ -113,8 +112,9 @@ def confusion_kernel(labels: int, *, one_coin: bool, estimating: bool) -> Callab
     - ``counts``, int64, as long as ``log_odds``: expected answers are added; one-coin: expected
       right answers;
     - ``classes``, int64 per label, to which probabilities are added;
-    - ``agreed``, int64 per worker, to which agreements are added;
-    - ``truths``, ``confidence`` and ``tied``, one entry per task, to be filled.
+    - ``agreed``, int64 per worker, to which agreements are added where there is room for truths;
+    - ``truths``, ``confidence`` and ``tied``, one entry per task, to be filled where they are not
+      empty.
     """
     block = block_of(labels)
 
@@ -165,7 +165,7 @@ def confusion_kernel(labels: int, *, one_coin: bool, estimating: bool) -> Callab
             leave_out(beliefs, rows, known)
             entropy += to_units(beliefs, last - first, unit, all_credit, classes)
             _scatter(rows, worker_codes, values, all_credit, labels, one_coin, credit, counts)
-            if estimating:
+            if len(truths):
                 settle(
                     beliefs,
                     rows,

@@ -187,7 +187,7 @@ class DawidSkene(
         counts = np.zeros(shape, np.int64)
         classes = np.zeros(labels, np.int64)
         agreed = np.zeros(summary.workers, np.int64)
-        kernel = confusion_kernel(labels, one_coin=self.one_coin, estimating=estimates is not None)
+        kernel = confusion_kernel(labels, one_coin=self.one_coin)
         entropy = kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),

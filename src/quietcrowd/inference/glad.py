@@ -15,6 +15,7 @@ from quietcrowd.inference.glad_easiness import MOST_EASE
 from quietcrowd.inference.glad_kernel import glad_kernel
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.posteriors import block_of
 from quietcrowd.inference.voting import share_of_agreements
 
 __all__ = ["GLAD", "AbilityState", "EasinessEstimates", "GladTally"]
@@ -171,13 +172,15 @@ class GLAD(
         prior = np.full(summary.workers, round(PRIOR_ABILITY * fixed_point.ONE), np.int64)
         pulls, bends, agreed = np.zeros((3, summary.workers), np.int64)
         unit, rest_unit = self._units(summary)
-        rest = glad_kernel(summary.labels, estimating=estimates is not None)(
+        rest = glad_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
             partition.draws,
             partition.gold,
             prior if state is None else state.ability,
+            summary.labels,
+            block_of(summary.labels),
             unit,
             rest_unit,
             fixed_point.shares(summary.labels),

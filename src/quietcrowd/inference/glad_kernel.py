@@ -5,8 +5,6 @@ What is added over rows are integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numba
@@ -21,7 +19,7 @@ from quietcrowd.inference.glad_easiness import (
     no_answers,
 )
 from quietcrowd.inference.kernels import rows_of
-from quietcrowd.inference.posteriors import Beliefs, block_of, no_beliefs, settle
+from quietcrowd.inference.posteriors import Beliefs, no_beliefs, settle
 from quietcrowd.inference.vector_math import exp_minus, log, to_integer
 
 __all__ = ["glad_kernel"]
@@ -139,84 +137,86 @@ def _add_priors(
     return rest
 
 
-@lru_cache(maxsize=64)
-def glad_kernel(labels: int, *, estimating: bool) -> Callable[..., int]:
-    """Return the kernel of GLAD for a number of labels.
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def glad_kernel(
+    offsets: npt.NDArray[np.int64],
+    worker_codes: npt.NDArray[np.uint32],
+    values: npt.NDArray[Any],
+    draws: npt.NDArray[np.uint64],
+    gold: npt.NDArray[np.int32],
+    abilities: npt.NDArray[np.int64],
+    labels: int,
+    block: int,
+    unit: float,
+    rest_unit: float,
+    even: npt.NDArray[np.int64],
+    seed: np.uint64,
+    pulls: npt.NDArray[np.int64],
+    bends: npt.NDArray[np.int64],
+    agreed: npt.NDArray[np.int64],
+    truths: npt.NDArray[Any],
+    confidence: npt.NDArray[np.float64],
+    tied: npt.NDArray[np.bool_],
+    easiness: npt.NDArray[np.float64],
+) -> int:
+    """Find easiness and posteriors of tasks, and tally what they say of the workers.
 
-    Both parameters are known when it is compiled: with `estimating` it fills in the estimates and
-    tallies agreements.
+    Return, in units, what of the objective does not depend on new abilities.
 
-    The kernel returns, in units, what of the objective does not depend on new abilities, and takes,
-    in this order:
-
-    - ``offsets``, ``worker_codes``, ``values``, ``draws``, ``gold`` of a `Partition`; worker codes
-      as unsigned numbers;
-    - ``abilities``, int64 per worker, in units of 2^-32;
-    - ``unit``, ``rest_unit``, float: what 1.0 is stored as in the sums of workers, and in what is
-      returned;
-    - ``even``, int64: `fixed_point.shares`;
-    - ``seed``, uint64, for ties;
-    - ``pulls``, ``bends``, int64 per worker: to which slope and curvature of the bound are added;
-    - ``agreed``, int64 per worker, to which agreements are added;
-    - ``truths``, ``confidence``, ``tied``, ``easiness``: one entry per task, to be filled.
+    Parameters
+    ----------
+    offsets, worker_codes, values, draws, gold
+        Of a `Partition`; worker codes as unsigned numbers.
+    abilities : ndarray of int64
+        Per worker, in units of 2^-32.
+    labels, block : int
+        How many labels there are, and `block_of` them.
+    unit, rest_unit : float
+        What 1.0 is stored as in the sums of workers, and in what is returned. Of one answer no
+        slope, curvature or rest is stored as more than 2^50.
+    even : ndarray of int64
+        `fixed_point.shares`.
+    seed : uint64
+        For ties.
+    pulls, bends : ndarray of int64
+        Per worker, to which slope and curvature of the bound are added.
+    agreed : ndarray of int64
+        Per worker, to which agreements are added where there is room for truths.
+    truths, confidence, tied, easiness
+        One entry per task, to be filled where they are not empty.
     """
-    spread = float(np.log(max(labels - 1, 1)))
-    flat = float(np.log(labels))
-    block = block_of(labels)
-
-    @numba.njit(nogil=True, cache=True, error_model="numpy")
-    def glad(
-        offsets: npt.NDArray[np.int64],
-        worker_codes: npt.NDArray[np.uint32],
-        values: npt.NDArray[Any],
-        draws: npt.NDArray[np.uint64],
-        gold: npt.NDArray[np.int32],
-        abilities: npt.NDArray[np.int64],
-        unit: float,
-        rest_unit: float,
-        even: npt.NDArray[np.int64],
-        seed: np.uint64,
-        pulls: npt.NDArray[np.int64],
-        bends: npt.NDArray[np.int64],
-        agreed: npt.NDArray[np.int64],
-        truths: npt.NDArray[Any],
-        confidence: npt.NDArray[np.float64],
-        tied: npt.NDArray[np.bool_],
-        easiness: npt.NDArray[np.float64],
-    ) -> int:
-        most = _most_rows(offsets, block)
-        answers, beliefs = no_answers(labels, block, most), no_beliefs(labels, block)
-        room, all_eases, leans = np.empty((10, block)), np.empty(block), np.empty(most)
-        sums, credit = np.empty(labels, np.int64), np.empty(labels, np.int64)
-        rest = np.int64(0)
-        for first in range(0, len(offsets) - 1, block):
-            last = min(first + block, len(offsets) - 1)
-            rows, known = offsets[first : last + 1], gold[first:last]
-            betas, eases = room[0, : last - first], all_eases[: last - first]
-            _gather(rows, worker_codes, values, abilities, sums, answers)
-            ease(answers, known, spread, beliefs, room, eases)
-            believe_at(answers, known, spread, eases, betas, beliefs)
-            rest += _add_priors(beliefs, eases, flat, rest_unit)
-            _lean(values[rows[0] : rows[-1]], answers, beliefs.shares, last - first, leans)
-            rest += _bound(answers, rows[-1] - rows[0], leans, unit, rest_unit, spread)
-            _credit(worker_codes[rows[0] : rows[-1]], answers, pulls, bends)
-            if estimating:
-                easiness[first:last] = betas
-                settle(
-                    beliefs,
-                    rows,
-                    worker_codes,
-                    values,
-                    known,
-                    draws[first:last],
-                    seed,
-                    even,
-                    credit,
-                    agreed,
-                    truths[first:last],
-                    confidence[first:last],
-                    tied[first:last],
-                )
-        return int(rest)
-
-    return glad
+    spread, flat = np.log(max(labels - 1, 1)), np.log(labels)
+    most = _most_rows(offsets, block)
+    answers, beliefs = no_answers(labels, block, most), no_beliefs(labels, block)
+    room, all_eases, leans = np.empty((10, block)), np.empty(block), np.empty(most)
+    sums, credit = np.empty(labels, np.int64), np.empty(labels, np.int64)
+    rest = np.int64(0)
+    for first in range(0, len(offsets) - 1, block):
+        last = min(first + block, len(offsets) - 1)
+        rows, known = offsets[first : last + 1], gold[first:last]
+        betas, eases = room[0, : last - first], all_eases[: last - first]
+        _gather(rows, worker_codes, values, abilities, sums, answers)
+        ease(answers, known, spread, beliefs, room, eases)
+        believe_at(answers, known, spread, eases, betas, beliefs)
+        rest += _add_priors(beliefs, eases, flat, rest_unit)
+        _lean(values[rows[0] : rows[-1]], answers, beliefs.shares, last - first, leans)
+        rest += _bound(answers, rows[-1] - rows[0], leans, unit, rest_unit, spread)
+        _credit(worker_codes[rows[0] : rows[-1]], answers, pulls, bends)
+        if len(truths):
+            easiness[first:last] = betas
+            settle(
+                beliefs,
+                rows,
+                worker_codes,
+                values,
+                known,
+                draws[first:last],
+                seed,
+                even,
+                credit,
+                agreed,
+                truths[first:last],
+                confidence[first:last],
+                tied[first:last],
+            )
+    return int(rest)
