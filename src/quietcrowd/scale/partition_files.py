@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,13 @@ from attrs import asdict, frozen
 __all__ = ["PartitionRecord", "map_array", "read_ids", "write_partition"]
 
 IDS = "tasks.arrow"
+
+_COPY_ON_WRITE: dict[str, int] = {"access": mmap.ACCESS_COPY}
+_ALL_AT_ONCE: dict[str, int] = (
+    {"flags": mmap.MAP_SHARED | mmap.MAP_POPULATE, "prot": mmap.PROT_READ}
+    if hasattr(mmap, "MAP_POPULATE")
+    else {"access": mmap.ACCESS_READ}
+)
 
 
 @frozen(kw_only=True)
@@ -73,12 +81,18 @@ def write_partition(
     )
 
 
-def map_array(folder: Path, name: str, mode: Literal["r", "c"] = "r") -> npt.NDArray[Any]:
-    """Return an array that is read from its file as it is used.
+def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray[Any]:
+    """Return an array that is mapped from its file, and let go with the array.
 
-    Nobody can write to it; by mode "c" one can, and the file stays as it is.
+    Its pages are mapped at once, which is faster than one by one; of an array that one can write
+    to, as they are used, and the file stays as it is.
     """
-    return np.asarray(np.load(folder / f"{name}.npy", mmap_mode=mode, allow_pickle=False))
+    with (folder / f"{name}.npy").open("rb") as file:
+        np.lib.format.read_magic(file)
+        shape, _, kind = np.lib.format.read_array_header_1_0(file)
+        begin = file.tell()
+        pages = mmap.mmap(file.fileno(), 0, **(_COPY_ON_WRITE if writable else _ALL_AT_ONCE))
+    return np.ndarray(shape, kind, pages, begin)
 
 
 def read_ids(folder: Path) -> pa.Array:

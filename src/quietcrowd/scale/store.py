@@ -148,7 +148,7 @@ class Store:
             offsets=map_array(folder, "offsets"),
             worker_codes=map_array(folder, "worker_codes"),
             values=map_array(folder, "values"),
-            draws=map_array(folder, "draws", "c"),  # kernels are compiled for such arrays
+            draws=map_array(folder, "draws", writable=True),  # kernels are compiled for such arrays
             gold=np.full(self.partitions[index].tasks, UNKNOWN, np.int32) if gold is None else gold,
             participation=bits,
         )
