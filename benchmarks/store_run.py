@@ -6,6 +6,7 @@ Usage: python store_run.py import FILE FOLDER
 Prints seconds and gigabytes as JSON; of sweeps also the least seconds of one.
 """
 
+import itertools
 import json
 import resource
 import sys
@@ -40,7 +41,7 @@ def sweep(folder, sweeps, executor):
         laps.append(time.perf_counter())
     return {
         "seconds": laps[-1] - laps[0],
-        "least": min(late - early for early, late in zip(laps, laps[1:], strict=False)),
+        "least": min(late - early for early, late in itertools.pairwise(laps)),
     }
 
 
