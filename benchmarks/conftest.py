@@ -90,7 +90,38 @@ def pytest_terminal_summary(terminalreporter):
     head = HEAD.format(
         machine=platform.machine(), cores=os.cpu_count(), python=sys.version.split()[0]
     )
-    REPORT.write_text(head + "\n".join(lines) + "\n" + "".join(NOTES))
+    REPORT.write_text(head + "\n".join(lines) + "\n" + "".join([*NOTES, *_tables(), *PICTURES]))
+
+
+TABLES = {}
+
+
+@pytest.fixture(scope="session")
+def tabulate():
+    """Return a function that adds a row, texts by column, to the table of a title."""
+    return lambda title, row: TABLES.setdefault(title, []).append(row)
+
+
+def _tables():
+    """Return the tables as Markdown."""
+    for title, rows in TABLES.items():
+        columns = rows[0].keys()
+        lines = [columns, ["---"] * len(columns), *(row.values() for row in rows)]
+        yield f"\n## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+PICTURES = []
+
+
+@pytest.fixture(scope="session")
+def picture():
+    """Return a function that adds a Matplotlib figure, of a name, with words about it."""
+
+    def add(figure, name, words):
+        figure.savefig(REPORT.parent / "figures" / f"{name}.png", dpi=110)
+        PICTURES.append(f"\n![{words}](figures/{name}.png)\n")
+
+    return add
 
 
 NOTES = []

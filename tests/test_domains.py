@@ -110,3 +110,14 @@ def test_bad_descriptions_are_format_errors(data):
 def test_check_finite_names_who_asked():
     with pytest.raises(AnswerError, match=r"voting needs .* got Interval\(low=0\.0, high=1\.0\)"):
         check_finite(Interval(low=0, high=1), "voting")
+
+
+def test_labels_are_texts_that_files_can_hold():
+    with pytest.raises(ParameterError, match="a label must be a text that UTF-8 can hold"):
+        Categorical(["\ud800", "b"])
+
+
+@pytest.mark.parametrize("bound", [10**400, "many", None])
+def test_bounds_are_numbers_that_floats_hold(bound):
+    with pytest.raises(ParameterError, match="a bound must be a number"):
+        Interval(low=0, high=bound)

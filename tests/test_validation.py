@@ -1,10 +1,17 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_names, check_real, check_whole, did_you_mean
+from quietcrowd.validation import (
+    check_names,
+    check_real,
+    check_text,
+    check_whole,
+    did_you_mean,
+)
 
 
 def test_good_values_pass():
@@ -42,3 +49,20 @@ def test_whole_numbers(value):
 def test_real_numbers(value):
     with pytest.raises(ParameterError, match="x must be a finite number, at least 0"):
         check_real("x", value, 0)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), Fraction(10**400), 1j])
+def test_numbers_that_no_float_holds(value):
+    with pytest.raises(ParameterError, match="x must be a finite number, at least 0"):
+        check_real("x", value, 0)
+
+
+def test_texts():
+    check_text("a name", "")
+    check_text("a name", "Zoë \U0001f600")
+    check_text("a name", np.str_("ann"))
+    with pytest.raises(ParameterError, match="a name must be a text; got 5"):
+        check_text("a name", 5)
+    for half in ("\ud800", "ann\udfff"):
+        with pytest.raises(ParameterError, match=r"UTF-8 can hold; got '.*\\ud.*surrogate"):
+            check_text("a name", half)

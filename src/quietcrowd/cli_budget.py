@@ -55,7 +55,7 @@ def budget(
     if len({path.resolve() for path in reports}) < len(reports):
         raise ParameterError("a file of reports is named twice; name each once")
     parts = [read_reports(path) for path in reports]
-    ledger = PrivacyLedger.of_reports(*parts, campaigns=[str(path) for path in reports])
+    ledger = PrivacyLedger.of_reports(*parts)
     frame = ledger.to_frame(delta)
     if most is not None:
         frame["over_budget"] = frame["total_epsilon"] > most

@@ -22,6 +22,7 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import dictionary_codes
+from quietcrowd.validation import check_text
 
 __all__ = [
     "Categorical",
@@ -131,7 +132,10 @@ class NumericDomain(Domain):
 
 def _plain_label(value: object) -> Label:
     plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, str | bool):
+    if isinstance(plain, str):
+        check_text("a label", plain)
+        return plain
+    if isinstance(plain, bool):
         return plain
     if isinstance(plain, int | float) and abs(plain) < 2**63:
         return plain
@@ -358,7 +362,7 @@ def _finite(_: object, attribute: Any, value: float) -> None:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"a bound must be a number; got {value!r}") from None
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "check_choice",
     "check_names",
     "check_real",
+    "check_text",
     "check_whole",
     "did_you_mean",
     "find_described",
@@ -34,8 +35,27 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None) -> Non
 def check_real(name: str, value: Any, low: float) -> None:
     """Raise ParameterError unless `value` is a finite number of at least `low`."""
     real = isinstance(value, Real) and not isinstance(value, bool)
-    if not real or not low <= value < math.inf:
+    try:
+        finite = real and math.isfinite(value)
+    except OverflowError:  # a whole number or fraction that no float holds
+        finite = False
+    if not finite or value < low:
         raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")
+
+
+def check_text(name: str, value: Any) -> None:
+    """Raise ParameterError unless `value` is a text that files can hold.
+
+    Half a surrogate pair has no bytes in UTF-8.
+    """
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be a text; got {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ParameterError(
+            f"{name} must be a text that UTF-8 can hold; got {value!r}, with half a surrogate pair"
+        ) from None
 
 
 def at_least(low: float) -> Callable[[Any, Any, Any], None]:
@@ -108,7 +128,7 @@ def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any])
     """
     if name not in known:
         raise FormatError(f"{what} {name!r} is unknown; known: {', '.join(known)}")
-    if version != known[name].version:
+    if isinstance(version, bool) or version != known[name].version:
         raise FormatError(
             f"{what} {name!r} has version {version!r}; this quietcrowd reads {known[name].version}"
         )

@@ -5,6 +5,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
+from quietcrowd.mechanisms.discrete_laplace import LARGEST_POWER
 from quietcrowd.mechanisms.laplace_digits import (
     REACH,
     laplace_bytes,
@@ -34,7 +35,19 @@ def test_the_law_is_within_the_stated_distance():
         exact = [(1 - q) * q**place for place in range(len(law))]
         distances = [abs(a - b) for a, b in zip(law, exact, strict=True)]
         distance = (sum(distances) + q ** len(law)) / 2
-        assert 2 * distance < Decimal(2) ** -180  # of the difference of two
+        assert 2 * distance < Decimal(2) ** -183  # of the difference of two
+
+
+def test_the_stated_distance_holds_for_every_scale():
+    """Digits err by 2^-256 each, and end where e^-128 or less is left out."""
+    with localcontext(prec=150):
+        for scale in SCALES:
+            digits = len(laplace_thresholds(scale))
+            assert digits <= 53
+            left_out = (-(Decimal(2) ** digits) / Decimal(scale)).exp()
+            distance = digits * Decimal(2) ** -256 + left_out
+            assert distance < Decimal(2) ** -184
+    assert max(SCALES) == 2.0**LARGEST_POWER
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.3, 40.0])

@@ -4,7 +4,10 @@ import math
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +19,7 @@ import quietcrowd as qc
 from quietcrowd import FormatError, Memo
 from quietcrowd.mechanisms import channel, memo, private_file
 from quietcrowd.mechanisms.channel import TOTAL
+from quietcrowd.mechanisms.laplace_digits import laplace_noise
 from quietcrowd.mechanisms.secret import Secret
 
 YES_NO = qc.Categorical(["no", "yes"])
@@ -330,7 +334,8 @@ def test_another_process_sends_the_same(path):
     [
         lambda content: content[: len(content) // 2],
         lambda _: b"",
-        lambda content: bytes(len(content)),
+        lambda content: content[:-1] + b" ",
+        lambda content: json.dumps(json.loads(content)).encode(),
         lambda content: b"\xff" + content,
         lambda _: b"[" * 100_000,
         lambda _: b"[]",
@@ -439,8 +444,8 @@ def test_the_key_is_not_printed(path):
     ("answers", "message"),
     [
         ({"task 99": "a"}, "task 'task 99' is not among the 12 tasks of campaign 'drugs'"),
-        ({TASKS[0]: "d"}, "task 'task 00': 'd' is outside the domain"),
-        ({TASKS[0]: float("nan")}, "nan is outside the domain"),
+        ({TASKS[0]: "d"}, "task 'task 00': the answer is outside the domain 'a', 'b'"),
+        ({TASKS[0]: float("nan")}, "the answer is outside the domain"),
         ({TASKS[0]: object()}, "is outside the domain"),
         ({TASKS[0]: "\ud800"}, "is outside the domain"),
         ([("task 00", "a")], "must map tasks to answers"),
@@ -508,3 +513,131 @@ def test_the_module_says_how_often_fresh_reports_give_an_answer_away():
         math.comb(21, agree) * keep**agree * (1 - keep) ** (21 - agree) for agree in range(11, 22)
     )
     assert f"{right:.1%}".replace("%", " %") in memo.__doc__
+
+
+def test_who_opened_a_memo_before_it_was_destroyed_sends_nothing_more(path):
+    one, other = opened(path), opened(path)
+    first = one.report({TASKS[0]: "a"})
+    assert sent(other.report({TASKS[0]: "a"})).equals(sent(first))
+    one.destroy()
+    for _ in range(2):
+        with pytest.raises(qc.ParameterError, match="was destroyed, or its file is gone"):
+            other.report({TASKS[0]: "a"})
+    assert other._secret.forgotten
+    other.destroy()
+
+
+def test_who_opened_a_memo_before_it_was_overwritten_brings_that_to_its_end(path):
+    one, other = opened(path), opened(path)
+    path.write_bytes(bytes(path.stat().st_size))
+    with pytest.raises(FormatError, match="nothing but zeros: the memo was destroyed"):
+        opened(path)
+    with pytest.raises(qc.ParameterError, match="was destroyed"):
+        other.report({})
+    assert other._secret.forgotten
+    one.destroy()
+    assert not path.exists()
+
+
+def test_who_opened_a_memo_before_it_was_replaced_sends_nothing_more(path, monkeypatch):
+    kept = opened(path)
+    path.unlink()
+    opened(path)
+    monkeypatch.setattr(Secret, "give", None)
+    with pytest.raises(FormatError, match="was replaced by another memo"):
+        kept.report({TASKS[0]: "a"})
+    with pytest.raises(FormatError, match="it is not touched"):
+        kept.destroy()
+    path.chmod(0o644)
+    if os.name == "posix":
+        with pytest.raises(FormatError, match="chmod 600"):
+            kept.report({TASKS[0]: "a"})
+
+
+def test_a_memo_that_cannot_be_destroyed_is_not_forgotten(path, monkeypatch):
+    kept = opened(path)
+    content = path.read_bytes()
+
+    def refuse(*_):
+        raise PermissionError("read-only")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refuse)
+        with pytest.raises(PermissionError):
+            kept.destroy()
+    assert path.read_bytes() == content
+    kept.destroy()
+    assert not path.exists()
+
+
+def test_the_place_of_a_memo_stays_where_programs_go_elsewhere(path, monkeypatch, tmp_path):
+    monkeypatch.chdir(path.parent)
+    kept = opened(path.name)
+    assert kept.path == path
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    kept.report({TASKS[0]: "a"})
+    kept.destroy()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_all_who_come_at_once_have_the_same_key(path, monkeypatch, links):
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    start = threading.Barrier(8)
+
+    def come(_):
+        start.wait()
+        try:
+            return bytes(opened(path)._secret.key)
+        except FormatError:
+            assert not links, "without links the file of the first may be empty yet"
+
+    with ThreadPoolExecutor(8) as pool:
+        keys = set(pool.map(come, range(8)))
+    assert len(keys - {None}) == 1
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text()
+    | st.binary() | st.just("\ud800") | st.just(b"secret") | st.dates() | st.fractions(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=4,
+)  # fmt: skip
+
+
+@given(answer=JUNK, mechanism=st.sampled_from([MECHANISMS["labels"], MECHANISMS["numbers"]]))
+def test_junk_is_a_report_or_an_error_that_does_not_tell_it(tmp_path_factory, answer, mechanism):
+    kept = opened(tmp_path_factory.mktemp("memo") / "memo", mechanism)
+    told = None
+    try:
+        reports = kept.report({TASKS[0]: answer})
+    except qc.AnswerError as error:
+        told = error
+    if told is None:
+        assert len(reports) == (answer is not None)
+        return
+    assert told.__context__ is None
+    assert str(told) == (
+        f"task 'task 00': the answer is outside the domain {mechanism.domain.describe()}. "
+        "Give one that it holds, or None for no answer."
+    )
+
+
+def test_the_delta_of_numbers_is_the_one_that_is_derived():
+    """Two numbers of distance 2^-183 each; the same figures in code, docstring and pages."""
+    root = Path(__file__).parents[2] / "docs"
+    derived = (root / "theory" / "memoisation.md").read_text()
+    assert "noise is within $2^{-183}$" in derived
+    assert "by less than 2^-183 in total variation" in " ".join(laplace_noise.__doc__.split())
+    assert "$\\tau = 2^{-182}$" in derived
+    assert "$\\delta = (1 + e^{\\varepsilon})\\, 2^{-182}$" in derived
+    assert "delta = (1 + e^epsilon) 2^-182 for each report, below 2^-180" in " ".join(
+        Memo.__doc__.split()
+    )
+    assert (1 + math.e) * 2.0**-182 < 2.0**-180 < (1 + math.e) * 2.0**-181
+    assert "below $2^{-180}$ at ε = 1" in " ".join(
+        (root / "what-epsilon-means.md").read_text().split()
+    )

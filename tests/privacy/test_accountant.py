@@ -194,7 +194,7 @@ def changed(**changes):
         (changed(charges=[["ann", "1", 4, 1]]), "mechanism must be a whole number"),
         (changed(charges=[["ann", "1", 0, -3]]), "count must be a whole number, at least 1"),
         (changed(charges=[[None, "1", 0, 3]]), "worker must be an id"),
-        (changed(charges=[["ann", 5, 0, 3]]), "campaign must be a name"),
+        (changed(charges=[["ann", 5, 0, 3]]), "campaign must be a text"),
         (changed(charges=[["ann", "1", 0, 3]] * 2), "charge 1 .* stands there twice"),
         (changed(mechanisms=[3]), "a mechanism must be a JSON object"),
     ],
@@ -211,6 +211,17 @@ def test_an_id_is_the_same_worker_as_number_and_as_text():
     assert 1.99 < total(ledger, 7) <= 2
 
 
+def test_an_id_is_the_same_worker_in_a_column_of_floats():
+    tables = [
+        pd.DataFrame({"task": ["a", "b"], "worker": workers, "label": ["no", "yes"]})
+        for workers in ([7, 8], [7.0, 8.0], ["7", "8"], [8.0, 7.5])
+    ]
+    reports = [ONE.randomize(qc.Answers.from_frame(table, BINARY)) for table in tables]
+    ledger = PrivacyLedger.of_reports(*reports)
+    assert ledger.workers == ("7", "8", "7.5")
+    assert total(ledger, 8) == pytest.approx(4)
+
+
 def test_messages():
     ledger = PrivacyLedger()
     with pytest.raises(ParameterError, match=r"worker must be an id.*got 1\.5"):
@@ -221,3 +232,123 @@ def test_messages():
         ledger.spent("ann", delta=1.0)
     with pytest.raises(ParameterError, match="delta must be a finite number, at least 0"):
         ledger.spending(delta=-0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "a ledger must be text, .*; got NoneType"),
+        (b"{}", "a ledger must be text, .*; got bytes"),
+        ("[" * 100_000, "nested too deeply"),
+        (changed(version=True), "the ledger has version True"),
+        (changed(mechanisms=[{**ONE.to_dict(), "version": True}]), "has version True"),
+        (changed(mechanisms=[{**ONE.to_dict(), "epsilon": 10**400}]), "cannot be read"),
+        (changed(charges=[["ann", "1", 0, 10**400]]), "count must be a whole number"),
+        (changed(charges=[["ann", "1", 0, 10**7 + 1]]), "at most 10,000,000; got 10000001"),
+        (changed(charges=[["ann", "1", 0, 2.0]]), "count must be a whole number"),
+        (changed(charges=[["ann", "1", False, 2]]), "mechanism must be a whole number"),
+        (changed(charges=[["\ud800", "1", 0, 2]]), "worker must be a text that UTF-8 can hold"),
+        (changed(charges=[["ann", "\ud800", 0, 2]]), "campaign must be a text that UTF-8 can"),
+        (changed()[:-1] + ', "version": 1}', "'version' is named twice in one object"),
+    ],
+)
+def test_hostile_ledgers(text, message):
+    with pytest.raises(FormatError, match=message):
+        PrivacyLedger.from_json(text)
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def with_junk(described, draw):
+    """Replace something in a JSON value."""
+    if isinstance(described, dict | list) and described and draw(st.integers(0, 3)):
+        names = sorted(described) if isinstance(described, dict) else range(len(described))
+        name = draw(st.sampled_from(names))
+        described[name] = with_junk(described[name], draw)
+        return described
+    return draw(JUNK)
+
+
+@given(data=st.data(), mechanism=st.sampled_from(MECHANISMS))
+@settings(max_examples=200, deadline=None)
+def test_junk_in_a_ledger_is_a_format_error(data, mechanism):
+    good = json.loads(PrivacyLedger().charge("ann", mechanism, tasks=4).to_json())
+    try:
+        ledger = PrivacyLedger.from_json(json.dumps(with_junk(good, data.draw)))
+    except FormatError:
+        return
+    assert PrivacyLedger.from_json(ledger.to_json()) == ledger
+
+
+@given(
+    arguments=st.fixed_dictionaries(
+        {},
+        optional={
+            "worker": JUNK | st.just("\ud800"),
+            "mechanism": JUNK | st.just(qc.RandomizedResponse),
+            "answers": JUNK,
+            "tasks": JUNK,
+            "campaign": JUNK | st.just("\ud800"),
+        },
+    ),
+    delta=st.just(0.0) | JUNK,
+    budget=st.just(1.0) | JUNK,
+)
+@settings(deadline=None)
+def test_junk_in_a_charge_is_a_parameter_error(arguments, delta, budget):
+    charge = {"worker": "ann", "mechanism": ONE, **arguments}
+    try:
+        PrivacyLedger().charge(**charge)
+        PrivacyLedger().would_exceed(**charge, budget=budget, delta=delta)
+    except ParameterError:
+        return
+    assert {"answers", "tasks", "worker", "campaign"} >= arguments.keys()
+
+
+def test_numpy_counts_and_ids_are_plain():
+    """Counts of 8 bits do not wrap around: 200 and 200 are 400, and not 144."""
+    for mechanism in (ONE, TWO):
+        ledger = PrivacyLedger()
+        for _ in range(2):
+            ledger = ledger.charge(np.int64(3), mechanism, answers=np.uint8(200))
+        assert ledger == PrivacyLedger().charge("3", mechanism, answers=400)
+        assert PrivacyLedger.from_json(ledger.to_json()) == ledger
+    hundred = TWO.loss(answers=np.int8(100)).answer
+    assert hundred.epsilon == TWO.loss(answers=100).answer.epsilon
+    assert type(TWO.guarantee(answers=np.int8(100)).answers) is int
+
+
+def test_a_worker_reports_no_more_than_can_be_reckoned_with():
+    ledger = PrivacyLedger().charge("ann", ONE, answers=10**7)
+    assert total(ledger) == pytest.approx(10**7)
+    with pytest.raises(ParameterError, match=r"'ann' reports to campaign '1' must .* 10,000,000"):
+        ledger.charge("ann", ONE)
+    assert ledger.charge("ann", ONE, campaign="2").charges[-1].count == 1
+
+
+@pytest.mark.parametrize("junk", [ONE, None, "reports.csv"])
+def test_only_reports_are_charged_as_reports(junk):
+    with pytest.raises(ParameterError, match=f"reports must be Reports.*{type(junk).__name__}"):
+        PrivacyLedger.of_reports(junk)
+
+
+@pytest.mark.parametrize("campaigns", ["a", 5, None, ["\ud800"], [1], []])
+def test_names_of_campaigns(campaigns):
+    frame = pd.DataFrame({"task": ["a"], "worker": ["ann"], "label": ["no"]})
+    reports = ONE.randomize(qc.Answers.from_frame(frame, BINARY))
+    if campaigns is None:
+        assert PrivacyLedger.of_reports(reports).charges[0].campaign == "1"
+        return
+    with pytest.raises(ParameterError, match="campaign"):
+        PrivacyLedger.of_reports(reports, campaigns=campaigns)
+
+
+@pytest.mark.parametrize("budget", [math.inf, math.nan, None, "1"])
+def test_a_budget_is_a_finite_number(budget):
+    with pytest.raises(ParameterError, match="budget must be a finite number, at least 0; got"):
+        PrivacyLedger().would_exceed("ann", ONE, budget)

@@ -1,8 +1,12 @@
 """Parameters for a target reach it, and the next coarser ones do not."""
 
 import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
@@ -96,3 +100,68 @@ def test_messages():
         tasks_within(qc.RandomizedResponse(domain=BINARY, epsilon=1.0), 1.0, delta=1.0)
     with pytest.raises(ParameterError, match="labels must be a whole number, at least 2"):
         two_layer_bounds(1.0, 5, labels=1)
+
+
+JUNK = (
+    st.none()
+    | st.booleans()
+    | st.text()
+    | st.lists(st.integers())
+    | st.integers()
+    | st.sampled_from([10**400, -(10**400), Fraction(1, 3), Fraction(1, 10**400)])
+    | st.floats()
+    | st.just(np.int8(100))
+)
+
+
+@given(
+    epsilon=JUNK | st.floats(0, 20),
+    answers=JUNK | st.integers(1, 50),
+    labels=JUNK | st.integers(2, 9),
+    high=JUNK | st.floats(0, 0.5),
+)
+@settings(deadline=None, max_examples=200)
+def test_junk_gives_bounds_or_a_parameter_error(epsilon, answers, labels, high):
+    try:
+        low, top = two_layer_bounds(epsilon, answers, labels=labels, high=high)
+    except ParameterError:
+        return
+    assert 0 <= low <= top <= 1
+
+
+@given(width=JUNK, epsilon=JUNK, tolerance=JUNK | st.floats(0, 0.01))
+@settings(max_examples=300)
+def test_junk_gives_a_step_or_a_parameter_error(width, epsilon, tolerance):
+    try:
+        step = noise_step(width, epsilon, tolerance)
+    except ParameterError:
+        return
+    assert math.frexp(step)[0] == 0.5
+    assert step <= float(width)
+    assert float(width) / step / float(epsilon) >= 1
+
+
+@pytest.mark.parametrize("mechanism", [None, "one-layer", qc.RandomizedResponse])
+def test_tasks_are_those_of_a_mechanism(mechanism):
+    with pytest.raises(ParameterError, match="mechanism must be a Mechanism"):
+        tasks_within(mechanism, 1.0)
+
+
+@pytest.mark.parametrize("number", [math.inf, math.nan, 10**400, None, "1"])
+def test_budgets_are_finite_numbers(number):
+    mechanism = qc.RandomizedResponse(domain=BINARY, epsilon=1.0)
+    for options in ({"budget": number}, {"budget": 1.0, "delta": number}):
+        with pytest.raises(ParameterError, match="must be"):
+            tasks_within(mechanism, **options)
+
+
+def test_no_width_and_no_loss_is_too_large():
+    """Where squares overflow, the step scales with the width as it does elsewhere."""
+    assert noise_step(9.0 * 2.0**1000, 1.0) == 0.5 * 2.0**1000
+    assert noise_step(9.0 * 2.0**-900, 1.0) == 0.5 * 2.0**-900
+    with pytest.raises(ParameterError, match="width must be at least"):
+        noise_step(5e-324, 1.0)
+    with pytest.raises(ParameterError, match="take a high above 0, or more"):
+        two_layer_bounds(1000.0, 5, labels=2, high=0.0)
+    with pytest.raises(ParameterError, match="epsilon must be above 0"):
+        two_layer_bounds(0.0, 5, labels=2)

@@ -2,6 +2,7 @@ import math
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,6 +116,17 @@ def test_what_is_not_hidden_is_said_so():
     assert both.endswith("is not hidden; somebody can become practically certain of it.")
 
 
+@pytest.mark.parametrize("prior", [1 - 1e-9, 0.9999999])
+def test_who_was_certain_before_does_not_make_it_unhidden(prior):
+    one, *_ = consent_sentences(guarantee(0.0), priors=(prior,))
+    assert "not hidden" not in one
+    assert "was 100 % sure of it before is at most 100 % sure of it after" in one
+    one, *_ = consent_sentences(guarantee(0.1), priors=(0.5, prior))
+    assert "not hidden" not in one
+    one, *_ = consent_sentences(guarantee(40.0), priors=(0.5, prior))
+    assert "it is not hidden" in one
+
+
 def test_participation_and_all_tasks():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.1, null="category")
     _, both, third = consent_sentences(mechanism.guarantee(answers=2, tasks=10))
@@ -127,11 +139,20 @@ def test_participation_and_all_tasks():
 
 @pytest.mark.parametrize(
     ("delta", "cases"),
-    [(1e-6, "1,000,000"), (0.0917, "10"), (0.5, "2"), (0.9, "1"), (3e-7, "3,333,333")],
+    [
+        (1e-6, "one of 1,000,000"),
+        (0.0917, "one of 10"),
+        (0.5, "one of 2"),
+        (3e-7, "one of 3,333,333"),
+        (1e-300, "one of 1,000,000,000,000,000,000"),
+        (0.9, "90 % of all"),
+        (1 - 1e-16, "100 % of all"),
+        (1.0, "100 % of all"),
+    ],
 )
 def test_chance_is_told(delta, cases):
     *_, last = consent_sentences(guarantee(delta=delta))
-    assert last == f"In at most one of {cases} cases chance may tell more than that."
+    assert last == f"In at most {cases} cases chance may tell more than that."
 
 
 @pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
@@ -146,13 +167,34 @@ def test_no_mechanism_gives_more_certainty_than_its_guarantee(mechanism):
     assert Fraction(shown) / 100 >= 1 / (1 + Fraction(math.exp(-stated.epsilon)))
 
 
-@pytest.mark.parametrize("priors", [(), (0,), (1,), (math.nan,), ("half",), (0.5, -1)])
+@pytest.mark.parametrize(
+    "priors",
+    [
+        *((), (0,), (1,), (math.nan,), ("half",), (0.5, -1), (True,), (Fraction(1, 10**400),)),
+        *(5, 0.5, None, "0.5", ""),
+    ],
+)
 def test_priors_are_checked(priors):
     with pytest.raises(qc.ParameterError, match="prior"):
         consent_sentences(guarantee(), priors=priors)
 
 
-@pytest.mark.parametrize("epsilon", [-1.0, math.nan])
+@pytest.mark.parametrize("epsilon", [-1.0, math.nan, None, "1", True, [1.0]])
 def test_losses_are_checked(epsilon):
     with pytest.raises(qc.ParameterError, match="epsilon must be at least 0"):
         most_sure(epsilon)
+
+
+@pytest.mark.parametrize("junk", [None, 1.0, "one", qc.RandomizedResponse])
+def test_only_guarantees_are_told(junk):
+    with pytest.raises(qc.ParameterError, match="guarantee must be a PrivacyGuarantee"):
+        consent_sentences(junk)
+
+
+def test_losses_of_any_kind_of_number_are_never_rounded_down():
+    third = Fraction(1, 3)
+    assert float(third) < third
+    assert most_sure(third) > most_sure(float(third))
+    assert most_sure(1) == most_sure(1.0) == most_sure(np.float32(1.0))
+    assert most_sure(10**400) == 1
+    assert consent_sentences(guarantee(), priors=np.array([0.5])) == consent_sentences(guarantee())

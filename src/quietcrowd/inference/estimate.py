@@ -18,6 +18,7 @@ from quietcrowd.inference.method import Estimates, LabelEstimates, NumericEstima
 
 if TYPE_CHECKING:
     from quietcrowd.inference.method import TruthInference
+    from quietcrowd.inference.partition import Summary
 
 __all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate", "truth_columns", "worker_columns"]
 
@@ -38,6 +39,11 @@ class TruthEstimate(ABC):
         Which truths were given, as `gold`, and not inferred.
     quality : ndarray of float64, shape (workers,)
         How good each worker is; NaN where nothing tells. See the kind of estimate.
+    summary : Summary
+        Of all answers that told of the workers; after `FittingMethod.extend` those of earlier
+        estimates are among them.
+    tally : Tally
+        What they told, at `state`.
     state : State or None
         What the method believes of the workers.
     iterations : int
@@ -55,6 +61,8 @@ class TruthEstimate(ABC):
     estimates: Estimates
     known: npt.NDArray[np.bool_]
     quality: npt.NDArray[np.float64]
+    summary: Summary
+    tally: Any
     state: State | None
     iterations: int
     converged: bool
@@ -81,8 +89,9 @@ class TruthEstimate(ABC):
 
     def workers_as(self, backend: Backend) -> Any:
         """Return `workers` as a dataframe of another library."""
-        answers = self.answers
-        columns = worker_columns(answers.workers, self._qualities(), answers.answers_per_worker)
+        columns = worker_columns(
+            self.answers.workers, self._qualities(), self.summary.answers_per_worker
+        )
         return to_native(columns, backend)
 
     @abstractmethod

@@ -17,11 +17,17 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, as_frame, backend_of, positions_by_text
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
+from quietcrowd.inference.extending import (
+    WorkerUnion,
+    extend_loop,
+    joined_overview,
+    refuse_known_tasks,
+)
 from quietcrowd.inference.method import Estimates, StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
 from quietcrowd.inference.partition import Overview, Partition, Summary, partition_of
 from quietcrowd.inference.scatter import Scatter
-from quietcrowd.inference.sweep import run_loop
+from quietcrowd.inference.sweep import LoopResult, run_loop
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
@@ -50,6 +56,11 @@ class Given:
     channel: Channel | None = None
     participation: npt.NDArray[np.float64] | None = None
     backend: Backend = "pandas"
+
+    @property
+    def overview(self) -> Overview:
+        """What every method asks of it before it begins."""
+        return Overview.of(self.answers, self.channel, self.participation is not None)
 
 
 @frozen(kw_only=True, eq=False)
@@ -142,22 +153,83 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         self, data: Any, start: TruthEstimate | None, gold: Any, threads: int | None
     ) -> TruthEstimate:
         given = self.read(data)
-        if not len(given.answers):
-            raise AnswerError("there is no answer")
+        self._check_given(given, start)
         ready = self.prepare(given, gold)
-        first = self._align(start, given.answers.workers, given.answers.domain)
+        first = None if start is None else self._align(start, given.answers.workers)
         if isinstance(data, Reports):  # after all errors of what came in
             self.warn_of_noise(data.mechanism, 4)
+        result = run_loop(self, [ready.partition], ready.summary, start=first, threads=threads)
+        self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 4)
+        return self._conclude(given, ready, result)
+
+    def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
+        """Find the truths of new tasks, with what an earlier estimate knows of the workers.
+
+        The new answers alone are swept; what the earlier ones told of the workers stays as it was
+        at the last pass over them, and the new ones add to it. That takes as long as the new
+        answers are many. `fit` with ``start=`` looks at all answers anew: do so now and then.
+
+        Parameters
+        ----------
+        start : TruthEstimate
+            An estimate of this method; one that `extend` gave is one, too.
+        data : Reports, Answers or dataframe
+            Answers on tasks that `start` has none of, otherwise as of `fit`. A frame has labels of
+            the domain of `start`. Workers are matched by what their ids print as.
+        gold : dataframe, optional
+            Known truths of new tasks, as of `fit`.
+
+        Returns
+        -------
+        TruthEstimate
+            Truths of the new tasks. Its workers are those of both, judged by all answers.
+
+        Raises
+        ------
+        AnswerError
+            As `fit` does, and where a task is one of `start`.
+        ParameterError
+            Where `start` is of another method or another domain, or its reports were made in
+            another way.
+
+        Examples
+        --------
+        >>> import quietcrowd as qc
+        >>> crowd = qc.synthetic_crowd(tasks=200, workers=20, seed=1)
+        >>> frame = crowd.answers.to_frame()
+        >>> new = frame["task"].isin(frame["task"].unique()[:20])
+        >>> estimate = qc.WeightedVote().fit(frame[~new])
+        >>> more = qc.WeightedVote().extend(estimate, frame[new])
+        >>> len(more.truths), int(more.workers["answers"].sum()) == len(frame)
+        (20, True)
+        """
+        if getattr(start, "method", None) != self:
+            other = repr(getattr(start, "method", start))
+            raise ParameterError(f"start must be an estimate of {self!r}; got one of {other}")
+        given = self.read(data, start.answers.domain)
+        self._check_given(given, start)
+        refuse_known_tasks(start, given.answers)
+        union = WorkerUnion.of(start, given)
+        ready = self._lay_out(union.given, gold, joined_overview(start.summary, union))
+        if isinstance(data, Reports):
+            self.warn_of_noise(data.mechanism, 3)
+        result = extend_loop(self, start, union, ready.partition, ready.summary)
+        self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 3)
+        return self._conclude(union.given, ready, result)
+
+    def _conclude(
+        self, given: Given, ready: Prepared, result: LoopResult[StateT, TallyT]
+    ) -> TruthEstimate:
         summary = ready.summary
-        result = run_loop(self, [ready.partition], summary, start=first, threads=threads)
-        self.warn_of_signal(summary, result.state, Scatter.of(result.estimates), 4)
         kind: Any = LabelEstimate if self.infers_labels else NumericEstimate
         estimate: TruthEstimate = kind(
+            summary=summary,
             method=self,
             estimates=self.finish(result.estimates, ready.known, summary),
             **self.qualities(summary, result.tally, result.state),
             answers=given.answers,
             known=is_known(ready.known),
+            tally=result.tally,
             state=result.state,
             iterations=result.iterations,
             converged=result.converged,
@@ -257,14 +329,19 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         AnswerError
             As `known` and `summarize` do.
         """
-        overview = Overview.of(given.answers, given.channel, given.participation is not None)
+        return self._lay_out(given, gold, given.overview)
+
+    def _lay_out(self, given: Given, gold: Any, overview: Overview) -> Prepared:
         known = self.known(given.answers.tasks, overview.domain, gold)
         summary = self.summarize(overview, known)
         partition = partition_of(given.answers, known, given.participation)
         return Prepared(partition=self.scale(partition, summary), summary=summary, known=known)
 
-    def read(self, data: Any) -> Given:
-        """Return what there is to infer from; see `fit`."""
+    def read(self, data: Any, domain: Domain | None = None) -> Given:
+        """Return what there is to infer from; see `fit`.
+
+        `domain` is that of the labels of a frame; by default what occurs.
+        """
         if isinstance(data, Reports):
             mechanism = data.mechanism
             self.refuse(mechanism)
@@ -280,7 +357,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             return given
         if isinstance(data, Answers):
             return Given(answers=data)
-        answers = Answers.from_frame(data, self._domain_of(as_frame(data)))
+        answers = Answers.from_frame(data, domain or self._domain_of(as_frame(data)))
         return Given(answers=answers, backend=backend_of(data))
 
     def refuse(self, mechanism: Any) -> None:
@@ -302,21 +379,25 @@ class FittingMethod(TruthInference[StateT, TallyT]):
                 corrects=self.corrects_quality,
             )
 
-    def _align(
-        self, start: TruthEstimate | None, workers: pa.Array, domain: Domain
-    ) -> StateT | None:
+    def _check_given(self, given: Given, start: TruthEstimate | None) -> None:
+        """Raise where there is nothing to infer from, or `start` does not go with it."""
+        if not len(given.answers):
+            raise AnswerError("there is no answer")
         if start is None:
-            return None
+            return
         if type(getattr(start, "method", None)) is not type(self):
             other = type(getattr(start, "method", start)).__name__
             raise ParameterError(
                 f"start must be an estimate of {type(self).__name__}; got one of {other}"
             )
-        if start.answers.domain != domain:
+        if start.answers.domain != given.answers.domain:
             raise ParameterError(
-                f"start must be an estimate on {domain.example()}; "
+                f"start must be an estimate on {given.answers.domain.example()}; "
                 f"got one on {start.answers.domain.example()}"
             )
+
+    def _align(self, start: TruthEstimate, workers: pa.Array) -> StateT | None:
+        """Return the state of an earlier estimate, for these workers."""
         if start.state is None:
             return None
         places = positions_by_text(workers, start.answers.workers)

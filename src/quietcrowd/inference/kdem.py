@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.inference import fixed_point
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.kdem_kernel import density_kernel
 from quietcrowd.inference.loss_weighted import Losses
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
@@ -117,6 +118,10 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
             room.spread,
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
+
+    def carry(self, tally: Losses, move: Move) -> Losses:
+        """Return the same tally for more answers; see `TruthInference.carry`."""
+        return Losses(losses=move.sums(tally.losses, _loss_unit), errors=tally.errors.carried(move))
 
     def update(
         self,

@@ -15,6 +15,7 @@ from quietcrowd.domains import Categorical, Domain, as_numbers
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
 from quietcrowd.inference import fixed_point, numeric_kernels
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Tally
 from quietcrowd.inference.numeric import (
@@ -88,6 +89,15 @@ class LossWeighted(
     def infers_labels(self) -> bool:
         """Whether truths are labels, not numbers."""
         return self.loss == "zero-one"
+
+    def carry(self, tally: AgreementTally | Losses, move: Move) -> AgreementTally | Losses:
+        """Return the same tally for more answers; see `TruthInference.carry`."""
+        if isinstance(tally, AgreementTally):
+            return tally.carried(move)
+        power = (1 if self.loss == "absolute" else 2) - self._divisor_power()
+        return Losses(
+            losses=move.sums(tally.losses, _loss_unit, power), errors=tally.errors.carried(move)
+        )
 
     def _divisor_power(self) -> int:
         """Return to which power of a task's standard deviation losses are divided by."""

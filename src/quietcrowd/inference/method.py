@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import asdict, field, fields_dict, frozen
 
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import at_least, check_whole, plain
 
@@ -37,6 +38,10 @@ class Tally(ABC):
 
     @abstractmethod
     def __add__(self, other: Self) -> Self: ...
+
+    def carried(self, move: Move) -> Self:
+        """Return the tally of an earlier pass as one of the workers and units of more answers."""
+        raise NotImplementedError(f"{type(self).__name__} is carried by its method")
 
 
 @frozen(kw_only=True, eq=False)
@@ -150,6 +155,10 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         """Return a JSON-ready description; `method_from_dict` gives back an equal method."""
         return {"method": self.name, "version": self.version, **asdict(self)}
 
+    def carry(self, tally: TallyT, move: Move) -> TallyT:
+        """Return the tally of an earlier pass as one of the workers and units of more answers."""
+        return tally.carried(move)
+
     @abstractmethod
     def room(self, tasks: int, summary: Summary) -> Estimates:
         """Return room for the estimates of a number of tasks."""
@@ -201,3 +210,12 @@ class IterativeInference(TruthInference[StateT, TallyT]):
         objective : float
             Per answer; the loop ends when it rests.
         """
+
+    def update_partly(
+        self, summary: Summary, tally: TallyT, state: StateT | None
+    ) -> tuple[StateT, float]:
+        """Learn from a tally of which a part was made with an earlier state; as `update`.
+
+        The same as `update` where that looks at nothing but the tally.
+        """
+        return self.update(summary, tally, state)

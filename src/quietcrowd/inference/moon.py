@@ -315,6 +315,17 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             model = evolve(model, variance=np.maximum(model.variance, least))
         return model, objective
 
+    def update_partly(
+        self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
+    ) -> tuple[ErrorModel, float]:
+        """Take the cautious step; see `IterativeInference.update_partly`.
+
+        The longer one goes by the slope at the state of the pass, which is that of a part alone.
+        """
+        before = None if state is None else evolve(state, objective=-np.inf)
+        model, objective = self.update(summary, tally, before)
+        return (cautious_step(model) if self.solver == "em" else model), objective
+
     def _update_posterior(
         self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
     ) -> tuple[ErrorModel, float]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.method import State, Tally
 from quietcrowd.inference.moon_kernel import LARGEST_SCORE
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
@@ -179,6 +180,32 @@ class ErrorTally(Tally):
             information=self.information + other.information,
             evidence=self.evidence + other.evidence,
             truths=self.truths + other.truths,
+        )
+
+    def carried(self, move: Move) -> Self:
+        """Return the same for more answers; see `Tally.carried`.
+
+        The evidence keeps the units of the old range, which no difference of two shows.
+        """
+        shift = (move.old.middle - move.new.middle) / move.new.extent
+        total, squares = (float(part) / truth_unit(move.old) for part in self.truths[:2])
+        count = int(self.truths[2])
+        moved = np.array(
+            [
+                move.stretch * total + shift * count,
+                move.stretch**2 * squares + 2.0 * move.stretch * shift * total + shift**2 * count,
+            ]
+        )
+        rounded = np.rint(moved * truth_unit(move.new)).astype(np.int64)
+        evidence = self.evidence
+        if noise_scale(move.old) > 0:
+            evidence = move.total(evidence, lambda of: evidence_unit(of, noise_scale(of)))
+        return type(self)(
+            errors=self.errors.carried(move),
+            own=move.sums(self.own, square_unit, power=2),
+            information=move.sums(self.information, square_unit),
+            evidence=evidence,
+            truths=np.array([*rounded, count], np.int64),
         )
 
 

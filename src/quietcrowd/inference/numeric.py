@@ -18,6 +18,7 @@ from attrs import evolve, frozen
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference import fixed_point
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Overview, Partition, Summary
@@ -45,6 +46,10 @@ class SquaredErrors(Tally):
 
     def __add__(self, other: Self) -> Self:
         return type(self)(squared=self.squared + other.squared)
+
+    def carried(self, move: Move) -> Self:
+        """Return the same for more answers; see `Tally.carried`."""
+        return type(self)(squared=move.sums(self.squared, error_unit, power=2))
 
 
 def unit_for(terms: int) -> float:

@@ -12,6 +12,7 @@ from attrs import frozen
 
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
 from quietcrowd.inference import numeric_kernels
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Overview, Partition, Summary
@@ -46,6 +47,10 @@ class TaskMoments(Tally):
 
     def __add__(self, other: Self) -> Self:
         return type(self)(sums=self.sums + other.sums)
+
+    def carried(self, move: Move) -> Self:  # noqa: ARG002
+        """Return the same tally: it is about no worker, in units of its own."""
+        return self
 
     @classmethod
     def of(cls, *columns: npt.NDArray[np.float64]) -> Self:

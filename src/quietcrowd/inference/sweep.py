@@ -146,6 +146,7 @@ def iterate(
     tally_at: Callable[[StateT | None], TallyT],
     course: Course[StateT],
     keep: Callable[[Course[StateT]], None] | None = None,
+    update: Callable[[Summary, TallyT, StateT | None], tuple[StateT, float]] | None = None,
 ) -> Course[StateT]:
     """Pass over all tasks and update, in turn, until the objective rests.
 
@@ -161,11 +162,14 @@ def iterate(
         Where to begin; one that was kept goes on as if it had never stopped.
     keep : callable, optional
         Called with the course after every update.
+    update : callable, optional
+        How to learn from a tally, in place of ``method.update``.
     """
     while isinstance(method, IterativeInference) and not course.rests(method):
         if len(course.history) == method.max_iterations:
             break
-        state, objective = method.update(summary, tally_at(course.state), course.state)
+        learn = update or method.update
+        state, objective = learn(summary, tally_at(course.state), course.state)
         course = Course(state=state, history=(*course.history, objective))
         if keep is not None:
             keep(course)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.inference import fixed_point, kernels
+from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.method import LabelEstimates, Tally
 from quietcrowd.inference.partition import Partition, Summary
 
@@ -29,6 +30,10 @@ class AgreementTally(Tally):
 
     def __add__(self, other: Self) -> Self:
         return type(self)(agreed=self.agreed + other.agreed)
+
+    def carried(self, move: Move) -> Self:
+        """Return the same for more answers; see `Tally.carried`."""
+        return type(self)(agreed=move.sums(self.agreed))
 
 
 def sweep_votes(

@@ -64,7 +64,7 @@ def laplace_noise(scale: float, given: bytes) -> int:
     Returns
     -------
     int
-        The law differs from the discrete Laplace law by less than 2^-180 in total variation.
+        The law differs from the discrete Laplace law by less than 2^-183 in total variation.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,13 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.privacy.attack import AuditPlan
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.loss_law import pure_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
 from quietcrowd.validation import check_names, find_described
+
+if TYPE_CHECKING:
+    from quietcrowd.privacy.attack import AuditPlan
 
 __all__ = ["Mechanism"]
 

@@ -32,7 +32,7 @@ from attrs import field, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.memo_reports import fixed_reports
 from quietcrowd.mechanisms.memo_scope import MemoScope, TaskId
@@ -58,12 +58,23 @@ class Memo:
     let workers edit first and send once.
 
     The file and the reports together reveal the answers. Destroy the memo when the campaign closes.
-    Whoever loses or destroys it before, and opens a new one, loses as much again.
+    Whoever loses or destroys it before, and opens a new one, loses as much again. Before every
+    report the file is read again: one that was destroyed or replaced, by whatever program, ends all
+    that was opened from it. What cannot be done from here: to end a copy of the file, or a program
+    that reads another one's memory.
+
+    Guarantee
+    ---------
+    That of the mechanism, given that SHAKE-256 under an unknown key of 256 bits cannot be told from
+    random numbers. Labels have exactly the mechanism's law then. Numbers have it up to 2^-182 in
+    total variation, the participation bit included, so that a pure loss of epsilon becomes
+    (epsilon, delta) with delta = (1 + e^epsilon) 2^-182 for each report, below 2^-180 at
+    epsilon = 1. Derivation: ``docs/theory/memoisation.md``.
 
     Attributes
     ----------
     path : Path
-        Where it is kept.
+        Where it is kept, from the root.
     scope : MemoScope
         Worker, campaign, mechanism and tasks. What a worker draws once, as the flip probability of
         the two-layer mechanism, is drawn once per memo.
@@ -102,7 +113,8 @@ class Memo:
         """Read the memo at `path`, or create it, before anything is answered.
 
         A new file can be read by its owner alone (0600, whatever the umask); it is there whole or
-        not at all. On Windows rights are those of the folder: take one of the user's own.
+        not at all. Take a folder that nobody else can write to: who removes the file makes the
+        device draw afresh. On Windows rights are those of the folder.
 
         Parameters
         ----------
@@ -125,12 +137,13 @@ class Memo:
         ParameterError
             Where the mechanism's reports cannot be fixed in advance, or a parameter is missing.
         FormatError
-            Where the file is damaged, or of another campaign, worker, mechanism or list of tasks,
-            or others have rights to it.
+            Where the file is damaged, was destroyed, or is of another campaign, worker, mechanism
+            or list of tasks; where it is no plain file, another user's, or others have rights to
+            it.
         FileNotFoundError
             Where there is no such folder, or no memo and `create` is False.
         """
-        place = Path(path)
+        place = Path(path).absolute()
         scope = MemoScope(mechanism=mechanism, campaign=campaign, worker=worker, tasks=tasks)
         if create and not place.exists():
             secret = Secret.draw(scope.context)
@@ -142,8 +155,8 @@ class Memo:
     def report(self, answers: Mapping[Any, Any]) -> Reports:
         """Return what the device sends for these answers; identical for identical answers.
 
-        All tasks are gone through in the same order, whichever are answered. What this raises is
-        for the worker's eyes: it may name an answer.
+        All tasks are gone through in the same order, whichever are answered. What this raises names
+        a task, and never an answer: messages end up in logs.
 
         Parameters
         ----------
@@ -160,29 +173,51 @@ class Memo:
         AnswerError
             Where a task is not on the list or an answer outside the domain: then nothing is drawn.
         ParameterError
-            Where the memo was destroyed.
+            Where the memo was destroyed, or its file is gone.
+        FormatError
+            Where the file was replaced or damaged since it was opened, or others have rights to
+            it.
         """
-        if self._secret.forgotten:
-            raise ParameterError(
-                f"the memo {self.path} was destroyed: nothing can be reported in campaign "
-                f"{self.scope.campaign!r} any more"
-            )
+        self._require_kept()
         return fixed_reports(self.scope.mechanism, self._table(answers), self._secret)
 
     def destroy(self) -> None:
         """Overwrite and remove the file, and forget the key; a second time changes nothing.
 
+        Nor does a first time where there is no file any more. One that was moved is not found.
+        Where this fails nothing is forgotten: set right what the error says, and destroy it again.
+
         Raises
         ------
         FormatError
             Where another file has taken its place: that one is not touched.
+        OSError
+            Where the file cannot be overwritten or removed.
         """
         if self._secret.forgotten:
             return
-        try:
-            wipe_private(self.path, self.scope.content(self._secret.key))
-        finally:
-            self._secret.forget()
+        wipe_private(self.path, self.scope.content(self._secret.key))
+        self._secret.forget()
+
+    def _require_kept(self) -> None:
+        """Raise an error unless the file is there, with the same key in it."""
+        if not self._secret.forgotten:
+            try:
+                content = read_private(self.path)
+            except FileNotFoundError:
+                content = b""
+            if not any(content):
+                self._secret.forget()
+            elif self.scope.key_in(content, self.path) != self._secret.key:
+                raise FormatError(
+                    f"{self.path} was replaced by another memo since it was opened. Open it again "
+                    "if nothing was sent with the one before; else send nothing more."
+                )
+        if self._secret.forgotten:
+            raise ParameterError(
+                f"the memo {self.path} was destroyed, or its file is gone: nothing can be reported "
+                f"in campaign {self.scope.campaign!r} any more"
+            )
 
     def _table(self, answers: Mapping[Any, Any]) -> Answers:
         """Return the answers as a table of one worker."""
@@ -232,7 +267,7 @@ class Memo:
             stored, inside = np.zeros(0), np.zeros(1, bool)
         if not inside[0]:
             raise AnswerError(
-                f"task {task!r}: {answer!r} is outside the domain {domain.describe()}. Give an "
-                "answer that it holds, or None for no answer."
+                f"task {task!r}: the answer is outside the domain {domain.describe()}. Give one "
+                "that it holds, or None for no answer."
             )
         return stored, answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from attrs import field, frozen
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms.memo_reports import Memoisable, check_memoisable
 from quietcrowd.mechanisms.secret import KEY_BYTES
-from quietcrowd.validation import plain
+from quietcrowd.validation import check_text, plain
 
 __all__ = ["MemoScope", "TaskId"]
 
@@ -22,10 +23,13 @@ TaskId = str | int
 KIND = "quietcrowd memo"
 VERSION = 1
 
+_KEY = re.compile(f"[0-9a-f]{{{2 * KEY_BYTES}}}")
+
 
 def _check_campaign(_: object, __: object, campaign: Any) -> None:
     if not isinstance(campaign, str) or not campaign:
         raise ParameterError(f"campaign must be a name; got {campaign!r}")
+    check_text("campaign", campaign)
 
 
 def _worker(value: Any) -> TaskId:
@@ -35,6 +39,8 @@ def _worker(value: Any) -> TaskId:
 def _check_id(what: str, value: Any) -> TaskId:
     """Return an id as plain Python; a text, or a whole number of 64 bits."""
     plain_id = plain(value)
+    if isinstance(plain_id, str):
+        check_text(what, plain_id)
     whole = isinstance(plain_id, int) and not isinstance(plain_id, bool)
     if isinstance(plain_id, str) or (whole and -(2**63) <= plain_id < 2**63):
         return plain_id  # type: ignore[no-any-return]
@@ -72,7 +78,7 @@ class MemoScope:
     ------
     ParameterError
         Where the mechanism's reports cannot be fixed in advance, a name or the list of tasks is
-        empty, or an id is no text and no whole number, or there twice.
+        empty, or an id is no text that UTF-8 can hold and no whole number, or there twice.
     """
 
     mechanism: Memoisable = field(converter=check_memoisable)
@@ -107,8 +113,14 @@ class MemoScope:
         Raises
         ------
         FormatError
-            Where it is damaged, of another version or of another scope; the message names `path`.
+            Where it was overwritten, is damaged, of another version or of another scope; the
+            message names `path`, and nothing of the key.
         """
+        if content and not any(content):
+            raise FormatError(
+                f"{path} holds nothing but zeros: the memo was destroyed, and removing it was "
+                "interrupted. Remove the file, and send nothing more in this campaign."
+            )
         body = _whole_body(content, path)
         for name, here in json.loads(self.context).items():
             there = body.get(name)
@@ -118,7 +130,10 @@ class MemoScope:
                     f"{_differing(here, there)}. Take one file per worker and campaign; the "
                     "mechanism and the tasks of a campaign never change."
                 )
-        return bytes.fromhex(body["key"])
+        key = bytes.fromhex(body["key"])
+        if content != self.content(key):
+            raise _damaged(path)
+        return key
 
 
 def _digest(value: Any) -> str:
@@ -130,21 +145,25 @@ def _whole_body(content: bytes, path: Path) -> dict[str, Any]:
     try:
         body: dict[str, Any] = json.loads(content)
         kind, version = body["file"], body["version"]
-        whole = body.pop("check") == _digest(body) and len(body["key"]) == 2 * KEY_BYTES
+        whole = body.pop("check") == _digest(body) and _KEY.fullmatch(body["key"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        whole, kind, version = False, KIND, VERSION
+        whole, kind, version = None, KIND, VERSION
     if (kind, version) != (KIND, VERSION):
         raise FormatError(
             f"{path} is a {kind!r} of version {version!r}; this quietcrowd reads a {KIND!r} of "
             f"version {VERSION}"
         )
     if not whole:
-        raise FormatError(
-            f"{path} is damaged, or no memo. Restore it from a copy. If nothing was sent with it, "
-            "remove it and open a new one; else send nothing more in this campaign: fresh noise "
-            "about the same answers would tell as much again."
-        )
+        raise _damaged(path)
     return body
+
+
+def _damaged(path: Path) -> FormatError:
+    return FormatError(
+        f"{path} is damaged, or no memo. Restore it from a copy. If nothing was sent with it, "
+        "remove it and open a new one; else send nothing more in this campaign: fresh noise "
+        "about the same answers would tell as much again."
+    )
 
 
 def _differing(value: Any, other: Any) -> str:

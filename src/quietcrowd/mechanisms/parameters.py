@@ -20,12 +20,12 @@ __all__ = [
 
 
 def number(value: Any) -> float:
-    """Return `value` as a float; ParameterError where it is no number."""
+    """Return `value` as a float; ParameterError where it is none."""
     try:
         if isinstance(value, bool | str):
             raise TypeError
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"a parameter must be a number; got {value!r}") from None
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from itertools import count
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,10 @@ class Secret:
     def draw(cls, context: str) -> Secret:
         """Return a secret with a fresh key from the operating system."""
         return cls(key=os.urandom(KEY_BYTES), context=context)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or written elsewhere: what is not known of cannot be destroyed."""
+        raise TypeError("a key is neither copied nor pickled: open the memo again")
 
     @property
     def forgotten(self) -> bool:

@@ -242,11 +242,12 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         from quietcrowd.privacy.shared_flip_delta import MAX_ANSWERS, two_layer_law
 
         release = super().loss(answers, tasks)
+        count = check_counts(answers, tasks, every_task=self.every_task)
         law = self.worker_law
-        if not isinstance(law, UniformFlips) or answers > MAX_ANSWERS or release.answer.lost:
+        if not isinstance(law, UniformFlips) or count > MAX_ANSWERS or release.answer.lost:
             return release
         low, high = law.bounds
-        return evolve(release, answer=two_layer_law(answers, labels=self.size, low=low, high=high))
+        return evolve(release, answer=two_layer_law(count, labels=self.size, low=low, high=high))
 
     def draw_workers(self, workers: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64]:
         """Return the weights of the workers, and, where NULL is a label, those for NULL below.

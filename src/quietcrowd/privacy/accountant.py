@@ -11,9 +11,10 @@ from attrs import evolve, field, frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.frames import Backend, to_native
-from quietcrowd.privacy.guarantee import check_counts
+from quietcrowd.privacy.guarantee import MOST_REPORTS, check_counts
 from quietcrowd.privacy.loss_distribution import compose_losses
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.privacy.mechanism_access import check_mechanism, check_reports, read_mechanism
+from quietcrowd.validation import check_real, check_text, check_whole, plain
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
@@ -87,7 +88,8 @@ class PrivacyLedger:
     too. Whoever releases the same answers a second time, or draws afresh for a second batch,
     charges that to a campaign of another name.
 
-    Ids count as text: 7 and "7" are one worker, as the same table comes back from Parquet or CSV.
+    Ids count as text: 7, "7" and the 7.0 of a dataframe are one worker, as the same table comes
+    back from Parquet or CSV.
     A mechanism that reports every task is charged for every task: the server never learns how many
     were answered.
 
@@ -138,20 +140,14 @@ class PrivacyLedger:
         Raises
         ------
         ParameterError
-            Where there are not as many names as reports, or two reports of one mechanism have the
-            same name.
+            Where something else than reports is given, there are not as many names as reports, or
+            two reports of one mechanism have the same name.
         """
-        names = [str(place + 1) for place in range(len(reports))]
-        if campaigns is not None:
-            names = list(campaigns)
-            if len(names) != len(reports):
-                raise ParameterError(
-                    f"campaigns must be one name for each of {len(reports)} reports; got {names!r}"
-                )
+        names = _names_for(len(reports), campaigns)
         counts: dict[_Key, int] = {}
         drawn: set[tuple[str, Mechanism]] = set()
         for name, one in zip(names, reports, strict=True):
-            _check_campaign(name)
+            check_reports(one)
             if (name, one.mechanism) in drawn:
                 raise ParameterError(
                     f"campaign {name!r} has two reports of {one.mechanism.name}: each was drawn "
@@ -159,8 +155,7 @@ class PrivacyLedger:
                 )
             drawn.add((name, one.mechanism))
             for worker, count in _counts_of(one):
-                key = (worker, name, one.mechanism)
-                counts[key] = counts.get(key, 0) + count
+                _add(counts, (worker, name, one.mechanism), count)
         return cls(counts=counts)
 
     def charge(
@@ -190,14 +185,16 @@ class PrivacyLedger:
         Raises
         ------
         ParameterError
-            Where the worker's id is neither text nor a whole number, or a count is out of range
-            or missing.
+            Where the worker's id is neither text nor a whole number, there is no mechanism, or a
+            count is missing or out of range: a worker makes at most 10^7 reports to a campaign.
         """
         who = _check_worker(worker)
-        _check_campaign(campaign)
+        check_text("campaign", campaign)
+        check_mechanism(mechanism)
         count = check_counts(answers, tasks, every_task=mechanism.every_task)
-        key = (who, campaign, mechanism)
-        return evolve(self, counts={**self._counts, key: self._counts.get(key, 0) + count})
+        counts = dict(self._counts)
+        _add(counts, (who, campaign, mechanism), count)
+        return evolve(self, counts=counts)
 
     def spent(self, worker: str | int, delta: float = 0.0) -> Spending:
         """Return what a worker has spent; nothing, where there is no charge.
@@ -248,14 +245,14 @@ class PrivacyLedger:
         worker, mechanism, answers, tasks, campaign
             As those of `charge`.
         budget : float
-            The most that a worker may lose in total, at least 0.
+            The most that a worker may lose in total, finite and at least 0.
         delta : float
             As that of `spent`.
 
         Raises
         ------
         ParameterError
-            Where the budget is negative, or as `charge` and `spent`.
+            Where the budget is negative or not finite, or as `charge` and `spent`.
         """
         check_real("budget", budget, 0)
         after = self.charge(worker, mechanism, answers=answers, tasks=tasks, campaign=campaign)
@@ -309,40 +306,86 @@ class PrivacyLedger:
         FormatError
             Where the text is none, of another version, or a charge in it cannot be.
         """
-        from quietcrowd.mechanisms.mechanism import Mechanism
-
         try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise FormatError(f"a ledger must be JSON: {error}") from None
-        if not isinstance(data, dict) or data.get("ledger") != "quietcrowd":
-            raise FormatError(
-                "this is no ledger: the key 'ledger' is missing. PrivacyLedger.to_json writes one."
-            )
-        if data.get("version") != VERSION:
-            raise FormatError(
-                f"the ledger has version {data.get('version')!r}; this quietcrowd reads {VERSION}"
-            )
-        charges, described = data.get("charges"), data.get("mechanisms")
-        if not isinstance(charges, list) or not isinstance(described, list):
-            raise FormatError("a ledger needs the lists 'mechanisms' and 'charges'")
-        mechanisms = [Mechanism.from_dict(one) for one in described]
-        counts: dict[_Key, int] = {}
-        for place, charge in enumerate(charges):
-            key, count = _read_charge(place, charge, mechanisms)
-            if key in counts:
-                raise FormatError(f"charge {place} of the ledger, {charge!r}, stands there twice")
-            counts[key] = count
-        return cls(counts=counts)
+            return cls(counts=_read_counts(text))
+        except RecursionError:
+            raise FormatError("this is no ledger: what is in it is nested too deeply") from None
+
+
+def _names_for(reports: int, campaigns: Any) -> list[str]:
+    """Return the name of the campaign of each reports."""
+    if campaigns is None:
+        return [str(place + 1) for place in range(reports)]
+    listed = isinstance(campaigns, Iterable) and not isinstance(campaigns, str)
+    names = list(campaigns) if listed else campaigns
+    if not listed or len(names) != reports:
+        raise ParameterError(
+            f"campaigns must be one name for each of {reports} reports; got {names!r}"
+        )
+    for name in names:
+        check_text("campaign", name)
+    return list(names)
+
+
+def _add(counts: dict[_Key, int], key: _Key, count: int) -> None:
+    """Count further reports of a worker, campaign and mechanism."""
+    worker, campaign, _ = key
+    total = counts.get(key, 0) + count
+    check_whole(f"all that {worker!r} reports to campaign {campaign!r}", total, 1, MOST_REPORTS)
+    counts[key] = total
+
+
+def _read_counts(text: Any) -> dict[_Key, int]:
+    """Return the charges that a text says."""
+    data = _read_ledger(text)
+    charges, described = data.get("charges"), data.get("mechanisms")
+    if not isinstance(charges, list) or not isinstance(described, list):
+        raise FormatError("a ledger needs the lists 'mechanisms' and 'charges'")
+    mechanisms = [read_mechanism(one) for one in described]
+    counts: dict[_Key, int] = {}
+    for place, charge in enumerate(charges):
+        key, count = _read_charge(place, charge, mechanisms)
+        if key in counts:
+            raise FormatError(f"charge {place} of the ledger, {charge!r}, stands there twice")
+        counts[key] = count
+    return counts
+
+
+def _read_ledger(text: Any) -> dict[str, Any]:
+    if not isinstance(text, str):
+        raise FormatError(
+            f"a ledger must be text, as PrivacyLedger.to_json gives it; got {type(text).__name__}"
+        )
+    try:
+        data = json.loads(text, object_pairs_hook=_named_once)
+    except ValueError as error:
+        raise FormatError(f"a ledger must be JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("ledger") != "quietcrowd":
+        raise FormatError(
+            "this is no ledger: the key 'ledger' is missing. PrivacyLedger.to_json writes one."
+        )
+    version = data.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise FormatError(f"the ledger has version {version!r}; this quietcrowd reads {VERSION}")
+    return data
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in named:
+            raise ValueError(f"{name!r} is named twice in one object")
+        named[name] = value
+    return named
 
 
 def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> tuple[_Key, int]:
     try:
         worker, campaign, which, count = charge
         who = _check_worker(worker)
-        _check_campaign(campaign)
+        check_text("campaign", campaign)
         check_whole("mechanism", which, 0, len(mechanisms) - 1)
-        check_whole("count", count, 1)
+        check_whole("count", count, 1, MOST_REPORTS)
     except (TypeError, ValueError) as error:
         raise FormatError(
             f"charge {place} of the ledger must be worker, campaign, mechanism and count; got "
@@ -353,11 +396,17 @@ def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> tuple[
 
 def _counts_of(reports: Reports) -> list[tuple[str, int]]:
     """Return each worker's id and number of reports."""
-    workers = [str(worker) for worker in reports.table.workers.to_pylist()]
+    workers = [_as_text(worker) for worker in reports.table.workers.to_pylist()]
     if reports.mechanism.every_task:
         return [(worker, len(reports.table.tasks)) for worker in workers]
     counts = reports.table.answers_per_worker.tolist()
     return [(worker, count) for worker, count in zip(workers, counts, strict=True) if count]
+
+
+def _as_text(worker: Any) -> str:
+    """Return an id as text; 7.0, as dataframes with gaps hold it, is 7."""
+    whole = isinstance(worker, float) and worker.is_integer()
+    return str(int(worker) if whole else worker)
 
 
 def _spending(worker: str, parts: Iterable[tuple[Mechanism, int]], delta: float) -> Spending:
@@ -383,11 +432,9 @@ def _check_delta(delta: float) -> None:
 
 def _check_worker(worker: Any) -> str:
     """Return an id as text."""
-    if isinstance(worker, bool) or not isinstance(worker, str | int):
+    known = plain(worker)
+    if isinstance(known, bool) or not isinstance(known, str | int):
         raise ParameterError(f"worker must be an id, text or a whole number; got {worker!r}")
-    return str(worker)
-
-
-def _check_campaign(campaign: Any) -> None:
-    if not isinstance(campaign, str):
-        raise ParameterError(f"campaign must be a name, as 'spring'; got {campaign!r}")
+    if isinstance(known, str):
+        check_text("worker", known)
+    return str(known)

@@ -8,7 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.privacy.loss_distribution import compose_losses
+from quietcrowd.privacy.mechanism_access import check_mechanism
 from quietcrowd.privacy.shared_flip import cell_epsilon
 from quietcrowd.validation import check_real, check_whole
 
@@ -18,8 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["noise_step", "tasks_within", "two_layer_bounds"]
 
 TOTAL = 2**32
+MOST_LABELS = 2**16
 MOST_STEPS = 2**24
 MOST_TASKS = 10**5
+
+NARROWEST = 2.0**-960
+"""As that of `Grid.over`."""
 
 
 def two_layer_bounds(
@@ -34,7 +40,7 @@ def two_layer_bounds(
     answers : int
         How many answers a worker gives at most, 1 to 10^7.
     labels : int
-        Number of labels k, at least 2.
+        Number of labels k, 2 to 2^16.
     high : float, optional
         The largest flip probability, at most ``(k - 1) / k``, which is the default: there a report
         tells nothing.
@@ -60,9 +66,9 @@ def two_layer_bounds(
     >>> [round(two_layer_bounds(1.0, n, labels=2)[0], 3) for n in (1, 10, 100)]
     [0.038, 0.199, 0.262]
     """
-    check_real("epsilon", epsilon, 0)
-    check_whole("answers", answers, 1)
-    check_whole("labels", labels, 2)
+    check_whole("answers", answers, 1, MOST_REPORTS)
+    check_whole("labels", labels, 2, MOST_LABELS)
+    epsilon, answers, labels = _above_zero("epsilon", epsilon), int(answers), int(labels)
     others = labels - 1
     top = TOTAL // labels
     if high is not None:
@@ -78,7 +84,7 @@ def two_layer_bounds(
         return cell_epsilon(answers, labels=labels, low=low, high=top) <= epsilon
 
     if not fits(top):
-        least = others / (math.exp(epsilon) + others)
+        least = others * math.exp(-epsilon) / (1 + others * math.exp(-epsilon))
         raise ParameterError(
             f"no low is enough for epsilon={epsilon:g} with high={others * top / TOTAL:.6g}: "
             f"take a high above {least:.6g}, or more epsilon"
@@ -86,6 +92,14 @@ def two_layer_bounds(
     low = _first(fits, -1, top)
     low += (low + top) % 2  # the sum is even, as in the mechanism, so that the mean is whole
     return others * low / TOTAL, others * top / TOTAL
+
+
+def _above_zero(name: str, value: float) -> float:
+    check_real(name, value, 0)
+    number = float(value)
+    if not number:
+        raise ParameterError(f"{name} must be above 0; got {value!r}")
+    return number
 
 
 def _first(fits: Callable[[int], bool], low: int, high: int) -> int:
@@ -107,7 +121,7 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
     mechanism : Mechanism
         What randomises the answers; where every task is reported, the campaign has so many tasks.
     budget : float
-        The most that a worker may lose in total, at least 0.
+        The most that a worker may lose in total, finite and at least 0.
     delta : float
         Probability that may be outside, below 1.
 
@@ -119,7 +133,7 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
     Raises
     ------
     ParameterError
-        Where the budget or delta is out of range.
+        Where there is no mechanism, or the budget or delta is out of range.
 
     Examples
     --------
@@ -128,6 +142,7 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
     >>> tasks_within(mechanism, budget=4.0), tasks_within(mechanism, budget=4.0, delta=1e-6)
     (40, 74)
     """
+    check_mechanism(mechanism)
     check_real("budget", budget, 0)
     check_real("delta", delta, 0)
     if delta >= 1:
@@ -151,7 +166,7 @@ def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
     Parameters
     ----------
     width : float
-        Distance of the lowest and the highest answer, above 0.
+        Distance of the lowest and the highest answer, at least 2^-960.
     epsilon : float
         Privacy loss of one answer, above 0: the noise has the scale ``width / epsilon``.
     tolerance : float
@@ -173,15 +188,16 @@ def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
     >>> noise_step(9.0, epsilon=1.0), noise_step(10.0, epsilon=20.0)
     (0.5, 0.0625)
     """
-    for name, value in (("width", width), ("epsilon", epsilon), ("tolerance", tolerance)):
-        check_real(name, value, 0)
-        if not value:
-            raise ParameterError(f"{name} must be above 0; got {value!r}")
+    width, epsilon = _above_zero("width", width), _above_zero("epsilon", epsilon)
+    tolerance = _above_zero("tolerance", tolerance)
+    if width < NARROWEST:
+        raise ParameterError(f"width must be at least {NARROWEST:g}; got {width!r}")
     if tolerance > 0.01:
         raise ParameterError(f"tolerance must be at most 0.01; got {tolerance!r}")
     step = 2.0 ** (math.frexp(width)[1] - 1)
     while width / step <= MOST_STEPS:
-        if _variance_grows(width, epsilon, step) <= tolerance and width / epsilon >= step:
+        scale = width / step / epsilon
+        if scale >= 1 and _variance_grows(width / step, scale) <= tolerance:
             return step
         step /= 2
     raise ParameterError(
@@ -190,8 +206,7 @@ def noise_step(width: float, epsilon: float, tolerance: float = 1e-3) -> float:
     )
 
 
-def _variance_grows(width: float, epsilon: float, step: float) -> float:
-    """Return by what part the variance of a report grows through the grid."""
-    wider = 2 * math.ceil(width / step / 2) * step / width
-    rounding = step**2 / 12 / (2 * (width / epsilon) ** 2)
-    return float(wider**2 - 1 + rounding)
+def _variance_grows(width: float, scale: float) -> float:
+    """Return by what part the variance of a report grows through the grid; all is in steps."""
+    wider = 2 * math.ceil(width / 2) / width
+    return wider * wider - 1 + 1 / 24 / scale / scale

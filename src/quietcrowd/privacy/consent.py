@@ -9,14 +9,16 @@ rounded up: "at most" is true.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
+from typing import Any
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.privacy.rounding import exp_of
-from quietcrowd.validation import check_real
+from quietcrowd.privacy.rounding import exp_of, ratio_up
+from quietcrowd.validation import check_real, plain
 
 __all__ = ["consent_sentences", "most_sure", "show_most_sure"]
 
@@ -25,6 +27,9 @@ _CERTAIN = Fraction(1, 10**6)
 
 _DUST = Fraction(1, 10**12)
 """What is no more above a round number prints as it, as in `show_loss`."""
+
+_MANY = 10**18
+"""So many cases are not counted further."""
 
 _LARGEST = 1000.0
 """Losses above it leave no doubt: less than e^-1000."""
@@ -51,7 +56,7 @@ def consent_sentences(
     Raises
     ------
     ParameterError
-        Where there is no prior, or one is out of its range.
+        Where there is no guarantee or no prior, or one is out of its range.
 
     Notes
     -----
@@ -69,16 +74,31 @@ def consent_sentences(
     >>> print(participation)
     Which questions you answer is not hidden.
     """
-    if not len(priors):
-        raise ParameterError("priors must be at least one number above 0 and below 1")
+    if not isinstance(guarantee, PrivacyGuarantee):
+        raise ParameterError(
+            "guarantee must be a PrivacyGuarantee, as mechanism.guarantee(answers=20) gives it; "
+            f"got {guarantee!r}"
+        )
+    before = _listed(priors)
     return (
-        _about_one(guarantee, priors),
-        *_about_all(guarantee, priors),
+        _about_one(guarantee, before),
+        *_about_all(guarantee, before),
         "Whether you answer a question at all is hidden in the same way as an answer."
         if guarantee.participation_protected
         else "Which questions you answer is not hidden.",
         *_about_chance(guarantee),
     )
+
+
+def _listed(priors: Any) -> tuple[Any, ...]:
+    listed = isinstance(priors, Iterable) and not isinstance(priors, str)
+    numbers = tuple(priors) if listed else ()
+    if not numbers:
+        raise ParameterError(
+            "priors must be a list of at least one number above 0 and below 1, as (0.5, 0.9); "
+            f"got {priors!r}"
+        )
+    return numbers
 
 
 def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
@@ -107,14 +127,14 @@ def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
     (0.731059, 0.96073)
     """
     check_real("prior", prior, 0)
-    if not 0 < prior < 1:
+    if not 0 < float(prior) < 1:
         raise ParameterError(f"prior must be above 0 and below 1; got {prior!r}")
-    if math.isnan(epsilon) or epsilon < 0:
+    if not isinstance(epsilon, Real) or isinstance(epsilon, bool) or not epsilon >= 0:
         raise ParameterError(f"epsilon must be at least 0; got {epsilon!r}")
     if epsilon > _LARGEST:
         return Fraction(1)
-    before = _as_printed(prior)
-    return before / (before + (1 - before) * Fraction(exp_of(Decimal(-epsilon))))
+    before, loss = _as_printed(prior), ratio_up(Fraction(plain(epsilon)))
+    return before / (before + (1 - before) * Fraction(exp_of(Decimal(-loss))))
 
 
 def show_most_sure(epsilon: float, prior: float = 0.5) -> str:
@@ -160,7 +180,9 @@ def _before(prior: float) -> str:
 
 
 def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
-    return all(1 - most_sure(epsilon, prior) < _CERTAIN for prior in priors)
+    """Return whether all who had doubts can lose them; who had none before learns nothing."""
+    doubtful = [prior for prior in priors if 1 - most_sure(0.0, prior) >= _CERTAIN]
+    return bool(doubtful) and all(1 - most_sure(epsilon, prior) < _CERTAIN for prior in doubtful)
 
 
 def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:
@@ -190,5 +212,7 @@ def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[st
 def _about_chance(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
     if not guarantee.delta:
         return ()
-    cases = 1 / _as_printed(guarantee.delta)
-    return (f"In at most one of {math.floor(cases):,} cases chance may tell more than that.",)
+    delta = _as_printed(guarantee.delta)
+    cases = min(math.floor(1 / delta), _MANY)
+    how = f"one of {cases:,}" if cases > 1 else f"{_percent(delta)} of all"
+    return (f"In at most {how} cases chance may tell more than that.",)

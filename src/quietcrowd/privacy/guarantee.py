@@ -7,14 +7,15 @@ import textwrap
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
-from attrs import frozen
+from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.rounding import ratio_up
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_whole, plain
 
 __all__ = [
     "ABOUT_TASKS",
+    "MOST_REPORTS",
     "PUBLIC_TASKS",
     "PrivacyGuarantee",
     "add_losses",
@@ -27,6 +28,9 @@ ABOUT_TASKS = ("which tasks are answered does not depend on the answers",)
 
 PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforehand",)
 """What is assumed where every worker reports every task."""
+
+MOST_REPORTS = 10**7
+"""A worker makes no more: the arithmetic of losses is safe up to there."""
 
 DUST = 1 - Decimal("1e-12")
 
@@ -79,7 +83,7 @@ class PrivacyGuarantee:
         Theorem and paper, or page of ``docs/theory``.
     """
 
-    answers: int
+    answers: int = field(converter=plain)
     epsilon: float
     worker_epsilon: float
     delta: float = 0.0
@@ -137,19 +141,20 @@ def check_counts(answers: int, tasks: int | None, *, every_task: bool = False) -
     Raises
     ------
     ParameterError
-        Unless ``1 <= answers <= tasks``, or where every task is reported and `tasks` is None.
+        Unless ``1 <= answers <= tasks <= 10**7``, or where every task is reported and `tasks` is
+        None.
     """
-    check_whole("answers", answers, 1)
+    check_whole("answers", answers, 1, MOST_REPORTS)
     if tasks is not None:
-        check_whole("tasks", tasks, answers)
+        check_whole("tasks", tasks, answers, MOST_REPORTS)
     if not every_task:
-        return answers
+        return int(answers)
     if tasks is None:
         raise ParameterError(
             "every worker reports every task: say how many there are, as in "
             f"guarantee(answers={answers}, tasks=1000)"
         )
-    return tasks
+    return int(tasks)
 
 
 def add_losses(epsilon: float, count: int) -> float:

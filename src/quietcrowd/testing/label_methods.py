@@ -37,6 +37,7 @@ def check_label_method(method: CategoricalMethod[Any, Any], feed: shared.Feed) -
         shared.check_partitions(method, answers, feed)
         shared.check_libraries(method, answers)
         shared.check_warm_start(method, answers, feed)
+        shared.check_extension(method, answers, feed)
         truths = crowd.truths.to_pandas().iloc[:20]
         others = dict(zip(labels, labels[1:] + labels[:1], strict=True))
         wrong = truths.assign(label=truths["label"].map(others))

@@ -23,12 +23,14 @@ __all__ = [
     "AnyMethod",
     "Feed",
     "check_empty",
+    "check_extension",
     "check_gold",
     "check_libraries",
     "check_names",
     "check_partitions",
     "check_row_order",
     "check_warm_start",
+    "extend",
     "fit",
 ]
 
@@ -43,6 +45,13 @@ def fit(method: AnyMethod, data: Any, **options: Any) -> TruthEstimate:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", QuietcrowdWarning)
         return method.fit(data, **options)
+
+
+def extend(method: AnyMethod, start: TruthEstimate, data: Any) -> TruthEstimate:
+    """Extend without the warnings about noise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QuietcrowdWarning)
+        return method.extend(start, data)
 
 
 def check_row_order(method: AnyMethod, answers: Answers, feed: Feed) -> None:
@@ -139,6 +148,40 @@ def check_warm_start(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     newcomer = answers.to_frame()
     newcomer.loc[0, "worker"] = 10**6
     fit(method, feed(Answers.from_frame(newcomer, answers.domain)), start=cold)
+
+
+def check_extension(method: AnyMethod, answers: Answers, feed: Feed) -> None:
+    """Check that new tasks, and newcomers, can be added to an estimate.
+
+    A tenth of the tasks is new, so what is known of the workers hardly changes.
+    """
+    frame = answers.to_frame()
+    new = frame["task"].isin(frame["task"].unique()[::10])
+    renamed = frame["worker"].where(frame["worker"] != frame["worker"].iloc[-1], 10**6)
+    parts = (
+        Answers.from_frame(part, answers.domain)
+        for part in (frame[~new], frame[new].assign(worker=renamed[new]))
+    )
+    old, fresh = (feed(part) for part in parts)
+    start = fit(method, old)
+    more = extend(method, start, fresh)
+    assert len(more.truths) == len(fresh.tasks if isinstance(fresh, Answers) else fresh.table.tasks)
+    before, after, added = (
+        _answers_by_worker(estimate) for estimate in (start, more, fit(method, fresh))
+    )
+    together = {name: before.get(name, 0) + added.get(name, 0) for name in before | added}
+    assert after == together, "the answers of both are not counted"
+    for again in (fresh, old):
+        try:
+            extend(method, more if again is fresh else start, again)
+        except AnswerError:
+            continue
+        raise AssertionError("a task that counts already must be an AnswerError")
+
+
+def _answers_by_worker(estimate: TruthEstimate) -> dict[Any, int]:
+    workers = estimate.workers_as("pandas")
+    return dict(zip(workers["worker"], workers["answers"], strict=True))
 
 
 def check_gold(

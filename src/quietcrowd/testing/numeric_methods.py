@@ -29,6 +29,7 @@ def check_numeric_method(
     shared.check_row_order(method, answers, feed)
     shared.check_partitions(method, answers, feed)
     shared.check_warm_start(method, answers, feed)
+    shared.check_extension(method, answers, feed)
     truths = crowd.truths.to_pandas().iloc[:15]
     wrong = truths.assign(label=9.0 - truths["label"])
     shared.check_gold(method, answers, feed, truths, wrong)

@@ -1,0 +1,167 @@
+"""Truth inference against crowd-kit 1.4.2: the same answers, in the same run."""
+
+import json
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from attrs import evolve
+from scipy.special import log_expit, logsumexp
+
+import quietcrowd as qc
+from conftest import HERE, PEERS
+from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.sweep import available_threads, run_loop
+from timing import least_seconds
+
+LABELS = 4
+PLAIN = {"smoothing": 0, "trust": 0, "class_smoothing": 0}
+"""Without priors the model of Dawid and Skene is crowd-kit's."""
+
+PAIRS = {
+    "DawidSkene": (qc.DawidSkene(**PLAIN), (1, 11), 25),
+    "OneCoinDawidSkene": (qc.DawidSkene(one_coin=True, **PLAIN), (1, 4), 300),
+    "GLAD": (qc.GLAD(), (1, 2), 500),
+    "ZeroBasedSkill": (qc.WeightedVote(), (1, 11), 100),
+}
+"""Ours, crowd-kit's few and many iterations, and how many times as fast ours is wanted to be."""
+
+
+@pytest.fixture(scope="module")
+def answers(million):
+    """Return a million answers, tasks and workers in the order of their ids, which are numbers."""
+    return million.answers.canonical
+
+
+@pytest.fixture(scope="module")
+def path(answers, tmp_path_factory):
+    """Return a file of them."""
+    if not PEERS.exists():
+        pytest.skip("the peers are not installed: make bench installs them into .venv-peers")
+    target = tmp_path_factory.mktemp("peers") / "answers.parquet"
+    qc.write_table(answers.to_frame("pyarrow"), target)
+    return target
+
+
+def fit_peer(name, path, iterations):
+    """Return crowd-kit's seconds and gigabytes, and what it found."""
+    target = path.with_name(f"{name}-{iterations}.npz")
+    words = [PEERS, HERE / "peers" / "crowd_kit_fit.py", name, path, str(iterations), target]
+    run = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    return run, dict(np.load(target))
+
+
+def own_gigabytes(method, path):
+    """Return the most memory that reading and a fit of ours took, in a process of its own."""
+    words = [sys.executable, HERE / "our_fit.py", json.dumps(method.to_dict()), path]
+    return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+
+
+def run_ours(method, answers, iterations):
+    """Return what our loop ended with after so many iterations, and its seconds."""
+    partition, summary = partition_of(answers), summary_of(answers, labels=LABELS)
+    begin = time.perf_counter()
+    result = run_loop(evolve(method, max_iterations=iterations, tolerance=0), [partition], summary)
+    return result, time.perf_counter() - begin
+
+
+def seconds_per_iteration(method, answers):
+    """Return the least time of a sweep and an update, on all cores."""
+    threads = available_threads()
+    summary = summary_of(answers, labels=LABELS)
+    runs = partition_of(answers).split(threads)
+    state = run_ours(method, answers, 2)[0].state
+    with ThreadPoolExecutor(threads) as pool:
+
+        def iteration():
+            tallies = pool.map(lambda run: method.sweep(run, summary, state, None), runs)
+            return method.update(summary, reduce(add, tallies), state)
+
+        return least_seconds(iteration, rounds=10)
+
+
+def log_likelihood(name, answers, found):
+    """Return that of a method's parameters per answer, the truths summed out; None without any."""
+    if name == "ZeroBasedSkill":
+        return None
+    tasks, workers, labels = answers.task_codes, answers.worker_codes, answers.values
+    if name == "DawidSkene":
+        rows = np.log(np.maximum(found["confusion"], 1e-10))[workers, :, labels]
+    else:
+        right, wrong = _one_number(name, found, tasks, workers)
+        rows = np.where(labels[:, None] == np.arange(LABELS), right[:, None], wrong[:, None])
+    sums = np.add.reduceat(rows, answers.offsets[:-1])
+    total = logsumexp(sums + np.log(found.get("priors", np.full(LABELS, 1 / LABELS))), axis=1).sum()
+    if name == "GLAD":
+        total -= (np.square(found["alpha"] - 1).sum() + np.square(found["ease"] - 1).sum()) / 2
+    return total / len(answers)
+
+
+def _one_number(name, found, tasks, workers):
+    """Return log-probabilities of a right and of one wrong label, by row."""
+    if name == "GLAD":
+        x = found["alpha"][workers] * np.exp(found["ease"][tasks])
+        return log_expit(x), log_expit(-x) - np.log(LABELS - 1)
+    skill = np.clip(found["skills"][workers], 1e-10, 1 - 1e-10)
+    return np.log(skill), np.log((1 - skill) / (LABELS - 1))
+
+
+def parameters_of(name, result):
+    """Return what the likelihood takes, from what our loop ended with."""
+    found = {"labels": result.estimates.truths}
+    if name == "GLAD":
+        return found | {
+            "alpha": result.state.alpha,
+            "ease": np.log(result.estimates.easiness),
+        }
+    if name == "ZeroBasedSkill":
+        return found
+    found["priors"] = result.state.priors
+    if name == "DawidSkene":
+        return found | {"confusion": result.state.confusion}
+    return found | {"skills": result.state.confusion[:, 0, 0]}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_against_crowd_kit(benchmark, name, answers, path, compare, tabulate):
+    """Time per iteration, time to the same likelihood, labels."""
+    method, (few, many), wanted = PAIRS[name]
+    (short, _), (long, theirs) = (fit_peer(name, path, count) for count in (few, many))
+    slope = (long["seconds"] - short["seconds"]) / (many - few)
+    ours = benchmark.pedantic(seconds_per_iteration, (method, answers), rounds=1)
+    crowd = "10^6 answers of 10^4 workers"
+    compare(f"{method.name}, an iteration over {crowd}", ours, f"crowd-kit's {name}", slope, wanted)
+    wanted_likelihood = log_likelihood(name, answers, theirs)
+    result, seconds = reach(name, method, answers, many, wanted_likelihood)
+    found = parameters_of(name, result)
+    likelihood = log_likelihood(name, answers, found)
+    tabulate(
+        "Against crowd-kit 1.4.2, 10^6 answers of 10^4 workers, 4 labels, whole numbers as ids",
+        {
+            "method": name,
+            "ns per answer and iteration": f"{ours * 1e3:.3g}",
+            "crowd-kit's": f"{slope * 1e3:,.0f}",
+            "times": f"{slope / ours:,.0f}",
+            "iterations": f"{result.iterations} / {many}",
+            "seconds": f"{seconds:.3g} / {long['seconds']:.3g}",
+            "log likelihood": "-"
+            if likelihood is None
+            else f"{likelihood:.6f} / {wanted_likelihood:.6f}",
+            "same labels": f"{np.mean(found['labels'] == theirs['labels']):.2%}",
+            "peak memory, GB": f"{own_gigabytes(method, path):.2f} / {long['gigabytes']:.2f}",
+        },
+    )
+
+
+def reach(name, method, answers, many, wanted):
+    """Return our result at the fewest iterations that reach a likelihood, and its seconds."""
+    for iterations in range(1 if wanted is not None else many, 10 * many):
+        result, seconds = run_ours(method, answers, iterations)
+        if wanted is None or log_likelihood(name, answers, parameters_of(name, result)) >= wanted:
+            break
+    return result, seconds

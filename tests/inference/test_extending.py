@@ -1,0 +1,206 @@
+"""New tasks beside an earlier estimate."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from attrs import evolve
+
+import quietcrowd as qc
+from quietcrowd.answers import Answers
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference.carrying import Move
+from quietcrowd.inference.method import Tally
+
+LABELS = qc.synthetic_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
+NUMBERS = qc.sparse_crowd(tasks=400, workers=40, sparsity=0.7, truths="uniform", seed=5)
+NOISY = qc.LaplacePerturbation(domain=NUMBERS.answers.domain, epsilon=4.0, fill=None)
+
+
+def split(answers, share=0.02):
+    """Return the answers on all tasks but some, and those on these."""
+    frame = answers.to_frame()
+    names = frame["task"].unique()
+    new = frame["task"].isin(names[: int(len(names) * share)])
+    return [Answers.from_frame(part, answers.domain) for part in (frame[~new], frame[new])]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        qc.WeightedVote(),
+        qc.DawidSkene(),
+        qc.DawidSkene(one_coin=True),
+        qc.GLAD(),
+        qc.CRH(loss="zero-one"),
+    ],
+    ids=lambda method: f"{method.name}-{getattr(method, 'one_coin', '')}",
+)
+def test_labels_of_new_tasks_are_those_of_a_fit_to_all(method):
+    old, new = split(LABELS.answers)
+    more = method.extend(method.fit(old), new)
+    whole = method.fit(LABELS.answers).truths.set_index("task")["truth"]
+    found = more.truths.set_index("task")["truth"]
+    assert (found == whole[found.index]).mean() >= 0.9
+    quality = method.fit(LABELS.answers).workers.set_index("worker")["quality"]
+    np.testing.assert_allclose(
+        more.workers.set_index("worker")["quality"][quality.index], quality, atol=0.03
+    )
+    assert more.iterations < 12
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        qc.WeightedMean(),
+        qc.CRH(),
+        qc.CRH(loss="absolute"),
+        qc.CATD(),
+        qc.GTM(),
+        qc.KDEm(truth="mean"),
+        qc.MOON(variant="quadratic"),
+    ],
+    ids=lambda method: f"{method.name}-{getattr(method, 'loss', '')}",
+)
+def test_numbers_of_new_tasks_are_those_of_a_fit_to_all(method):
+    old, new = split(NUMBERS.answers)
+    more = method.extend(method.fit(old), new)
+    whole = method.fit(NUMBERS.answers).truths.set_index("task")["truth"]
+    found = more.truths.set_index("task")["truth"]
+    step = 1.0 if getattr(method, "loss", "") == "absolute" else 0.1  # medians jump by a level
+    np.testing.assert_allclose(found, whole[found.index], atol=step)
+
+
+@pytest.mark.parametrize("solver", ["em", "lagrange"])
+def test_moon_learns_on(solver):
+    method = qc.MOON(solver=solver)
+    reports = NOISY.randomize(NUMBERS.answers, rng=np.random.default_rng(2))
+    parts = [evolve(reports, table=table) for table in split(reports.table)]
+    more = method.extend(method.fit(parts[0]), parts[1])
+    whole = method.fit(reports)
+    truths = whole.truths.set_index("task")["truth"]
+    found = more.truths.set_index("task")["truth"]
+    error = whole.truths.set_index("task")["standard_error"].mean()
+    assert np.abs(found - truths[found.index]).max() < 0.3 * error
+    sigma = whole.workers.set_index("worker")["sigma"]
+    ratio = more.workers.set_index("worker")["sigma"][sigma.index] / sigma
+    assert 0.8 < ratio.min() <= ratio.max() < 1.25
+
+
+@pytest.mark.parametrize("method", [qc.MajorityVote(), qc.Mean(), qc.Median()])
+def test_workers_of_methods_that_learn_nothing_are_judged_as_by_a_fit_to_all(method):
+    crowd = LABELS if method.infers_labels else NUMBERS
+    old, new = split(crowd.answers, share=0.4)
+    more, whole = method.extend(method.fit(old), new), method.fit(crowd.answers)
+    columns = ["agreement"] if method.infers_labels else ["error"]
+    tables = [
+        estimate.workers.set_index("worker").sort_index()[[*columns, "answers"]]
+        for estimate in (more, whole)
+    ]
+    pd.testing.assert_frame_equal(*tables, rtol=1e-9)
+
+
+def test_a_wider_range_and_a_busier_worker_change_the_units_and_not_the_errors():
+    rows = [(f"a{task}", worker, task % 5) for task in range(20) for worker in range(6)]
+    rows += [(f"b{task}", worker, 40 * worker) for task in range(300) for worker in (5, 6, 7)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    old = frame["task"].str.startswith("a")
+    method = qc.Mean()
+    more, whole = method.extend(method.fit(frame[old]), frame[~old]), method.fit(frame)
+    tables = [
+        estimate.workers.set_index("worker").sort_index()[["error", "answers"]]
+        for estimate in (more, whole)
+    ]
+    pd.testing.assert_frame_equal(*tables, rtol=1e-9)
+
+
+def test_an_extended_estimate_can_be_extended():
+    names = LABELS.answers.to_frame()["task"].unique()
+    frame = LABELS.answers.to_frame()
+    method = qc.WeightedVote()
+    estimate = method.fit(frame)
+    for step in range(3):
+        fresh = frame[frame["task"].isin(names[:20])].assign(
+            task=lambda rows, step=step: [f"{step}-{task}" for task in rows["task"]]
+        )
+        estimate = method.extend(estimate, fresh)
+        assert len(estimate.truths) == 20
+    assert estimate.workers["answers"].sum() == len(frame) + 3 * len(fresh)
+
+
+def test_known_truths_of_new_tasks_stay():
+    old, new = split(LABELS.answers)
+    gold = pd.DataFrame({"task": [new.tasks[0].as_py()], "label": [2]})
+    method = qc.WeightedVote()
+    more = method.extend(method.fit(old), new, gold=gold)
+    assert more.truths.set_index("task")["truth"][gold["task"][0]] == 2
+    assert more.known.sum() == 1
+
+
+def test_newcomers_come_last_and_ids_of_another_type_match():
+    old, new = split(LABELS.answers)
+    frame = new.to_frame().astype({"worker": str})
+    frame.loc[0, "worker"] = "newcomer"
+    method = qc.WeightedVote()
+    start = method.fit(old)
+    more = method.extend(start, frame)
+    names = more.workers["worker"].tolist()
+    assert names == [*map(str, start.workers["worker"]), "newcomer"]
+
+
+def test_what_does_not_go_together_is_refused():
+    old, new = split(LABELS.answers)
+    start = qc.WeightedVote().fit(old)
+    with pytest.raises(ParameterError, match="estimate of WeightedVote"):
+        qc.WeightedVote(smoothing=3).extend(start, new)
+    with pytest.raises(ParameterError, match="start must be an estimate"):
+        qc.DawidSkene().extend(start, new)
+    with pytest.raises(ParameterError, match="got one of 'x'"):
+        qc.DawidSkene().extend("x", new)
+    with pytest.raises(AnswerError, match="count already"):
+        qc.WeightedVote().extend(start, old)
+    none = new.to_frame().iloc[:0]
+    nothing = Answers.from_frame(none, new.domain, tasks=["x"], workers=["y"])
+    with pytest.raises(AnswerError, match="there is no answer"):
+        qc.WeightedVote().extend(start, nothing)
+    mechanism = qc.RandomizedResponse(domain=old.domain, epsilon=1.0)
+    with pytest.raises(ParameterError, match="through the channel"):
+        qc.WeightedVote().extend(start, mechanism.randomize(new))
+    other = Answers.from_frame(new.to_frame(), qc.Categorical(range(4)))
+    with pytest.raises(ParameterError, match="start must be an estimate on"):
+        qc.WeightedVote().extend(start, other)
+
+
+def test_a_label_that_the_estimate_does_not_know_is_refused():
+    old, _ = split(LABELS.answers)
+    start = qc.WeightedVote().fit(old)
+    with pytest.raises(AnswerError, match="domain"):
+        qc.WeightedVote().extend(
+            start, pd.DataFrame({"task": ["new"], "worker": [0], "label": [9]})
+        )
+
+
+def test_a_tally_that_says_nothing_of_it_cannot_be_carried():
+    class Mute(Tally):
+        def __add__(self, other):
+            return self
+
+    summary = qc.Mean().fit(NUMBERS.answers).summary
+    with pytest.raises(NotImplementedError, match="Mute is carried by its method"):
+        qc.Mean().carry(Mute(), Move(positions=np.arange(1), old=summary, new=summary))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [qc.DawidSkene(), qc.DawidSkene(one_coin=True), qc.GLAD(), qc.GTM(), qc.WeightedMean()],
+    ids=lambda method: f"{method.name}-{getattr(method, 'one_coin', '')}",
+)
+def test_what_the_loop_climbs_never_falls(method):
+    """Some tasks are looked at again and the others' part of the bound is kept."""
+    crowd = LABELS if method.infers_labels else NUMBERS
+    old, new = split(crowd.answers, share=0.3)
+    more = evolve(method, tolerance=0, max_iterations=30).extend(
+        evolve(method, tolerance=0, max_iterations=30).fit(old), new
+    )
+    assert len(more.history) > 3
+    step = 2.0**-24 / len(crowd.answers)  # in which GTM adds up the evidence of a task
+    assert np.diff(more.history).min() > -len(new.tasks) * step
