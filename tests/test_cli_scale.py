@@ -222,8 +222,10 @@ def test_what_does_not_go_with_randomising_a_store(run, answers, tmp_path, words
 def test_a_scheduler_goes_with_a_store(run, reports, tmp_path):
     for words in (
         ("infer", reports, "--scheduler", "local"),
-        ("randomize", reports.with_name("answers.parquet"), "--labels", "no,yes")
-        + ("-o", tmp_path / "r.parquet", "--scheduler", "local"),
+        (
+            *("randomize", reports.with_name("answers.parquet"), "--labels", "no,yes"),
+            *("-o", tmp_path / "r.parquet", "--scheduler", "local"),
+        ),
     ):
         status, _, errors = run(*words)
         assert status == 2

@@ -1,8 +1,5 @@
 import os
 import signal
-import socket
-import subprocess
-import sys
 import time
 from functools import partial
 from operator import itemgetter
@@ -184,57 +181,9 @@ def test_exact_noise_there(cluster, stores, tmp_path):
     assert len(reports) == len(stores["labels"])
 
 
-def listening():
-    """Return the addresses at which a process can be reached."""
-    import psutil
-
-    connections = psutil.Process().net_connections(kind="inet")
-    return {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN}
-
-
-def test_no_other_machine_can_reach_a_local_cluster(cluster):
-    cluster.client.wait_for_workers(2, timeout=PATIENCE)
-    assert listening() == {"127.0.0.1"}
-    assert list(cluster.client.run(listening).values()) == [{"127.0.0.1"}] * 2
-
-
 def test_another_client_of_the_same_cluster(cluster, job):
     with connect(cluster.client.scheduler.address) as other:
         found = [tally.sums for tally, _ in other.sums(Job.tally, job, range(3), None)]
     expected = sum(job.tally(index, None).sums for index in range(3))
     assert np.sum(found, axis=0).tolist() == expected.tolist()
     assert cluster.client.status == "running"
-
-
-@pytest.mark.parametrize("scheduler", ["local:0", "10.0.0.1:8786", "locals", ""])
-def test_what_is_no_scheduler(scheduler):
-    with (
-        pytest.raises(qc.ParameterError, match="tcp://host:port, local, or local:N"),
-        connect(scheduler),
-    ):
-        pass
-
-
-def test_nobody_answers(monkeypatch):
-    monkeypatch.setattr("quietcrowd.scale.dask.CONNECTING", 0.5)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-    with (
-        pytest.raises(ConnectionError, match=f"no Dask scheduler answers at {address}"),
-        connect(address),
-    ):
-        pass
-
-
-def test_a_missing_extra_is_one_sentence():
-    code = (
-        "import sys; sys.modules['distributed'] = None\n"
-        "from quietcrowd.scale import connect\n"
-        "with connect(): pass"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1] == (
-        "quietcrowd.exceptions.MissingExtraError: "
-        "a cluster needs Dask's distributed: pip install 'quietcrowd[scale]'"
-    )
