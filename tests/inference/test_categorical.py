@@ -66,7 +66,7 @@ def test_a_warm_start_matches_workers_by_id():
     half = frame[frame["worker"] >= 20]
     domain = CROWD.answers.domain
     answers = qc.Answers.from_frame(half, domain)
-    aligned = WeightedVote()._align(cold, answers.workers, domain)
+    aligned = WeightedVote()._align(cold, answers.workers)
     for place, worker in enumerate(answers.workers.to_pylist()):
         assert aligned.accuracy[place] == cold.state.accuracy[worker]
     assert WeightedVote().fit(answers, start=cold).converged
@@ -82,7 +82,7 @@ def test_a_warm_start_of_another_method_is_refused():
     with pytest.raises(ParameterError, match="start must be an estimate of WeightedVote"):
         WeightedVote().fit(CROWD.answers, start=MajorityVote().fit(CROWD.answers))
     MajorityVote().fit(CROWD.answers, start=MajorityVote().fit(CROWD.answers))
-    with pytest.raises(ParameterError, match="got one of str"):
+    with pytest.raises(ParameterError, match="start must be a TruthEstimate; got str"):
         WeightedVote().fit(CROWD.answers, start="warm")
     three = qc.synthetic_crowd(tasks=20, workers=40, labels=range(3)).answers
     with pytest.raises(
