@@ -71,11 +71,11 @@ def test_a_warm_start_matches_workers_by_id():
         assert aligned.accuracy[place] == cold.state.accuracy[worker]
     assert WeightedVote().fit(answers, start=cold).converged
     texts = qc.Answers.from_frame(half.astype({"worker": str}), CROWD.answers.domain)
-    by_text = WeightedVote()._align(cold, texts.workers, domain).accuracy
+    by_text = WeightedVote()._align(cold, texts.workers).accuracy
     assert sorted(by_text) == sorted(aligned.accuracy)
     strangers = qc.Answers.from_frame(half.assign(worker="x" + half["worker"].astype(str)), domain)
     middle = np.sort(cold.state.accuracy)[20]
-    assert (WeightedVote()._align(cold, strangers.workers, domain).accuracy == middle).all()
+    assert (WeightedVote()._align(cold, strangers.workers).accuracy == middle).all()
 
 
 def test_a_warm_start_of_another_method_is_refused():
