@@ -157,3 +157,83 @@ def test_help_has_an_example(run):
     assert status == 0
     assert "Example: quietcrowd partition reports.parquet -o big" in output
     assert "--checkpoint" in run("infer", "--help")[1]
+
+
+@pytest.fixture
+def answers(run, reports, tmp_path):
+    """Return a store of plain answers."""
+    folder = tmp_path / "plain"
+    words = ("--plain", "--labels", "no,yes", "-o", folder, "--partitions", 3)
+    assert run("partition", reports.with_name("answers.parquet"), *words)[0] == 0
+    return folder
+
+
+def test_a_store_is_randomised(run, answers, tmp_path):
+    folder = tmp_path / "sent"
+    status, output, errors = run("randomize", answers, "-o", folder, "-m", "two-layer", "-e", 1)
+    assert (status, output) == (0, "")
+    assert f"300 reports written to {folder}; workers: 25." in errors
+    assert "Answers of the busiest worker" in errors
+    assert "simulated" not in errors
+    store = Store.open(folder)
+    assert (len(store), store.mechanism.name, store.simulated) == (300, "two-layer", False)
+    status, _, errors = run("infer", folder, "-o", tmp_path / "t.parquet")
+    assert status == 0
+    assert "60 tasks, 25 workers, 300 answers" in errors
+
+
+def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):
+    folder = tmp_path / "sent"
+    words = ("randomize", answers, "-o", folder, "-m", "one-layer:null=category")
+    status, _, errors = run(*words)
+    assert status == 2
+    assert "name all tasks and all workers" in errors
+    assert not folder.exists()
+    lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
+    store = Store.open(answers)
+    tasks = [one for index in range(3) for one in store.task_ids(index).to_pylist()]
+    pd.DataFrame({"task": tasks}).to_csv(lists[0], index=False)
+    pd.DataFrame({"worker": store.workers.to_pylist()}).to_csv(lists[1], index=False)
+    status, _, errors = run(*words, "--all-tasks", lists[0], "--all-workers", lists[1])
+    assert status == 0
+    assert "1,500 reports written" in errors
+    assert run(*words[:3], tmp_path / "simulated", *words[4:], "--simulate", 1)[0] == 0
+    assert Store.open(tmp_path / "simulated").simulated
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--labels", "no,yes"), "a store knows what it holds"),
+        (("-m", "laplace"), "domain"),
+        (("-o", "{answers}"), "is there already"),
+        (("--scheduler", "here"), "scheduler must be tcp://host:port"),
+    ],
+)
+def test_what_does_not_go_with_randomising_a_store(run, answers, tmp_path, words, error):
+    given = [str(word).format(answers=answers) for word in words]
+    status, _, errors = run("randomize", answers, "-o", tmp_path / "sent", *given)
+    assert status == 2
+    assert error in errors
+    assert "our fault" not in errors
+    assert not (tmp_path / "sent").exists()
+
+
+def test_a_scheduler_goes_with_a_store(run, reports, tmp_path):
+    for words in (
+        ("infer", reports, "--scheduler", "local"),
+        ("randomize", reports.with_name("answers.parquet"), "--labels", "no,yes")
+        + ("-o", tmp_path / "r.parquet", "--scheduler", "local"),
+    ):
+        status, _, errors = run(*words)
+        assert status == 2
+        assert "--scheduler goes with a store: quietcrowd partition makes one" in errors
+
+
+def test_a_cluster_finds_what_threads_find(run, store, tmp_path):
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
+    assert run("infer", store, "-o", here)[0] == 0
+    status, output, errors = run("infer", store, "-o", there, "--scheduler", "local:1")
+    assert (status, output) == (0, "")
+    assert len(errors.splitlines()) == 2
+    assert here.read_bytes() == there.read_bytes()
