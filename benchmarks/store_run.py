@@ -17,8 +17,10 @@ from operator import add
 import quietcrowd as qc
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.scale import Store, partition_parquet
+from quietcrowd.scale.dask import connect
+from quietcrowd.scale.executor import ThreadExecutor
 from quietcrowd.scale.gold import match_truths
-from quietcrowd.scale.passes import Job, ThreadExecutor
+from quietcrowd.scale.passes import Job
 
 
 def read(path, folder):
@@ -36,8 +38,8 @@ def sweep(folder, sweeps, executor):
     job = Job(store=store, method=method, summary=summary, gold=known)
     state, laps = None, [time.perf_counter()]
     for _ in range(sweeps):
-        tallies = executor.each(job.tally, range(len(store.partitions)), state)
-        state, _ = method.update(summary, reduce(add, tallies), state)
+        sums = executor.sums(Job.tally, job, range(len(store.partitions)), state)
+        state, _ = method.update(summary, reduce(add, (tally for tally, _ in sums)), state)
         laps.append(time.perf_counter())
     return {
         "seconds": laps[-1] - laps[0],
@@ -52,7 +54,8 @@ def main():
     elif sys.argv[4] == "threads":
         found = sweep(sys.argv[2], int(sys.argv[3]), ThreadExecutor(available_threads()))
     else:
-        found = sweep_on_a_cluster(sys.argv[2], int(sys.argv[3]))
+        with connect(f"local:{available_threads()}") as executor:
+            found = sweep(sys.argv[2], int(sys.argv[3]), executor)
     found["gigabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     json.dump(found, sys.stdout)
 

@@ -42,6 +42,8 @@ class TruthEstimate(ABC):
     summary : Summary
         Of all answers that told of the workers; after `FittingMethod.extend` those of earlier
         estimates are among them.
+    swept : ndarray of uint64
+        Hashes of the ids of all tasks that these are answers to.
     tally : Tally
         What they told, at `state`.
     state : State or None
@@ -62,6 +64,7 @@ class TruthEstimate(ABC):
     known: npt.NDArray[np.bool_]
     quality: npt.NDArray[np.float64]
     summary: Summary
+    swept: npt.NDArray[np.uint64]
     tally: Any
     state: State | None
     iterations: int

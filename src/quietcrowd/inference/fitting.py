@@ -21,7 +21,7 @@ from quietcrowd.inference.extending import (
     WorkerUnion,
     extend_loop,
     joined_overview,
-    refuse_known_tasks,
+    refuse_swept_tasks,
 )
 from quietcrowd.inference.method import Estimates, StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
@@ -160,19 +160,21 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             self.warn_of_noise(data.mechanism, 4)
         result = run_loop(self, [ready.partition], ready.summary, start=first, threads=threads)
         self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 4)
-        return self._conclude(given, ready, result)
+        return self._conclude(given, ready, result, ready.partition.draws)
 
     def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
         """Find the truths of new tasks, with what an earlier estimate knows of the workers.
 
         The new answers alone are swept; what the earlier ones told of the workers stays as it was
         at the last pass over them, and the new ones add to it. That takes as long as the new
-        answers are many. `fit` with ``start=`` looks at all answers anew: do so now and then.
+        answers are many, besides one look at the ids of earlier tasks and workers. `fit` with
+        ``start=`` looks at all answers anew: do so now and then.
 
         Parameters
         ----------
         start : TruthEstimate
-            An estimate of this method; one that `extend` gave is one, too.
+            An estimate of this method, with equal parameters but for the limit of iterations; one
+            that `extend` gave is one, too. What a run on a store found is none.
         data : Reports, Answers or dataframe
             Answers on tasks that `start` has none of, otherwise as of `fit`. A frame has labels of
             the domain of `start`. Workers are matched by what their ids print as.
@@ -203,22 +205,29 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         >>> len(more.truths), int(more.workers["answers"].sum()) == len(frame)
         (20, True)
         """
-        if getattr(start, "method", None) != self:
-            other = repr(getattr(start, "method", start))
-            raise ParameterError(f"start must be an estimate of {self!r}; got one of {other}")
+        self._check_start(start)
+        if evolve(start.method, max_iterations=self.max_iterations) != self:
+            raise ParameterError(
+                f"start must be an estimate of {self!r}; got one of {start.method!r}"
+            )
         given = self.read(data, start.answers.domain)
         self._check_given(given, start)
-        refuse_known_tasks(start, given.answers)
+        refuse_swept_tasks(start, given.answers)
         union = WorkerUnion.of(start, given)
         ready = self._lay_out(union.given, gold, joined_overview(start.summary, union))
         if isinstance(data, Reports):
             self.warn_of_noise(data.mechanism, 3)
         result = extend_loop(self, start, union, ready.partition, ready.summary)
         self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 3)
-        return self._conclude(union.given, ready, result)
+        swept = np.concatenate([start.swept, ready.partition.draws])
+        return self._conclude(union.given, ready, result, swept)
 
     def _conclude(
-        self, given: Given, ready: Prepared, result: LoopResult[StateT, TallyT]
+        self,
+        given: Given,
+        ready: Prepared,
+        result: LoopResult[StateT, TallyT],
+        swept: npt.NDArray[np.uint64],
     ) -> TruthEstimate:
         summary = ready.summary
         kind: Any = LabelEstimate if self.infers_labels else NumericEstimate
@@ -229,6 +238,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             **self.qualities(summary, result.tally, result.state),
             answers=given.answers,
             known=is_known(ready.known),
+            swept=swept,
             tally=result.tally,
             state=result.state,
             iterations=result.iterations,
@@ -357,7 +367,10 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             return given
         if isinstance(data, Answers):
             return Given(answers=data)
-        answers = Answers.from_frame(data, domain or self._domain_of(as_frame(data)))
+        if domain is None:
+            answers = Answers.from_frame(data, self._domain_of(as_frame(data)))
+        else:  # of an earlier estimate: no other one would do
+            answers = Answers.from_frame(data, domain, advice="reports")
         return Given(answers=answers, backend=backend_of(data))
 
     def refuse(self, mechanism: Any) -> None:
@@ -385,15 +398,20 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             raise AnswerError("there is no answer")
         if start is None:
             return
-        if type(getattr(start, "method", None)) is not type(self):
-            other = type(getattr(start, "method", start)).__name__
-            raise ParameterError(
-                f"start must be an estimate of {type(self).__name__}; got one of {other}"
-            )
+        self._check_start(start)
         if start.answers.domain != given.answers.domain:
             raise ParameterError(
                 f"start must be an estimate on {given.answers.domain.example()}; "
                 f"got one on {start.answers.domain.example()}"
+            )
+
+    def _check_start(self, start: Any) -> None:
+        if not isinstance(start, TruthEstimate):
+            raise ParameterError(f"start must be a TruthEstimate; got {type(start).__name__}")
+        if type(start.method) is not type(self):
+            raise ParameterError(
+                f"start must be an estimate of {type(self).__name__}; "
+                f"got one of {type(start.method).__name__}"
             )
 
     def _align(self, start: TruthEstimate, workers: pa.Array) -> StateT | None:
