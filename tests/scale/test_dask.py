@@ -6,6 +6,7 @@ from operator import itemgetter
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 import quietcrowd as qc
@@ -179,6 +180,18 @@ def test_exact_noise_there(cluster, stores, tmp_path):
     reports = randomize_store(stores["labels"], mechanism, tmp_path / "r", executor=cluster)
     assert not reports.simulated
     assert len(reports) == len(stores["labels"])
+
+
+def listening():
+    """Return the addresses at which a process can be reached."""
+    connections = psutil.Process().net_connections(kind="inet")
+    return {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN}
+
+
+def test_no_other_machine_can_reach_a_local_cluster(cluster):
+    cluster.client.wait_for_workers(2, timeout=cluster.patience)
+    assert listening() == {"127.0.0.1"}
+    assert list(cluster.client.run(listening).values()) == [{"127.0.0.1"}] * 2
 
 
 def test_another_client_of_the_same_cluster(cluster, job):

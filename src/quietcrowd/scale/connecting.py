@@ -27,7 +27,13 @@ LOCAL = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
     "distributed.worker.profile.enabled": False,
 }
-"""Settings of a local cluster: nobody looks at it, and a process that is lost is begun anew."""
+"""Settings of a local cluster: nobody looks at it, and a process that is lost is begun anew.
+
+Memory that a pass needs is kept for the next one, not handed back in between.
+"""
+
+LEAVE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+"""What its processes run first: Ctrl-C is for the one that started them."""
 
 
 @contextmanager
@@ -95,6 +101,7 @@ def _local_cluster(workers: int) -> Iterator[Any]:
 
     own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
     worker = {**own, "nthreads": 1, "memory_limit": 0, "silence_logs": SILENT}
+    worker["preload"] = [LEAVE_INTERRUPTS]
     with dask.config.set(LOCAL):
         cluster = SpecCluster(
             scheduler={"cls": Scheduler, "options": {**own, "port": 0}},
