@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
 from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Domain, check_numeric
@@ -22,6 +22,7 @@ from quietcrowd.inference.partition import Overview, Partition, hash_ids
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.scale.partition_files import PartitionRecord, map_array, read_ids
+from quietcrowd.scale.verification import verify_partition
 
 __all__ = ["Store", "is_store", "partition_name", "partition_places"]
 
@@ -87,6 +88,7 @@ class Store:
     dropped: DroppedRows
     workers: pa.Array
     answers_per_worker: npt.NDArray[np.int64]
+    _verified: set[int] = field(factory=set, init=False, repr=False)
 
     def __len__(self) -> int:
         return sum(partition.rows for partition in self.partitions)
@@ -110,6 +112,14 @@ class Store:
     def participation(self) -> bool:
         """Whether a noisy participation bit stands beside each report."""
         return self.mechanism is not None and self.mechanism.participation_domain is not None
+
+    @property
+    def _domains(self) -> dict[str, Domain]:
+        """What is in the arrays of a partition that hold answers."""
+        domains = {"values": self.domain}
+        if self.mechanism is not None and self.mechanism.participation_domain is not None:
+            domains["participation"] = self.mechanism.participation_domain
+        return domains
 
     @property
     def overview(self) -> Overview:
@@ -136,17 +146,27 @@ class Store:
     def partition(self, index: int, gold: npt.NDArray[Any] | None = None) -> Partition:
         """Return a partition, mapped into memory until it is let go.
 
+        The first time all that is in its files is verified.
+
         Parameters
         ----------
         index : int
             Its place in `partitions`.
         gold : ndarray, shape (tasks,), optional
             See `Partition`; by default no label is known.
+
+        Raises
+        ------
+        FormatError
+            Where a file is not what was written.
         """
         folder = self.folder / partition_name(index)
+        if index not in self._verified:
+            verify_partition(folder, self.partitions[index], self._domains, self.overview)
+            self._verified.add(index)
         bits = None
-        if self.mechanism is not None and self.mechanism.participation_domain is not None:
-            domain = check_numeric(self.mechanism.participation_domain, "participation")
+        if self.participation:
+            domain = check_numeric(self._domains["participation"], "participation")
             bits = domain.numbers(map_array(folder, "participation"))
         return Partition(
             offsets=map_array(folder, "offsets"),
@@ -158,8 +178,8 @@ class Store:
         )
 
     def task_ids(self, index: int) -> pa.Array:
-        """Return the ids of the tasks of a partition."""
-        return read_ids(self.folder / partition_name(index))
+        """Return the ids of the tasks of a partition; FormatError where they cannot be read."""
+        return read_ids(self.folder / partition_name(index), self.partitions[index].tasks)
 
     def places(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
         """Return the partition of each task, shape (tasks,), from `hash_ids` of its id."""
