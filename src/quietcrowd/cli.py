@@ -44,6 +44,7 @@ from quietcrowd.formats import (
     write_reports,
     write_table,
 )
+from quietcrowd.formats.whole_file import refuse_overwriting
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.known_truths import KnownTruthError
@@ -128,7 +129,7 @@ def randomize(
     if scheduler is not None:
         raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
     check_target(output)
-    options.refuse_overwriting(answers, output)
+    refuse_overwriting(answers, output)
     if simulate is None and (all_tasks is None or all_workers is None):
         # Before the answers are read: no error may depend on whether there are any.
         public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
@@ -240,7 +241,7 @@ def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) 
     for target in filter(None, targets):
         check_target(target)
     for path in (*sources, *([] if gold is None else [gold])):
-        options.refuse_overwriting(path, *targets)
+        refuse_overwriting(path, *targets)
 
 
 def _show_estimate(

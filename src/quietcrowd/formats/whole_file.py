@@ -12,13 +12,30 @@ from tempfile import NamedTemporaryFile, mkdtemp
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["check_folder", "new_folder", "replacing"]
+__all__ = ["check_folder", "new_folder", "refuse_overwriting", "replacing"]
 
 
 def check_folder(path: Path) -> None:
     """Raise FileNotFoundError unless the folder that `path` lies in exists."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
+
+
+def refuse_overwriting(source: Path, *targets: Path | None) -> None:
+    """Raise ParameterError where a target is what is read from, lies in it, or two are one."""
+    origin = source.resolve()
+    places: set[Path] = set()
+    for target in targets:
+        if target is None:
+            continue
+        place = target.resolve()
+        if place == origin:
+            raise ParameterError(f"{target} is what is read from: write to another file or folder")
+        if origin in place.parents:
+            raise ParameterError(f"{target} lies in what is read from: write to another folder")
+        if place in places:
+            raise ParameterError(f"{target} is named for two outputs: write to another file")
+        places.add(place)
 
 
 @contextmanager
