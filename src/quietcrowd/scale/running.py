@@ -194,7 +194,11 @@ def _job(store: Store, method: FittingMethod[Any, Any], gold: Any) -> Job:
 
 def _checkpoint(job: Job, path: Path) -> Checkpoint:
     return Checkpoint(
-        path=path, method=job.method, store=job.store.fingerprint, gold=job.gold.fingerprint
+        path=path,
+        method=job.method,
+        store=job.store.fingerprint,
+        gold=job.gold.fingerprint,
+        example=job.example,
     )
 
 
