@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -451,7 +452,16 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("default", QuietcrowdWarning)
         warnings.showwarning = _show_warning
-        sys.exit(_run(sys.argv[1:] or ["--help"]))
+        before = signal.signal(signal.SIGTERM, _stop)
+        try:
+            sys.exit(_run(sys.argv[1:] or ["--help"]))
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _stop(*_: object) -> None:
+    """End as Ctrl-C does, so that temporary files go away."""
+    raise KeyboardInterrupt
 
 
 def _run(words: list[str]) -> int:

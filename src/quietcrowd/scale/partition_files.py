@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ from quietcrowd.exceptions import FormatError
 __all__ = [
     "IDS",
     "PartitionRecord",
+    "array_names",
     "array_path",
     "digest_of",
+    "is_count",
     "map_array",
     "read_ids",
     "write_partition",
@@ -59,6 +61,32 @@ class PartitionRecord:
         """Return a JSON-ready description."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, data: Any, names: Iterable[str]) -> PartitionRecord:
+        """Return the record that `to_dict` described, of a partition with these arrays.
+
+        Raises
+        ------
+        FormatError
+            Where it describes none.
+        """
+        try:
+            record = cls(**data)
+            counts = (record.rows, record.tasks, *record.files.values())
+        except (TypeError, AttributeError) as error:
+            raise FormatError(f"a partition cannot be read: {error}") from None
+        if not (all(map(is_count, counts)) and isinstance(record.digest, str)):
+            raise FormatError(f"a partition cannot be read: {data!r}")
+        files = {IDS, *(f"{name}.npy" for name in names)}
+        if set(record.files) != files:
+            raise FormatError(f"a partition must have the files {', '.join(sorted(files))}")
+        return record
+
+
+def is_count(value: Any) -> bool:
+    """Return whether this is a whole number that is not below 0."""
+    return type(value) is int and value >= 0
+
 
 def write_partition(
     folder: Path, tasks: pa.Array, arrays: Mapping[str, npt.NDArray[Any]]
@@ -96,6 +124,12 @@ def digest_of(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
         digest.update(f"{name} {array.dtype.str} {len(array)}\n".encode())
         digest.update(np.ascontiguousarray(array).view(np.uint8).data)
     return digest.hexdigest()
+
+
+def array_names(domains: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of all arrays of a partition, as written, from those with domains."""
+    others = (name for name in domains if name != "values")
+    return ("offsets", "worker_codes", "values", "draws", *others)
 
 
 def array_path(folder: Path, name: str) -> Path:

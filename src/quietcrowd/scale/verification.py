@@ -15,6 +15,7 @@ from quietcrowd.inference.partition import Overview, hash_ids
 from quietcrowd.scale.partition_files import (
     IDS,
     PartitionRecord,
+    array_names,
     array_path,
     digest_of,
     map_array,
@@ -50,8 +51,7 @@ def verify_partition(
     FormatError
         Where a file cannot be read, or holds something else; the message names it.
     """
-    names = ("offsets", "worker_codes", "values", "draws", *(set(domains) - {"values"}))
-    arrays = {name: map_array(folder, name) for name in names}
+    arrays = {name: map_array(folder, name) for name in array_names(domains)}
     _check_kinds(folder, record, arrays)
     _check_offsets(folder, record.rows, arrays["offsets"], overview.longest_task)
     workers = len(overview.answers_per_worker)
