@@ -32,7 +32,9 @@ def refuse_overwriting(source: Path, *targets: Path | None) -> None:
         if place == origin:
             raise ParameterError(f"{target} is what is read from: write to another file or folder")
         if origin in place.parents:
-            raise ParameterError(f"{target} lies in what is read from: write to another folder")
+            raise ParameterError(
+                f"{target} lies in what is read from: write to another file or folder"
+            )
         if place in places:
             raise ParameterError(f"{target} is named for two outputs: write to another file")
         places.add(place)
