@@ -16,8 +16,7 @@ from operator import add
 
 import quietcrowd as qc
 from quietcrowd.inference.sweep import available_threads
-from quietcrowd.scale import Store, partition_parquet
-from quietcrowd.scale.dask import connect
+from quietcrowd.scale import Store, connect, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
 from quietcrowd.scale.gold import match_truths
 from quietcrowd.scale.passes import Job

@@ -1,6 +1,7 @@
 """Truth inference on more answers than fit into memory: partitions on disk, passed over in turn."""
 
-from quietcrowd.scale.dask import DaskExecutor, connect
+from quietcrowd.scale.connecting import connect
+from quietcrowd.scale.dask import DaskExecutor
 from quietcrowd.scale.importing import partition_parquet
 from quietcrowd.scale.randomizing import randomize_store
 from quietcrowd.scale.running import StoreEstimate, infer_store

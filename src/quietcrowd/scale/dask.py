@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
+import math
 import pickle
-import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from functools import lru_cache, reduce
 from itertools import zip_longest
 from operator import add
@@ -15,31 +13,30 @@ from uuid import uuid4
 
 from attrs import field, frozen
 
-from quietcrowd.exceptions import FormatError, MissingExtraError, ParameterError
-from quietcrowd.inference.sweep import available_threads
+from quietcrowd.exceptions import FormatError
 from quietcrowd.scale.in_order import in_order
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["DaskExecutor", "connect"]
+__all__ = ["DaskExecutor"]
 
 GivenT = TypeVar("GivenT")
 JobT = TypeVar("JobT")
 T = TypeVar("T")
 
-ADDED_AT_ONCE = 8
-"""So many results are added on the worker that has them."""
+MOST_AT_ONCE = 16
+"""So many partitions at most are worked on by one task, and their results added."""
+
+TASKS_PER_THREAD = 2
+"""So many tasks a thread has in a pass, unless that makes them too large."""
 
 MOST_SHARED = "1 TB"
 """Dask warns of values beyond; what a pass is given is as large as it has to be."""
 
-CONNECTING = 10.0
-"""Seconds that a scheduler has to answer."""
-
 
 class DaskExecutor:
-    """A Dask cluster: one future per partition and pass.
+    """A Dask cluster: a task passes over a few partitions, or over one where its result is kept.
 
     A job goes to each worker once, and what is given to a pass once a pass. A partition goes to
     the worker that had it before, or to another one where that one is lost or busy. Results are
@@ -77,7 +74,7 @@ class DaskExecutor:
         given: GivenT,
     ) -> Iterator[tuple[T, int]]:
         """See `Executor`; a sum is of partitions that one worker has."""
-        for result, group in self._results(work, job, indices, given, ADDED_AT_ONCE):
+        for result, group in self._results(work, job, indices, given, MOST_AT_ONCE):
             yield result, len(group)
 
     def _results(
@@ -86,10 +83,11 @@ class DaskExecutor:
         job: JobT,
         indices: Sequence[int],
         given: GivenT,
-        size: int,
+        most: int,
     ) -> Iterator[tuple[T, tuple[int, ...]]]:
-        """Yield sums over groups of at most `size` partitions, and which these are."""
+        """Yield sums over groups of at most `most` partitions, and which these are."""
         threads = self._assign(indices)
+        size = max(1, min(most, math.ceil(len(indices) / (TASKS_PER_THREAD * threads))))
         if self._job[0] is not job:
             self._job = job, self._share(_Sent(data=pickle.dumps(job)))
         sent, shared = self._job[1], self._share(given)
@@ -98,7 +96,7 @@ class DaskExecutor:
             future = self._start(work, sent, group, shared)
             return _Pending(future=future, group=group, executor=self)
 
-        yield from in_order(start, self._groups(indices, size), 2 * threads)
+        yield from in_order(start, self._groups(indices, size), TASKS_PER_THREAD * threads)
 
     def _groups(self, indices: Sequence[int], size: int) -> list[tuple[int, ...]]:
         """Return groups of partitions of one worker each, from all workers in turn."""
@@ -114,16 +112,17 @@ class DaskExecutor:
         return [group for turn in zip_longest(*cut) for group in turn if group]
 
     def _start(self, work: Any, sent: Any, group: tuple[int, ...], given: Any) -> Future[Any]:
-        """Start the work on a group of partitions; the future is of the sum."""
-        place: dict[str, Any] = {
-            "workers": [self._owners[group[0]]],
-            "allow_other_workers": True,
-            "pure": False,
-        }
-        parts = self.client.map(_apply, group, work=work, sent=sent, given=given, **place)
-        if len(parts) == 1:
-            return parts[0]
-        return self.client.submit(_add_up, parts, priority=1, **place)
+        """Start the work on a group of partitions, on the worker that had them."""
+        return self.client.submit(
+            _work_on,
+            group,
+            work,
+            sent,
+            given,
+            workers=[self._owners[group[0]]],
+            allow_other_workers=True,
+            pure=False,
+        )
 
     def _assign(self, indices: Sequence[int]) -> int:
         """Give each partition a worker that is there; return how many threads there are."""
@@ -158,8 +157,12 @@ class DaskExecutor:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": MOST_SHARED}):
             return self.client.submit(_same, value, pure=False, priority=1)
 
-    def _lost(self, reason: str) -> ConnectionError:
+    def forget(self) -> None:
+        """Let go of what the cluster was given for the last job."""
         self._job = (None, None)
+
+    def _lost(self, reason: str) -> ConnectionError:
+        self.forget()
         return ConnectionError(f"the cluster at {self.client} was lost: {reason}")
 
 
@@ -214,75 +217,9 @@ def _same(value: T) -> T:
     return value
 
 
-def _apply(index: int, *, work: Callable[[Any, int, Any], T], sent: _Sent, given: Any) -> T:
-    return work(_open(sent), index, given)
-
-
-def _add_up(parts: Sequence[Any]) -> Any:
-    return reduce(add, parts)
-
-
-@contextmanager
-def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
-    """Connect to a Dask cluster, or start one on this machine; it is left or ended afterwards.
-
-    Parameters
-    ----------
-    scheduler : str
-        ``tcp://host:port`` of a scheduler, whose workers see the folders of stores under the same
-        paths and have the same quietcrowd; ``local``, or ``local:N`` for N processes with one
-        thread each: on one machine threads of a single process are as fast or faster.
-
-    Raises
-    ------
-    ParameterError
-        Where `scheduler` is neither.
-    ConnectionError
-        Where no scheduler answers there.
-    MissingExtraError
-        Where Dask's distributed is not installed.
-    """
-    local = re.fullmatch(r"local(?::([1-9][0-9]{0,3}))?", scheduler)
-    if local is None and "://" not in scheduler:
-        raise ParameterError(
-            f"scheduler must be tcp://host:port, local, or local:N with N processes; "
-            f"got {scheduler!r}"
-        )
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtraError(
-            "a cluster needs Dask's distributed: pip install 'quietcrowd[scale]'"
-        ) from None
-    if local is None:
-        try:
-            client = Client(scheduler, timeout=CONNECTING, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise ConnectionError(f"no Dask scheduler answers at {scheduler}: {error}") from None
-        with client:
-            yield DaskExecutor(client)
-        return
-    import dask
-
-    # A worker process that is lost is begun anew for as long as the cluster is there.
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": "100 days"}):
-        cluster = _local_cluster(int(local[1] or available_threads()))
-        try:
-            with Client(cluster, set_as_default=False) as client:
-                yield DaskExecutor(client)
-        finally:
-            with suppress(KeyError):  # it misses workers that ended before it
-                cluster.close()
-
-
-def _local_cluster(workers: int) -> Any:
-    """Start a scheduler and worker processes that this machine alone can reach."""
-    from distributed import Nanny, Scheduler, SpecCluster
-
-    own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    quiet = {**own, "nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL}
-    return SpecCluster(
-        scheduler={"cls": Scheduler, "options": {**own, "port": 0}},
-        workers={name: {"cls": Nanny, "options": quiet} for name in range(workers)},
-        silence_logs=logging.CRITICAL,
-    )
+def _work_on(
+    group: Sequence[int], work: Callable[[Any, int, Any], Any], sent: _Sent, given: Any
+) -> Any:
+    """Return the sum of the work on some partitions, one after the other."""
+    job = _open(sent)
+    return reduce(add, (work(job, index, given) for index in group))
