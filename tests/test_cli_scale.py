@@ -1,6 +1,8 @@
 """``quietcrowd partition``, and ``infer`` on a store, as a user meets them."""
 
 import json
+import signal
+import subprocess
 import sys
 
 import pandas as pd
@@ -239,3 +241,40 @@ def test_a_cluster_finds_what_threads_find(run, store, tmp_path):
     assert (status, output) == (0, "")
     assert len(errors.splitlines()) == 2
     assert here.read_bytes() == there.read_bytes()
+
+
+SLOW = """
+import sys, time
+from quietcrowd.scale.sorting import Sorter
+
+def wait(*_):
+    print("sorting", flush=True)
+    time.sleep(1.5)
+
+Sorter.__call__ = wait
+from quietcrowd.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
+def test_what_is_told_to_end_leaves_nothing(reports, tmp_path):
+    words = [
+        sys.executable,
+        "-c",
+        SLOW,
+        "partition",
+        str(reports),
+        "-o",
+        str(tmp_path / "out" / "s"),
+    ]
+    (tmp_path / "out").mkdir()
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "sorting\n"
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.endswith("stopped\n")
+    assert list((tmp_path / "out").iterdir()) == []

@@ -30,7 +30,9 @@ OUTSIDE_ADVICE = {
 
 
 def is_id_type(kind: pa.DataType) -> bool:
-    """Return whether ids may be of this type: texts, numbers or dates."""
+    """Return whether ids may be of this type: texts, numbers that print, or dates."""
+    if pa.types.is_float16(kind):  # Arrow cannot print these
+        return False
     text = pa.types.is_string(plain_type(kind))
     return text or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -44,6 +45,7 @@ from quietcrowd.formats import (
     write_reports,
     write_table,
 )
+from quietcrowd.formats.whole_file import refuse_overwriting
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.known_truths import KnownTruthError
@@ -128,7 +130,7 @@ def randomize(
     if scheduler is not None:
         raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
     check_target(output)
-    options.refuse_overwriting(answers, output)
+    refuse_overwriting(answers, output)
     if simulate is None and (all_tasks is None or all_workers is None):
         # Before the answers are read: no error may depend on whether there are any.
         public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
@@ -240,7 +242,7 @@ def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) 
     for target in filter(None, targets):
         check_target(target)
     for path in (*sources, *([] if gold is None else [gold])):
-        options.refuse_overwriting(path, *targets)
+        refuse_overwriting(path, *targets)
 
 
 def _show_estimate(
@@ -450,7 +452,16 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("default", QuietcrowdWarning)
         warnings.showwarning = _show_warning
-        sys.exit(_run(sys.argv[1:] or ["--help"]))
+        before = signal.signal(signal.SIGTERM, _stop)
+        try:
+            sys.exit(_run(sys.argv[1:] or ["--help"]))
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _stop(*_: object) -> None:
+    """End as Ctrl-C does, so that temporary files go away."""
+    raise KeyboardInterrupt
 
 
 def _run(words: list[str]) -> int:

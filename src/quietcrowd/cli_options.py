@@ -56,7 +56,6 @@ __all__ = [
     "choose_mechanism",
     "choose_method",
     "parse_numbers",
-    "refuse_overwriting",
     "split",
     "split_all",
     "usual_method",
@@ -355,13 +354,3 @@ def _label(text: str) -> Label:
     except (OverflowError, ValueError):
         return text
     return value if str(value) == text else text  # 007 and 1e3 are names
-
-
-def refuse_overwriting(source: Path, *targets: Path | None) -> None:
-    """Raise ParameterError where a target is what is read from, or two targets are one."""
-    places = [target.resolve() for target in targets if target is not None]
-    for place in places:
-        if source.resolve() in (place, place.parent if source.is_dir() else place):
-            raise ParameterError(f"{place} is what is read from: write to another file or folder")
-    if len(set(places)) < len(places):
-        raise ParameterError(f"{places[0]} is named for two outputs: write to another file")

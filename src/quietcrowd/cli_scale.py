@@ -15,6 +15,7 @@ from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_gu
 from quietcrowd.cli_reading import closing_words, note, read_ids
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import read_truths
+from quietcrowd.formats.whole_file import refuse_overwriting
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Mechanism
@@ -117,9 +118,8 @@ def infer_from_store(
     if output is None:
         raise ParameterError("say where the truths go: --output truths.parquet")
     chosen = None if method is None else choose(method)
-    options.refuse_overwriting(folders[0], output, workers, checkpoint)
     if gold is not None:
-        options.refuse_overwriting(gold, output, workers, checkpoint)
+        refuse_overwriting(gold, output, workers, checkpoint)
     store = Store.open(folders[0])
     if store.simulated:
         note("These reports are simulated: they protect nobody.")

@@ -16,7 +16,11 @@ STATE = AccuracyState.from_accuracy(np.array([0.3, 0.9]), 3)
 @pytest.fixture
 def checkpoint(tmp_path):
     return Checkpoint(
-        path=tmp_path / "run.checkpoint", method=qc.WeightedVote(), store="s", gold="g"
+        path=tmp_path / "run.checkpoint",
+        method=qc.WeightedVote(),
+        store="s",
+        gold="g",
+        example=lambda: STATE,
     )
 
 
@@ -45,7 +49,7 @@ def test_records_within_a_state_come_back(checkpoint):
         cautious=variance,
     )
     checkpoint.save(Course(state=state, history=(0.0,)))
-    found = checkpoint.load().state
+    found = evolve(checkpoint, example=lambda: state).load().state
     assert found.truths == state.truths
     assert np.isnan(found.pooled)
     assert (found.extent, found.objective) == (3.0, -np.inf)
@@ -87,19 +91,48 @@ def test_files_that_are_none(checkpoint, content):
     [
         ({"format": "other"}, "no checkpoint"),
         ({"version": 7}, "has version 7"),
-        ({"state": "Nothing"}, "the state cannot be read"),
-        ({"state": None}, "the state cannot be read"),
+        ({"state": "Nothing"}, "its state is 'Nothing', not 'AccuracyState'"),
+        ({"state": None}, "its state is None"),
+        ({"state": ["x"]}, "its state is"),
+        ({"method": 7}, "its method is 7"),
     ],
 )
 def test_notes_that_are_wrong(checkpoint, note, words):
-    checkpoint.save(Course(state=STATE, history=(0.0,)))
-    with np.load(checkpoint.path) as file:
-        arrays = dict(file)
+    arrays = kept(checkpoint)
     arrays["note"] = np.array(json.dumps(json.loads(str(arrays["note"])) | note))
     with checkpoint.path.open("wb") as file:
         np.savez(file, **arrays)
     with pytest.raises(qc.FormatError, match=words):
         checkpoint.load()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"weights": np.zeros(1, np.int64)}, r"weights is int64 of shape \(1,\), not int64 of"),
+        ({"weights": np.zeros(2)}, "weights is float64"),
+        ({"accuracy": np.float64(0.5)}, r"accuracy is float64 of shape \(\)"),
+        ({"weights": np.array(["a", "b"])}, "weights is <U1"),
+        ({"ability": np.zeros(2)}, "it holds ability, accuracy, weights, not accuracy, weights"),
+        ({"history": np.zeros((2, 2))}, "history is float64 of shape"),
+        ({"history": np.array(["a", "b"])}, "history is <U1"),
+        ({"history": np.float64(1)}, "history is float64 of shape"),
+        ({"note": np.array("[1]")}, "it does not say that it is one"),
+    ],
+)
+def test_arrays_of_another_kind(checkpoint, change, words):
+    arrays = kept(checkpoint) | change
+    with checkpoint.path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(qc.FormatError, match=f"this is no checkpoint: {words}"):
+        checkpoint.load()
+
+
+def kept(checkpoint):
+    """Return what stands in a file of a checkpoint."""
+    checkpoint.save(Course(state=STATE, history=(0.0,)))
+    with np.load(checkpoint.path) as file:
+        return dict(file)
 
 
 def test_arrays_of_one_kind_are_no_checkpoint(checkpoint):

@@ -155,7 +155,7 @@ def test_tasks_and_workers_without_a_row_are_kept(tmp_path, partitions):
     reports = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0).randomize(answers)
     qc.write_reports(reports, tmp_path / "r.parquet")
     store = partition_parquet(tmp_path / "r.parquet", tmp_path / "s", partitions=partitions)
-    tasks = [store.task_ids(index).to_pylist() for index in range(partitions)]
+    tasks = [store.task_ids(index).to_pylist() for index in range(len(store.partitions))]
     assert sorted(task for part in tasks for task in part) == listed["tasks"]
     assert store.workers.to_pylist() == listed["workers"]
     assert store.answers_per_worker.tolist() == reports.table.answers_per_worker.tolist()
@@ -310,3 +310,31 @@ def test_the_number_of_partitions_follows_that_of_the_rows(write, tmp_path, monk
     monkeypatch.setattr("quietcrowd.scale.importing.ROWS_PER_PARTITION", 2)
     store = partition_parquet(write(FRAME), tmp_path / "s", domain=DOMAIN, progress=True)
     assert len(store.partitions) == 2
+
+
+@pytest.mark.parametrize("name", ["task", "worker", "label"])
+def test_a_column_that_is_there_twice(tmp_path, name):
+    table, path = pa.Table.from_pandas(FRAME), tmp_path / "a.parquet"
+    pq.write_table(table.append_column(name, table[name]), path)
+    with pytest.raises(qc.FormatError, match=f"a.parquet: 2 columns are called '{name}'"):
+        partition_parquet(path, tmp_path / "s", domain=DOMAIN)
+    with pytest.raises(qc.FormatError, match=f"a.parquet: 2 columns are called '{name}'"):
+        qc.read_answers(path, DOMAIN)
+
+
+@pytest.mark.parametrize("name", ["task", "worker"])
+def test_ids_that_arrow_cannot_print(tmp_path, name):
+    table, path = pa.Table.from_pandas(FRAME), tmp_path / "a.parquet"
+    halves = pa.array(np.arange(4).astype(np.float16))
+    place = table.column_names.index(name)
+    pq.write_table(table.set_column(place, name, halves), path)
+    words = f"'{name}' holds halffloat values; .* Convert them to strings first"
+    with pytest.raises(qc.AnswerError, match=words):
+        partition_parquet(path, tmp_path / "s", domain=DOMAIN)
+    with pytest.raises(qc.AnswerError, match=words):
+        qc.read_answers(path, DOMAIN)
+
+
+def test_there_are_no_more_partitions_than_rows(write, tmp_path):
+    store = partition_parquet(write(FRAME), tmp_path / "s", domain=DOMAIN, partitions=10_000)
+    assert len(store.partitions) == len(FRAME)

@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+from attrs import evolve
 
 import quietcrowd as qc
 
@@ -20,3 +21,9 @@ def test_tallies_add_up_to_that_of_all(job, crowd_files):
     ready = method.prepare(method.read(qc.read_reports(crowd_files / "released.parquet")))
     whole = method.sweep(ready.partition, ready.summary, None, None).sums
     assert np.sum(tallies, axis=0).tolist() == whole.tolist()
+
+
+def test_an_example_is_a_state_as_the_method_makes_it(job):
+    example = job.example()
+    assert type(example) is type(job.method.update(job.summary, job.tally(1, None), None)[0])
+    assert evolve(job, method=qc.Mean()).example() is None

@@ -187,6 +187,30 @@ def test_targets_are_checked_first(stores, tmp_path, truths, workers, error, wor
         )
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("S/t.parquet", None, None), "lies in what is read from"),
+        (("S/partition-00000/t.parquet", None, None), "lies in what is read from"),
+        (("t.parquet", "S/workers.parquet", None), "lies in what is read from"),
+        (("t.parquet", "w.csv", "S/store.json"), "lies in what is read from"),
+        (("t.parquet", "t.parquet", None), "two outputs"),
+        (("t.parquet", None, "T/../t.parquet"), "two outputs"),
+        (("t.parquet", "w.csv", "w.csv"), "two outputs"),
+    ],
+)
+def test_nothing_is_written_over_another(stores, tmp_path, names, words):
+    store = stores("labels", 3)
+    before = store.folder.joinpath("store.json").read_bytes()
+    (tmp_path / "S").symlink_to(store.folder)
+    (tmp_path / "T").mkdir()
+    paths = [None if name is None else tmp_path / name for name in names]
+    with pytest.raises(qc.ParameterError, match=words):
+        infer_store(store, qc.MajorityVote(), paths[0], paths[1], checkpoint=paths[2])
+    assert store.folder.joinpath("store.json").read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["S", "T"]
+
+
 def test_a_store_without_an_answer(tmp_path):
     domain = qc.Categorical(["a", "b"])
     answers = qc.Answers.from_frame(

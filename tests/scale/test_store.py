@@ -79,6 +79,15 @@ def test_a_folder_that_holds_none(tmp_path):
         ({"mechanism": {"mechanism": "none"}}, "a mechanism lacks"),
         ({"partitions": [{"rows": 1}]}, "cannot be read"),
         ({"dropped": 3}, "cannot be read"),
+        ({"dropped": {"duplicates": "x"}}, "duplicates must be a whole number"),
+        ({"partitions": None}, "cannot be read"),
+        ({"domain": 3}, "a domain must be a JSON object"),
+        ({"mechanism": 3}, "cannot be read|must be"),
+        ({"longest_task": "x"}, "longest_task must be a whole number of at least 0; got 'x'"),
+        ({"longest_task": -1}, "longest_task must be"),
+        ({"low": None}, "low must be a finite number; got None"),
+        ({"high": float("nan")}, "high must be a finite number"),
+        ({"simulated": 1}, "simulated must be true or false"),
     ],
 )
 def test_a_note_that_is_wrong(store, change, words):
@@ -86,6 +95,60 @@ def test_a_note_that_is_wrong(store, change, words):
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(qc.FormatError, match=words):
         Store.open(store.folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rows": "9"}, "a partition cannot be read"),
+        ({"rows": True}, "a partition cannot be read"),
+        ({"tasks": -5}, "a partition cannot be read"),
+        ({"digest": None}, "a partition cannot be read"),
+        ({"files": []}, "a partition cannot be read"),
+        ({"files": {"values.npy": "1"}}, "a partition cannot be read"),
+        ({"files": {}}, r"must have the files draws\.npy, offsets\.npy, participation\.npy"),
+    ],
+)
+def test_a_note_whose_partitions_are_wrong(store, change, words):
+    path = store.folder / "store.json"
+    note = json.loads(path.read_text())
+    note["partitions"][1] |= change
+    path.write_text(json.dumps(note))
+    with pytest.raises(qc.FormatError, match=rf"store\.json: .*{words}"):
+        Store.open(store.folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.set_column(1, "answers", table["answers"].cast(pa.float64())),
+        lambda table: table.set_column(1, "answers", pa.array([None] + [480] * 11)),
+        lambda table: table.set_column(1, "answers", pa.array([-1] + [480] * 11)),
+        lambda table: table.set_column(0, "worker", pa.array([None] + ["w"] * 11)),
+        lambda table: table.rename_columns(["w", "answers"]),
+    ],
+)
+def test_workers_that_are_wrong(store, change):
+    path = store.folder / "workers.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+    with pytest.raises(qc.FormatError, match=r"workers\.parquet: this cannot be read"):
+        Store.open(store.folder)
+
+
+def test_a_changed_bit_among_the_workers_is_seen_or_means_nothing(store):
+    path = store.folder / "workers.parquet"
+    content, refused = bytearray(path.read_bytes()), 0
+    for place in range(0, len(content), 5):
+        changed = content.copy()
+        changed[place] ^= 4
+        path.write_bytes(changed)
+        try:
+            found = Store.open(store.folder).fingerprint
+        except qc.FormatError:
+            refused += 1
+        else:
+            assert found == store.fingerprint
+    assert refused > 50
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "quietcrowd-store", "version": 1}'])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,16 @@ class Checkpoint:
         What runs.
     store, gold : str
         Fingerprints of the answers and of the known truths.
+    example : callable
+        Gives a state as the method makes it of these answers, if it does: one that is loaded must
+        be like it.
     """
 
     path: Path
     method: TruthInference[Any, Any]
     store: str
     gold: str
+    example: Callable[[], State | None]
 
     def load(self) -> Course[Any]:
         """Return the course so far; one that is yet to begin where there is no file.
@@ -71,12 +75,15 @@ class Checkpoint:
             with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             note = json.loads(str(arrays.pop("note")))
-            history = tuple(arrays.pop("history").tolist())
+            history = arrays.pop("history")
         except _UNREADABLE as error:
             reason = " ".join(str(error).split())
-            raise FormatError(f"{self.path}: this is no checkpoint: {reason}") from None
+            raise self._wrong(reason) from None
+        if history.ndim != 1 or history.dtype != np.float64:
+            raise self._wrong(f"history is {history.dtype} of shape {history.shape}")
         self._check(note, len(history))
-        return Course(state=self._state(note["state"], arrays), history=history)
+        state = self._state(note.get("state"), arrays)
+        return Course(state=state, history=tuple(history.tolist()))
 
     def save(self, course: Course[Any]) -> None:
         """Keep a course."""
@@ -103,7 +110,7 @@ class Checkpoint:
         """Raise unless the note is of this run; the limit of iterations may be another one."""
         own = self._note()
         if not isinstance(note, dict) or note.get("format") != FORMAT:
-            raise FormatError(f"{self.path}: this is no checkpoint")
+            raise self._wrong("it does not say that it is one")
         if note.get("version") != VERSION:
             raise FormatError(
                 f"{self.path}: the checkpoint has version {note.get('version')!r}; this "
@@ -112,10 +119,12 @@ class Checkpoint:
         for name, what in (("store", "another store"), ("gold", "other known truths")):
             if note.get(name) != own[name]:
                 raise self._of_another(f"was made with {what}")
+        if not isinstance(note.get("method"), dict):
+            raise self._wrong(f"its method is {note.get('method')!r}")
         limit = {"max_iterations": None}
-        if {**note.get("method", {}), **limit} != {**own["method"], **limit}:
+        if {**note["method"], **limit} != {**own["method"], **limit}:
             raise self._of_another(
-                f"is of {json.dumps(note.get('method'))}, this run of {json.dumps(own['method'])}"
+                f"is of {json.dumps(note['method'])}, this run of {json.dumps(own['method'])}"
             )
         if updates > self.method.max_iterations:
             raise self._of_another(
@@ -127,19 +136,28 @@ class Checkpoint:
             f"checkpoint {self.path} {what}. Name another file, or delete this one to begin anew."
         )
 
-    def _state(self, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> State:
-        kinds = {kind.__name__: kind for kind in _descendants(State)}
-        try:
-            state: State = _record(kinds[name], arrays, "")
-            return state
-        except (KeyError, TypeError) as error:
-            raise FormatError(f"{self.path}: the state cannot be read: {error!r}") from None
+    def _wrong(self, what: str) -> FormatError:
+        return FormatError(f"{self.path}: this is no checkpoint: {what}")
 
-
-def _descendants(kind: Any) -> Iterator[Any]:
-    for child in kind.__subclasses__():
-        yield child
-        yield from _descendants(child)
+    def _state(self, name: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> State:
+        """Return the state, if it is of the kind and the shape of the example."""
+        example = self.example()
+        if example is None or name != type(example).__name__:
+            raise self._wrong(f"its state is {name!r}, not {type(example).__name__!r}")
+        expected = dict(_flat(example))
+        if set(arrays) != set(expected):
+            raise self._wrong(
+                f"it holds {', '.join(sorted(arrays))}, not {', '.join(sorted(expected))}"
+            )
+        for field, array in expected.items():
+            found = arrays[field]
+            if (found.dtype, found.shape) != (array.dtype, array.shape):
+                raise self._wrong(
+                    f"{field} is {found.dtype} of shape {found.shape}, not {array.dtype} of "
+                    f"{array.shape}"
+                )
+        state: State = _record(type(example), arrays, "")
+        return state
 
 
 def _flat(record: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:

@@ -68,7 +68,7 @@ def partition_parquet(
     columns : tuple of str
         Names of the columns of tasks, workers and labels of plain answers.
     partitions : int, optional
-        Default: so many that each holds about 2 million rows.
+        At most one per row is made. Default: so many that each holds about 2 million rows.
     duplicates, out_of_domain
         As of `Answers.from_frame`, for plain answers.
     threads : int, optional
@@ -101,6 +101,7 @@ def partition_parquet(
     if partitions is None:
         partitions = min(max(1, round(rows / ROWS_PER_PARTITION)), MOST_PARTITIONS)
     check_whole("partitions", partitions, 1, MOST_PARTITIONS)
+    partitions = min(partitions, max(1, rows))
     with (
         new_folder(Path(folder)) as temporary,
         Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,20 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import asdict, frozen
 
-__all__ = ["PartitionRecord", "map_array", "read_ids", "write_partition"]
+from quietcrowd.answer_errors import is_id_type
+from quietcrowd.exceptions import FormatError
+
+__all__ = [
+    "IDS",
+    "PartitionRecord",
+    "array_names",
+    "array_path",
+    "digest_of",
+    "is_count",
+    "map_array",
+    "read_ids",
+    "write_partition",
+]
 
 IDS = "tasks.arrow"
 
@@ -48,6 +61,32 @@ class PartitionRecord:
         """Return a JSON-ready description."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, data: Any, names: Iterable[str]) -> PartitionRecord:
+        """Return the record that `to_dict` described, of a partition with these arrays.
+
+        Raises
+        ------
+        FormatError
+            Where it describes none.
+        """
+        try:
+            record = cls(**data)
+            counts = (record.rows, record.tasks, *record.files.values())
+        except (TypeError, AttributeError) as error:
+            raise FormatError(f"a partition cannot be read: {error}") from None
+        if not (all(map(is_count, counts)) and isinstance(record.digest, str)):
+            raise FormatError(f"a partition cannot be read: {data!r}")
+        files = {IDS, *(f"{name}.npy" for name in names)}
+        if set(record.files) != files:
+            raise FormatError(f"a partition must have the files {', '.join(sorted(files))}")
+        return record
+
+
+def is_count(value: Any) -> bool:
+    """Return whether this is a whole number that is not below 0."""
+    return type(value) is int and value >= 0
+
 
 def write_partition(
     folder: Path, tasks: pa.Array, arrays: Mapping[str, npt.NDArray[Any]]
@@ -65,11 +104,8 @@ def write_partition(
         one; see `quietcrowd.inference.partition.Partition`.
     """
     folder.mkdir()
-    digest = blake2b(digest_size=16)
     for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
-        digest.update(f"{name} {array.dtype.str} {len(array)}\n".encode())
-        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        np.save(array_path(folder, name), array, allow_pickle=False)
     table = pa.table({"task": tasks})
     with pa.OSFile(str(folder / IDS), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
@@ -77,8 +113,28 @@ def write_partition(
         rows=len(arrays["worker_codes"]),
         tasks=len(tasks),
         files={file.name: file.stat().st_size for file in sorted(folder.iterdir())},
-        digest=digest.hexdigest(),
+        digest=digest_of(arrays),
     )
+
+
+def digest_of(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Return a digest of named arrays, in their order."""
+    digest = blake2b(digest_size=16)
+    for name, array in arrays.items():
+        digest.update(f"{name} {array.dtype.str} {len(array)}\n".encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def array_names(domains: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of all arrays of a partition, as written, from those with domains."""
+    others = (name for name in domains if name != "values")
+    return ("offsets", "worker_codes", "values", "draws", *others)
+
+
+def array_path(folder: Path, name: str) -> Path:
+    """Return the file of an array."""
+    return folder / f"{name}.npy"
 
 
 def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray[Any]:
@@ -86,17 +142,41 @@ def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray
 
     Its pages are mapped at once, which is faster than one by one; of an array that one can write
     to, as they are used, and the file stays as it is.
+
+    Raises
+    ------
+    FormatError
+        Where the file holds no such array.
     """
-    with (folder / f"{name}.npy").open("rb") as file:
-        np.lib.format.read_magic(file)
-        shape, _, kind = np.lib.format.read_array_header_1_0(file)
-        begin = file.tell()
-        pages = mmap.mmap(file.fileno(), 0, **(_COPY_ON_WRITE if writable else _ALL_AT_ONCE))
-    return np.ndarray(shape, kind, pages, begin)
+    path = array_path(folder, name)
+    try:
+        with path.open("rb") as file:
+            if np.lib.format.read_magic(file) != (1, 0):
+                raise ValueError("another version of the format")
+            shape, _, kind = np.lib.format.read_array_header_1_0(file)
+            begin = file.tell()
+            pages = mmap.mmap(file.fileno(), 0, **(_COPY_ON_WRITE if writable else _ALL_AT_ONCE))
+        if len(shape) != 1 or kind.hasobject:
+            raise ValueError(f"{kind} of shape {shape}")
+        return np.ndarray(shape, kind, pages, begin)
+    except (ValueError, TypeError, OverflowError) as error:
+        reason = " ".join(str(error).split())
+        raise FormatError(f"{path}: this holds no array of numbers: {reason}") from None
 
 
-def read_ids(folder: Path) -> pa.Array:
-    """Return the ids of the tasks."""
-    with pa.memory_map(str(folder / IDS)) as file:
-        column = pa.ipc.open_file(file).read_all()["task"]
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+def read_ids(folder: Path, tasks: int) -> pa.Array:
+    """Return the ids of the tasks; FormatError where they cannot be read, or are not so many."""
+    path = folder / IDS
+    try:
+        with pa.memory_map(str(path)) as file:
+            column = pa.ipc.open_file(file).read_all()["task"]
+        ids = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        ids.validate(full=True)
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, KeyError, OSError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise FormatError(f"{path}: the ids cannot be read: {reason}") from None
+    if len(ids) != tasks or ids.null_count or not is_id_type(ids.type):
+        raise FormatError(f"{path}: there are {len(ids):,} ids ({ids.type}), not {tasks:,}")
+    return ids

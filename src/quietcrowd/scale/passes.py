@@ -11,7 +11,7 @@ from attrs import frozen
 
 from quietcrowd.inference.estimate import truth_columns
 from quietcrowd.inference.fitting import FittingMethod, is_known
-from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.method import IterativeInference, State, Tally
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.sweep import estimate
@@ -70,6 +70,14 @@ class Job:
         """Pass over a partition and tally."""
         tally: Tally = self.method.sweep(self._partition(index), self.summary, state, None)
         return tally
+
+    def example(self) -> State | None:
+        """Return a state as the method makes it, of one partition; None where it makes none."""
+        if not isinstance(self.method, IterativeInference):
+            return None
+        index = next(index for index, one in enumerate(self.store.partitions) if one.rows)
+        state: State = self.method.update(self.summary, self.tally(index, None), None)[0]
+        return state
 
     def estimate(self, index: int, state: State | None) -> EstimatedPartition:
         """Pass over a partition and estimate its truths."""

@@ -109,7 +109,7 @@ def randomize_store(
         Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar,
     ):
         job = _Randomization(
-            store=store,
+            store=evolve(store, folder=store.folder.absolute()),
             mechanism=taskwise,
             folder=temporary.absolute(),
             workers=ids,

@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.tables import check_target, write_table
-from quietcrowd.formats.whole_file import check_folder, replacing
+from quietcrowd.formats.whole_file import check_folder, refuse_overwriting, replacing
 from quietcrowd.inference.estimate import worker_columns
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import State, Tally
@@ -118,9 +118,11 @@ def infer_store(
     AnswerError
         As of `FittingMethod.fit`.
     ParameterError
-        Where the checkpoint is of another run.
+        Where the checkpoint is of another run, two files to be written are one, or one of them
+        lies in the store.
     FormatError
-        Where the checkpoint cannot be read, or a file that is to be written has another suffix.
+        Where a partition or the checkpoint is not what was written, or a file that is to be
+        written has another suffix.
     OSError
         Where a file cannot be opened or written.
 
@@ -129,17 +131,18 @@ def infer_store(
     NoiseIgnoredWarning, NoSignalWarning
         As `FittingMethod.fit` does.
     """
-    target = _check_targets(truths, workers)
+    kept = None if checkpoint is None else Path(checkpoint)
+    target = _check_targets(store, truths, workers, kept)
     threads = available_threads() if threads is None else threads
     check_whole("threads", threads, 1)
     job = _job(store, method, gold)
-    kept = None if checkpoint is None else _checkpoint(job, Path(checkpoint))
-    course = Course() if kept is None else kept.load()
+    states = None if kept is None else _checkpoint(job, kept)
+    course = Course() if states is None else states.load()
     if store.mechanism is not None:  # after all errors of what came in
         method.warn_of_noise(store.mechanism, 3)
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
         run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
-        save = None if kept is None else kept.save
+        save = None if states is None else states.save
         course = iterate(method, job.summary, run.tally, course, save)
         last = run.estimate(course.state, target)
     method.warn_of_signal(job.summary, course.state, last.scatter, 3)
@@ -161,8 +164,10 @@ def infer_store(
     )
 
 
-def _check_targets(truths: str | Path, workers: str | Path | None) -> Path:
-    """Return where the truths go, if they and the workers can be written."""
+def _check_targets(
+    store: Store, truths: str | Path, workers: str | Path | None, checkpoint: Path | None
+) -> Path:
+    """Return where the truths go, if all that is to be written has a place of its own."""
     target = Path(truths)
     if not target.name.lower().endswith(".parquet"):
         raise FormatError(
@@ -171,6 +176,7 @@ def _check_targets(truths: str | Path, workers: str | Path | None) -> Path:
     check_folder(target)
     if workers is not None:
         check_target(Path(workers))
+    refuse_overwriting(store.folder, target, None if workers is None else Path(workers), checkpoint)
     return target
 
 
@@ -188,7 +194,11 @@ def _job(store: Store, method: FittingMethod[Any, Any], gold: Any) -> Job:
 
 def _checkpoint(job: Job, path: Path) -> Checkpoint:
     return Checkpoint(
-        path=path, method=job.method, store=job.store.fingerprint, gold=job.gold.fingerprint
+        path=path,
+        method=job.method,
+        store=job.store.fingerprint,
+        gold=job.gold.fingerprint,
+        example=job.example,
     )
 
 

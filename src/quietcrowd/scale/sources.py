@@ -14,6 +14,7 @@ from attrs import frozen
 from quietcrowd.answer_errors import plain_type
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats.parquet_files import check_once
 from quietcrowd.formats.report_files import check_alike, read_report_note
 from quietcrowd.formats.tables import read_note
 from quietcrowd.frames import as_frame, column_of
@@ -133,7 +134,7 @@ class Source:
         AnswerError
             Where a column is missing.
         FormatError
-            Where a file cannot be read.
+            Where a file cannot be read, or a column is there more than once.
         """
         schemas = [self._schema(path) for path in self.paths]
         kinds = [
@@ -153,6 +154,7 @@ class Source:
                 f"{path}: column {missing[0]!r} is missing; there are "
                 f"{', '.join(map(repr, schema.names))}"
             )
+        check_once(path, schema.names, self.names)
         return schema
 
     def _columns(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from hashlib import blake2b
@@ -13,15 +14,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import asdict, frozen
+from attrs import asdict, field, frozen
 
+from quietcrowd.answer_errors import is_id_type
 from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import FormatError
 from quietcrowd.inference.partition import Overview, Partition, hash_ids
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.scale.partition_files import PartitionRecord, map_array, read_ids
+from quietcrowd.scale.partition_files import (
+    PartitionRecord,
+    array_names,
+    is_count,
+    map_array,
+    read_ids,
+)
+from quietcrowd.scale.verification import verify_partition
 
 __all__ = ["Store", "is_store", "partition_name", "partition_places"]
 
@@ -87,6 +96,7 @@ class Store:
     dropped: DroppedRows
     workers: pa.Array
     answers_per_worker: npt.NDArray[np.int64]
+    _verified: set[int] = field(factory=set, init=False, repr=False)
 
     def __len__(self) -> int:
         return sum(partition.rows for partition in self.partitions)
@@ -136,14 +146,26 @@ class Store:
     def partition(self, index: int, gold: npt.NDArray[Any] | None = None) -> Partition:
         """Return a partition, mapped into memory until it is let go.
 
+        The first time all that is in its files is verified.
+
         Parameters
         ----------
         index : int
             Its place in `partitions`.
         gold : ndarray, shape (tasks,), optional
             See `Partition`; by default no label is known.
+
+        Raises
+        ------
+        FormatError
+            Where a file is not what was written.
         """
         folder = self.folder / partition_name(index)
+        if index not in self._verified:
+            verify_partition(
+                folder, self.partitions[index], _domains(self.domain, self.mechanism), self.overview
+            )
+            self._verified.add(index)
         bits = None
         if self.mechanism is not None and self.mechanism.participation_domain is not None:
             domain = check_numeric(self.mechanism.participation_domain, "participation")
@@ -158,8 +180,8 @@ class Store:
         )
 
     def task_ids(self, index: int) -> pa.Array:
-        """Return the ids of the tasks of a partition."""
-        return read_ids(self.folder / partition_name(index))
+        """Return the ids of the tasks of a partition; FormatError where they cannot be read."""
+        return read_ids(self.folder / partition_name(index), self.partitions[index].tasks)
 
     def places(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
         """Return the partition of each task, shape (tasks,), from `hash_ids` of its id."""
@@ -185,7 +207,7 @@ class Store:
     def write_note(self) -> None:
         """Write what is about all partitions: with it the store is whole."""
         table = pa.table({"worker": self.workers, "answers": self.answers_per_worker})
-        pq.write_table(table, self.folder / WORKERS, compression="zstd")
+        pq.write_table(table, self.folder / WORKERS, compression="zstd", write_page_checksum=True)
         (self.folder / NOTE).write_text(json.dumps(self._note(), indent=1) + "\n")
 
     @classmethod
@@ -202,12 +224,13 @@ class Store:
         """
         place = Path(folder)
         note = _read_note(place)
+        workers = _read_workers(place / WORKERS)
         try:
-            store = _from_note(place, note)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise FormatError(f"{place / NOTE}: this cannot be read: {error!r}") from None
+            store = _from_note(place, note, workers)
         except FormatError as error:
             raise FormatError(f"{place / NOTE}: {error}") from None
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise FormatError(f"{place / NOTE}: this cannot be read: {error!r}") from None
         for index, partition in enumerate(store.partitions):
             _check_files(place / partition_name(index), partition.files)
         if store._note() != note or len(store) != int(store.answers_per_worker.sum()):
@@ -242,31 +265,56 @@ def _read_note(place: Path) -> dict[str, Any]:
     return note
 
 
-def _from_note(place: Path, note: Mapping[str, Any]) -> Store:
-    workers = _read_workers(place / WORKERS)
-    mechanism = note["mechanism"]
+def _from_note(place: Path, note: Mapping[str, Any], workers: pa.Table) -> Store:
+    domain = Domain.from_dict(note["domain"])
+    mechanism = None if note["mechanism"] is None else Mechanism.from_dict(note["mechanism"])
+    names = array_names(_domains(domain, mechanism))
+    dropped = DroppedRows(**note["dropped"])
+    for name, value in {"longest_task": note["longest_task"], **asdict(dropped)}.items():
+        if not is_count(value):
+            raise FormatError(f"{name} must be a whole number of at least 0; got {value!r}")
+    for name in ("low", "high"):
+        if type(note[name]) not in (int, float) or not math.isfinite(note[name]):
+            raise FormatError(f"{name} must be a finite number; got {note[name]!r}")
+    if not isinstance(note["simulated"], bool):
+        raise FormatError(f"simulated must be true or false; got {note['simulated']!r}")
     return Store(
         folder=place,
-        domain=Domain.from_dict(note["domain"]),
-        mechanism=None if mechanism is None else Mechanism.from_dict(mechanism),
+        domain=domain,
+        mechanism=mechanism,
         simulated=note["simulated"],
-        partitions=tuple(PartitionRecord(**record) for record in note["partitions"]),
+        partitions=tuple(PartitionRecord.from_dict(one, names) for one in note["partitions"]),
         longest_task=note["longest_task"],
         low=note["low"],
         high=note["high"],
-        dropped=DroppedRows(**note["dropped"]),
+        dropped=dropped,
         workers=workers["worker"].combine_chunks(),
         answers_per_worker=workers["answers"].to_numpy(),
     )
+
+
+def _domains(domain: Domain, mechanism: Mechanism | None) -> dict[str, Domain]:
+    """Return what is in the arrays of a partition that hold answers."""
+    domains = {"values": domain}
+    if mechanism is not None and mechanism.participation_domain is not None:
+        domains["participation"] = mechanism.participation_domain
+    return domains
 
 
 def _read_workers(path: Path) -> pa.Table:
     with path.open("rb"):
         pass  # what goes wrong from here on is the content's fault
     try:
-        return pq.read_table(path, columns=["worker", "answers"])
-    except (pa.ArrowException, OSError) as error:
+        table = pq.read_table(path, columns=["worker", "answers"], page_checksum_verification=True)
+        table.validate(full=True)
+        ids, counts = table["worker"], table["answers"]
+        if ids.null_count or not is_id_type(ids.type):
+            raise ValueError(f"ids are {ids.type} with {ids.null_count:,} missing")
+        if counts.null_count or counts.type != pa.int64() or (counts.to_numpy() < 0).any():
+            raise ValueError("answers must be whole numbers of at least 0")
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise FormatError(f"{path}: this cannot be read: {' '.join(str(error).split())}") from None
+    return table
 
 
 def _check_files(folder: Path, files: Mapping[str, int]) -> None:
