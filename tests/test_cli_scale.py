@@ -9,22 +9,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd import cli
 from quietcrowd.scale import Store
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Return a function that runs the command line and gives (status, output, errors)."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["quietcrowd", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        output, errors = capsys.readouterr()
-        return end.value.code, output, errors
-
-    return call
 
 
 @pytest.fixture

@@ -220,6 +220,14 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+def three_columns(text: str) -> tuple[str, str, str]:
+    """Return the names of the columns of tasks, workers and labels."""
+    names = split(text)
+    if len(names) != 3:
+        raise ParameterError(f"--columns must be three names, by commas; got {text!r}")
+    return names[0], names[1], names[2]
+
+
 def split_all(texts: Iterable[str]) -> list[str]:
     """Return the parts of an option that may be repeated and hold commas."""
     return [part for text in texts for part in split(text)]

@@ -12,7 +12,7 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import closing_words, note, read_ids
+from quietcrowd.cli_reading import closing_words, note, read_ids, tell_dropped
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import read_truths
 from quietcrowd.formats.whole_file import refuse_overwriting
@@ -59,9 +59,7 @@ def partition(
     """
     if output is None:
         raise ParameterError("say where the store goes: --output FOLDER")
-    names = options.split(columns)
-    if len(names) != 3:
-        raise ParameterError(f"--columns must be three names, by commas; got {columns!r}")
+    names = options.three_columns(columns)
     if not plain and (skip_outside or duplicates != "error" or any((labels, levels, between))):
         raise ParameterError(
             "--labels, --levels, --between, --skip-outside and --duplicates go with --plain: "
@@ -72,7 +70,7 @@ def partition(
         reports,
         output,
         domain=options.build_domain(labels, levels, between) if plain else None,
-        columns=(names[0], names[1], names[2]),
+        columns=names,
         partitions=partitions,
         duplicates=duplicates,  # type: ignore[arg-type]
         out_of_domain="skip" if skip_outside else "error",
@@ -83,13 +81,9 @@ def partition(
 
 def _tell(store: Store) -> None:
     """Say what a store holds, and what was left out of it."""
-    dropped = store.dropped
-    if dropped.duplicates or dropped.out_of_domain:
-        note(
-            f"left out: {dropped.duplicates:,} repeated answers, "
-            f"{dropped.out_of_domain:,} that are missing or not possible"
-        )
-    null = f"{dropped.null_reports:,} NULL reports left out; " * bool(dropped.null_reports)
+    tell_dropped(store.dropped)
+    left_out = store.dropped.null_reports
+    null = f"{left_out:,} NULL reports left out; " * bool(left_out)
     count = len(store.partitions)
     note(
         f"{store.tasks:,} tasks, {len(store.workers):,} workers, {len(store):,} answers; {null}"

@@ -12,7 +12,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference import DawidSkene, MajorityVote, method_from_dict
-from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.partition import Overview, partition_of
 from quietcrowd.testing import crowds
 
 ABC = Categorical(["a", "b", "c"])
@@ -288,14 +288,17 @@ def test_a_new_worker_starts_as_the_median():
 
 def test_too_many_cells_are_refused_before_room_is_made():
     crowd = crowd_of(2)
-    partition, summary = partition_of(crowd.answers), summary_of(crowd.answers, labels=40_000)
+    partition, summary = (
+        partition_of(crowd.answers),
+        Overview.of(crowd.answers).summary(labels=40_000),
+    )
     with pytest.raises(ParameterError, match=r"12 workers and 40,000 labels.*Take one_coin=True"):
         DawidSkene().sweep(partition, summary, None, None)
 
 
 def test_very_long_tasks_are_refused():
     crowd = crowd_of(2)
-    summary = attrs.evolve(summary_of(crowd.answers, labels=2), longest_task=2**27)
+    summary = attrs.evolve(Overview.of(crowd.answers).summary(labels=2), longest_task=2**27)
     with pytest.raises(ParameterError, match="a task may have at most"):
         DawidSkene().sweep(partition_of(crowd.answers), summary, None, None)
 

@@ -86,8 +86,8 @@ def _among(ids: pa.Array, places: npt.NDArray[np.intp], given: Given) -> Given:
 
 def refuse_swept_tasks(start: TruthEstimate, answers: Answers) -> None:
     """Raise AnswerError where a task of the answers counts in the estimate already."""
-    fresh = hash_ids(answers.tasks)
-    again = pa.array(start.swept).filter(pc.is_in(pa.array(start.swept), pa.array(fresh)))
+    fresh, swept = hash_ids(answers.tasks), pa.array(start.swept)
+    again = swept.filter(pc.is_in(swept, pa.array(fresh)))
     if len(again):
         task = answers.tasks[int(np.argmax(fresh == again[0].as_py()))].as_py()
         raise AnswerError(
