@@ -58,6 +58,7 @@ __all__ = [
     "parse_numbers",
     "split",
     "split_all",
+    "three_columns",
     "usual_method",
 ]
 

@@ -55,7 +55,7 @@ def add_squared(
     total = np.int64(0)
     for row in range(np.uint64(start), np.uint64(end)):
         error = values[row] - truth
-        credit = np.int64(np.rint(error * error * unit))
+        credit = to_integer(error * error * unit)
         squared[worker_codes[row]] += credit
         total += credit
     return total
@@ -75,8 +75,8 @@ def weighted_mean_of(
     weighted = np.int64(0)
     for row in range(np.uint64(start), np.uint64(end)):
         weight = weights[worker_codes[row]] * unit
-        total += np.int64(np.rint(weight))
-        weighted += np.int64(np.rint(weight * values[row]))
+        total += to_integer(weight)
+        weighted += to_integer(weight * values[row])
     return (float(weighted / total) if total > 0 else 0.0), total
 
 
@@ -98,7 +98,7 @@ def standard_error_of(
     moved = np.int64(0)
     for row in range(np.uint64(start), np.uint64(end)):
         part = weights[worker_codes[row]] * (values[row] - mean)
-        moved += np.int64(np.rint(part * part * unit))
+        moved += to_integer(part * part * unit)
     return float(np.sqrt(moved * unit * count / (count - 1)) / total)
 
 
@@ -206,11 +206,11 @@ def _weighted_median(
     """
     total = np.int64(0)
     for row in range(np.uint64(start), np.uint64(end)):
-        total += np.int64(np.rint(weights[worker_codes[row]] * unit))
+        total += to_integer(weights[worker_codes[row]] * unit)
     rank_values(values[start:end], ranked[: end - start], places[: end - start])
     below = np.int64(0)
     for rank in range(end - start):
-        below += np.int64(np.rint(weights[worker_codes[start + places[rank]]] * unit))
+        below += to_integer(weights[worker_codes[start + places[rank]]] * unit)
         if 2 * below >= total:
             return float(ranked[rank])
     return 0.0
@@ -324,5 +324,5 @@ def sum_kernel(offsets: Counts, values: Floats, unit: float) -> Counts:
     sums = np.zeros(len(offsets) - 1, np.int64)
     for task in range(len(sums)):
         for row in range(offsets[task], offsets[task + 1]):
-            sums[task] += np.int64(np.rint(values[row] * unit))
+            sums[task] += to_integer(values[row] * unit)
     return sums
