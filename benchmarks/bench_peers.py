@@ -15,7 +15,7 @@ from scipy.special import log_expit, logsumexp
 
 import quietcrowd as qc
 from conftest import HERE, PEERS
-from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.partition import Overview, partition_of
 from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
@@ -64,7 +64,7 @@ def own_gigabytes(method, path):
 
 def run_ours(method, answers, iterations):
     """Return what our loop ended with after so many iterations, and its seconds."""
-    partition, summary = partition_of(answers), summary_of(answers, labels=LABELS)
+    partition, summary = partition_of(answers), Overview.of(answers).summary(labels=LABELS)
     begin = time.perf_counter()
     result = run_loop(evolve(method, max_iterations=iterations, tolerance=0), [partition], summary)
     return result, time.perf_counter() - begin
@@ -73,7 +73,7 @@ def run_ours(method, answers, iterations):
 def seconds_per_iteration(method, answers):
     """Return the least time of a sweep and an update, on all cores."""
     threads = available_threads()
-    summary = summary_of(answers, labels=LABELS)
+    summary = Overview.of(answers).summary(labels=LABELS)
     runs = partition_of(answers).split(threads)
     state = run_ours(method, answers, 2)[0].state
     with ThreadPoolExecutor(threads) as pool:

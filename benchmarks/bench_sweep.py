@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.inference import WeightedVote
-from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.partition import Overview, partition_of
 from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
@@ -15,14 +15,14 @@ from timing import least_seconds
 def state(million):
     """Return what weighted voting believes after a few iterations."""
     partition = partition_of(million.answers)
-    summary = summary_of(million.answers, labels=4)
+    summary = Overview.of(million.answers).summary(labels=4)
     return run_loop(WeightedVote(max_iterations=3), [partition], summary).state
 
 
 def test_weighted_vote(benchmark, million, state, crowd_kit, compare):
     """One sweep over 10^6 answers on all cores, against NumPy and against crowd-kit."""
     answers = million.answers
-    summary = summary_of(answers, labels=4)
+    summary = Overview.of(answers).summary(labels=4)
     threads = available_threads()
     runs = partition_of(answers).split(threads)
     method = WeightedVote()

@@ -73,24 +73,30 @@ def compare():
     return note
 
 
+def pytest_runtest_logfinish():
+    """Write the documentation after each benchmark: who stops a long run keeps what it gave."""
+    if ROWS:
+        head = HEAD.format(
+            machine=platform.machine(), cores=os.cpu_count(), python=sys.version.split()[0]
+        )
+        rows = "\n".join(map(_row, ROWS)) + "\n"
+        REPORT.write_text(head + rows + "".join([*NOTES, *_tables(), *PICTURES]))
+
+
 def pytest_terminal_summary(terminalreporter):
-    """Print the ratios and write them into the documentation."""
-    if not ROWS:
-        return
-    lines = []
+    """Print the ratios."""
     for what, seconds, against, other, wanted in ROWS:
-        ratio = other / seconds
-        lines.append(
-            f"| {what} | {_time(seconds)} | {against} | {_time(other)} "
-            f"| {ratio:.3g} | at least {wanted:g} |"
-        )
         terminalreporter.write_line(
-            f"{what}: {ratio:.3g} times as fast as {against} (wanted: {wanted:g})"
+            f"{what}: {other / seconds:.3g} times as fast as {against} (wanted: {wanted:g})"
         )
-    head = HEAD.format(
-        machine=platform.machine(), cores=os.cpu_count(), python=sys.version.split()[0]
+
+
+def _row(row):
+    what, seconds, against, other, wanted = row
+    return (
+        f"| {what} | {_time(seconds)} | {against} | {_time(other)} "
+        f"| {other / seconds:.3g} | at least {wanted:g} |"
     )
-    REPORT.write_text(head + "\n".join(lines) + "\n" + "".join([*NOTES, *_tables(), *PICTURES]))
 
 
 TABLES = {}

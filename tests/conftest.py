@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,3 +18,18 @@ def data_folder() -> Path:
     if not folder:
         pytest.skip("QUIETCROWD_DATA is not set: it names the folder of the real data sets")
     return Path(folder)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs the command line and gives (status, output, errors)."""
+    from quietcrowd import cli
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["quietcrowd", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        output, errors = capsys.readouterr()
+        return end.value.code, output, errors
+
+    return call

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietcrowd.answers import Answers, _sort_rows
+from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.testing import crowds
@@ -43,19 +43,6 @@ def test_every_row_is_kept_whatever_the_order(frame, random):
     expected = frame.sort_values(columns[:2]).reset_index(drop=True)
     assert back.to_dict("list") == expected.to_dict("list")
     assert (np.diff(answers.task_codes) >= 0).all()
-
-
-@pytest.mark.parametrize("sizes", [(40, 60), (2**31, 2**31), (1, 1), (2**20, 3)])
-def test_rows_are_sorted_whether_or_not_they_fit_into_64_bits(sizes):
-    tasks, workers = sizes
-    rng = np.random.default_rng(0)
-    task_codes = rng.integers(max(0, tasks - 50), tasks, 2_000).astype(np.int32)
-    worker_codes = rng.integers(max(0, workers - 50), workers, 2_000).astype(np.int32)
-    order, sorted_tasks, sorted_workers = _sort_rows(task_codes, worker_codes, tasks, workers)
-    assert order.tolist() == np.lexsort((worker_codes, task_codes)).tolist()
-    assert sorted_tasks.tolist() == task_codes[order].tolist()
-    assert sorted_workers.tolist() == worker_codes[order].tolist()
-    assert sorted_tasks.dtype == sorted_workers.dtype == np.int32
 
 
 @pytest.mark.parametrize(

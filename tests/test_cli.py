@@ -24,20 +24,6 @@ from quietcrowd.inference import METHODS
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Return a function that runs the command line and gives (status, output, errors)."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["quietcrowd", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        output, errors = capsys.readouterr()
-        return end.value.code, output, errors
-
-    return call
-
-
-@pytest.fixture
 def folder(tmp_path):
     """Return a small dataset folder."""
     crowd = qc.synthetic_crowd(tasks=60, workers=15, answers_per_task=6, seed=3)

@@ -1,26 +1,18 @@
 """``quietcrowd audit`` as a user meets it."""
 
 import json
-import sys
+from functools import partial
 
 import pytest
 from attrs import evolve
 
-from quietcrowd import RandomizedResponse, cli
+from quietcrowd import RandomizedResponse
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Return a function that runs the command line and gives (status, output, errors)."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["quietcrowd", "audit", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        output, errors = capsys.readouterr()
-        return end.value.code, output, errors
-
-    return call
+def run(run):
+    """Return a function that runs the command and gives (status, output, errors)."""
+    return partial(run, "audit")
 
 
 def test_the_printed_two_layer_mechanism(run):

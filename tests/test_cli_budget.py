@@ -3,26 +3,18 @@
 import io
 import json
 import sys
+from functools import partial
 
 import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd import cli
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(run):
     """Return a function that runs the command and gives (status, output, errors)."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["quietcrowd", "budget", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        output, errors = capsys.readouterr()
-        return end.value.code, output, errors
-
-    return call
+    return partial(run, "budget")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """``quietcrowd synthesize`` as a user meets it."""
 
 import json
-import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,17 +12,9 @@ from quietcrowd.synthesis import CrowdDensity
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Return a function that runs the command line and gives (status, output, errors)."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["quietcrowd", "synthesize", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        output, errors = capsys.readouterr()
-        return end.value.code, output, errors
-
-    return call
+def run(run):
+    """Return a function that runs the command and gives (status, output, errors)."""
+    return partial(run, "synthesize")
 
 
 COUNTS = {f"drug {task:02}": 60 if task < 3 else 3 for task in range(16)} | {"a/b": 58}

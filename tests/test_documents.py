@@ -67,7 +67,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
                     result = CliRunner().invoke(app, words[1:])
                 assert result.exit_code == 0, result.output
                 ran += 1
-    assert ran == 9
+    assert ran == 11
     assert (tmp_path / "truths.csv").exists()
 
 

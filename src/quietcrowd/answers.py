@@ -18,7 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
-from quietcrowd.domains import Domain, NumericDomain, as_numbers
+from quietcrowd.answer_errors import (
+    Advice,
+    answered_twice,
+    check_ids,
+    is_id_type,
+    outside_domain,
+    plain_type,
+)
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import (
     Backend,
@@ -28,26 +36,12 @@ from quietcrowd.frames import (
     positions_by_text,
     to_native,
 )
+from quietcrowd.row_order import Duplicates, first_or_last, offsets_of, sort_rows
 from quietcrowd.validation import check_choice
 
 __all__ = ["Answers", "DroppedRows"]
 
-Duplicates: TypeAlias = Literal["error", "first", "last"]
 OutOfDomain: TypeAlias = Literal["error", "skip"]
-Advice: TypeAlias = Literal["answers", "reports", "claims"]
-
-_SKIP = 'drop the row with out_of_domain="skip" (of infer --plain: --skip-outside).'
-_RULE = (
-    " Decide by a rule that is fixed beforehand, as clipping is: to leave a claim out for its "
-    "value would tell of it."
-)
-MISSING_ADVICE = {"answers": f" D{_SKIP[1:]}", "reports": "", "claims": _RULE}
-OUTSIDE_ADVICE = {
-    "answers": f" Pass a domain that holds it, or {_SKIP}",
-    "reports": "",
-    "claims": _RULE,
-}
-"""What to do about a missing value, and about one outside the domain."""
 
 
 @frozen(kw_only=True)
@@ -222,20 +216,22 @@ class Answers:
         skipped = int(len(inside) - inside.sum())
         if skipped and out_of_domain == "error":
             row = int(np.argmin(inside))
-            raise _out_of_domain(columns[label], label, row, domain, advice=advice)
+            raise outside_domain(columns[label], label, row, domain, advice=advice)
         if skipped == len(inside) and not all_listed:
             raise AnswerError(f"no answer lies in the domain {domain.describe()}.")
         if skipped:
             task_codes, worker_codes = task_codes[inside], worker_codes[inside]
             values = values[inside]
-        order, sorted_tasks, sorted_workers = _sort_rows(
+        order, sorted_tasks, sorted_workers = sort_rows(
             task_codes, worker_codes, len(task_ids), len(worker_ids)
         )
-        keep = _first_or_last(sorted_tasks, sorted_workers, duplicates)
+        keep = first_or_last(sorted_tasks, sorted_workers, duplicates)
         repeated = int(len(keep) - keep.sum())
         if repeated and duplicates == "error":
-            rows = np.flatnonzero(inside)[order]
-            raise _answered_twice(rows, keep, columns, task, worker, advice=advice)
+            second = int(np.argmin(keep))
+            row, other = np.flatnonzero(inside)[order[[second, second - 1]]].tolist()
+            ids = columns[task][row].as_py(), columns[worker][row].as_py()
+            raise answered_twice((task, worker), ids, (other, row), repeated, advice=advice)
         if repeated:
             order, sorted_tasks = order[keep], sorted_tasks[keep]
             sorted_workers = sorted_workers[keep]
@@ -243,7 +239,7 @@ class Answers:
             domain=domain,
             tasks=task_ids,
             workers=worker_ids,
-            offsets=_offsets(sorted_tasks, len(task_ids)),
+            offsets=offsets_of(sorted_tasks, len(task_ids)),
             worker_codes=sorted_workers,
             values=values[order],
             dropped=DroppedRows(duplicates=repeated, out_of_domain=skipped),
@@ -294,7 +290,7 @@ class Answers:
         new_tasks, new_workers = (
             np.argsort(order).astype(np.int32) for order in (task_order, worker_order)
         )
-        order, sorted_tasks, sorted_workers = _sort_rows(
+        order, sorted_tasks, sorted_workers = sort_rows(
             new_tasks[self.task_codes],
             new_workers[self.worker_codes],
             len(self.tasks),
@@ -304,7 +300,7 @@ class Answers:
             self,
             tasks=self.tasks.take(pa.array(task_order)),
             workers=self.workers.take(pa.array(worker_order)),
-            offsets=_offsets(sorted_tasks, len(self.tasks)),
+            offsets=offsets_of(sorted_tasks, len(self.tasks)),
             worker_codes=sorted_workers,
             values=self.values[order],
         )
@@ -368,18 +364,9 @@ def _encode_ids(
     """Turn a column of ids into positions in a list of ids."""
     if not len(column) and known is not None:
         return np.zeros(0, np.int32), _listed_ids(known, name)
-    if column.null_count:
-        row = pc.index(column.is_null(), True).as_py()
-        raise AnswerError(
-            f"row {row}, column {name!r}: the id is missing. Drop the row or name it."
-        )
-    if not _is_id_type(column.type):
-        raise AnswerError(
-            f"column {name!r} holds {column.type} values; ids must be strings, numbers or dates. "
-            "Convert them to strings first."
-        )
+    check_ids(column, name)
     codes, ids = dictionary_codes(column)
-    ids = pc.cast(ids, _plain_type(ids.type))
+    ids = pc.cast(ids, plain_type(ids.type))
     if known is None:
         return codes, ids
     listed = _listed_ids(known, name)
@@ -395,28 +382,17 @@ def _encode_ids(
     return positions.astype(np.int32)[codes], listed
 
 
-def _is_id_type(kind: pa.DataType) -> bool:
-    text = pa.types.is_string(_plain_type(kind))
-    return text or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind))
-
-
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the one type that stands for all kinds of text, and any other type as it is."""
-    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return pa.string() if text else kind
-
-
 def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
     """Return a list of ids; its type is its own, so that no row of private answers shows in it."""
     try:
         listed = pa.array(list(known))
     except (pa.ArrowException, OverflowError) as error:
         raise AnswerError(f"{name}s= must hold ids of one type: {error}.") from None
-    if len(listed) and not _is_id_type(listed.type):
+    if len(listed) and not is_id_type(listed.type):
         raise AnswerError(
             f"{name}s= holds {listed.type} values; ids must be strings, numbers or dates."
         )
-    listed = pc.cast(listed, _plain_type(listed.type))
+    listed = pc.cast(listed, plain_type(listed.type))
     if len(pc.unique(listed)) < len(listed) or listed.null_count:
         raise AnswerError(f"{name}s= must hold every id once, and none that is missing.")
     return listed
@@ -424,82 +400,3 @@ def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
 
 def _in_order(positions: npt.NDArray[Any]) -> bool:
     return bool((np.diff(positions.astype(np.int64)) > 0).all())
-
-
-def _offsets(sorted_tasks: npt.NDArray[np.int32], tasks: int) -> npt.NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(np.bincount(sorted_tasks, minlength=tasks))])
-
-
-def _sort_rows(
-    task_codes: npt.NDArray[np.int32], worker_codes: npt.NDArray[np.int32], tasks: int, workers: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return the order of rows by task, worker and original position, and both sorted codes.
-
-    Task, worker and position are packed into one 64-bit number where they fit: sorting numbers
-    in place is twice as fast as sorting positions by what they point at.
-    """
-    row_bits, worker_bits, task_bits = (
-        (size - 1).bit_length() for size in (len(task_codes), workers, tasks)
-    )
-    if row_bits + worker_bits + task_bits > 64:
-        order = np.lexsort((worker_codes, task_codes))
-        return order, task_codes[order], worker_codes[order]
-    keys = task_codes.astype(np.uint64)
-    keys <<= np.uint64(worker_bits)
-    keys |= worker_codes.astype(np.uint64)
-    keys <<= np.uint64(row_bits)
-    keys |= np.arange(len(keys), dtype=np.uint64)
-    keys.sort()
-    order = (keys & np.uint64((1 << row_bits) - 1)).astype(np.intp)
-    keys >>= np.uint64(row_bits)
-    sorted_workers = (keys & np.uint64((1 << worker_bits) - 1)).astype(np.int32)
-    keys >>= np.uint64(worker_bits)
-    return order, keys.astype(np.int32), sorted_workers
-
-
-def _first_or_last(
-    task_codes: npt.NDArray[np.int32], worker_codes: npt.NDArray[np.int32], duplicates: Duplicates
-) -> npt.NDArray[np.bool_]:
-    """Return which of the sorted rows to keep, so that no (task, worker) pair stands twice."""
-    again = (task_codes[1:] == task_codes[:-1]) & (worker_codes[1:] == worker_codes[:-1])
-    edge = np.array([True])
-    return np.concatenate([~again, edge] if duplicates == "last" else [edge, ~again])
-
-
-def _answered_twice(
-    rows: npt.NDArray[np.int64],
-    keep: npt.NDArray[np.bool_],
-    columns: dict[str, pa.ChunkedArray],
-    task: str,
-    worker: str,
-    *,
-    advice: Advice,
-) -> AnswerError:
-    second = int(np.argmin(keep))
-    row, other = int(rows[second]), int(rows[second - 1])
-    more = int(len(keep) - keep.sum())
-    way_out = (
-        "Name every file once; a worker reports a task once."
-        if advice == "reports"
-        else 'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates '
-        "last), or drop them."
-    )
-    return AnswerError(
-        f"row {row}, columns {task!r} and {worker!r}: worker {columns[worker][row].as_py()!r} "
-        f"answered task {columns[task][row].as_py()!r} in row {other} already "
-        f"({more:,} such row{'s' * (more > 1)}). {way_out}"
-    )
-
-
-def _out_of_domain(
-    column: pa.ChunkedArray, name: str, row: int, domain: Domain, *, advice: Advice
-) -> AnswerError:
-    value = column[row].as_py()
-    if value is None:
-        what, way_out = "the answer is missing", MISSING_ADVICE[advice]
-    elif isinstance(domain, NumericDomain) and np.isnan(as_numbers(column.slice(row, 1))[0]):
-        what, way_out = f"{value!r} is not a number", " Write decimals with a point, as in 2.5."
-    else:
-        what = f"{value!r} is outside the domain {domain.describe()}"
-        way_out = OUTSIDE_ADVICE[advice]
-    return AnswerError(f"row {row}, column {name!r}: {what}.{way_out}")

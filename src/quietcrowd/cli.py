@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -22,7 +23,9 @@ from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
 from quietcrowd.cli_campaign import campaign
 from quietcrowd.cli_density_tables import print_densities
-from quietcrowd.cli_reading import note, read_ids, read_plain
+from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
+from quietcrowd.cli_reading import closing_words, note, read_ids, read_plain
+from quietcrowd.cli_scale import infer_from_store, partition, randomize_a_store
 from quietcrowd.cli_serve import serve
 from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
@@ -44,15 +47,16 @@ from quietcrowd.formats import (
     write_reports,
     write_table,
 )
+from quietcrowd.formats.whole_file import refuse_overwriting
 from quietcrowd.inference import TruthEstimate, usual_method
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.known_truths import KnownTruthError
-from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.mechanisms import Reports
+from quietcrowd.scale import is_store
 
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130
-SLOW_DRAWS, DRAWS_A_SECOND = 500_000, 100_000
 DEBUG = "QUIETCROWD_DEBUG"
 
 app = typer.Typer(
@@ -82,7 +86,7 @@ def _options_of_all(
 
 @app.command()
 def randomize(
-    answers: Annotated[Path, typer.Argument(help="File of answers, or dataset folder.")],
+    answers: Annotated[Path, typer.Argument(help="File of answers, dataset folder, or store.")],
     output: options.Output = None,
     mechanism: options.MechanismName = "one-layer",
     epsilon: Annotated[
@@ -99,6 +103,7 @@ def randomize(
     columns: options.Columns = "task,worker,label",
     duplicates: options.Duplicates = "error",
     simulate: options.Simulate = None,
+    scheduler: options.Scheduler = None,
 ) -> None:
     """Randomise answers, as the workers' devices do.
 
@@ -106,17 +111,32 @@ def randomize(
 
     Example: quietcrowd randomize ann.csv --between 0,10 -m laplace -e 1
     --all-tasks tasks.csv --all-workers workers.csv -o ann.parquet
+
+    Example: quietcrowd randomize big -o big-reports --scheduler tcp://10.0.0.1:8786
     """
     if output is None:
         raise ParameterError("say where the reports go: --output reports.parquet")
-    check_target(output)
-    options.refuse_overwriting(answers, output)
     _, maker = options.choose_mechanism(mechanism)
     domain = (labels, levels, between)
+    if is_store(answers):
+        if (*domain, columns, duplicates) != (None, None, None, "task,worker,label", "error"):
+            raise ParameterError(
+                "a store knows what it holds: --labels, --levels, --between, --columns and "
+                "--duplicates do not go with it"
+            )
+        lists = {"tasks": all_tasks, "workers": all_workers}
+        randomize_a_store(
+            answers, output, (mechanism, maker), epsilon, simulate, scheduler, **lists
+        )
+        return
+    if scheduler is not None:
+        raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
+    check_target(output)
+    refuse_overwriting(answers, output)
     if simulate is None and (all_tasks is None or all_workers is None):
         # Before the answers are read: no error may depend on whether there are any.
         public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
-        _refuse_own_lists(mechanism, maker, domain=public, epsilon=epsilon)
+        refuse_own_lists(mechanism, maker(domain=public, epsilon=epsilon))
     table = read_plain(
         answers,
         domain,
@@ -128,45 +148,22 @@ def randomize(
     randomiser = maker(domain=table.domain, epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)
     if rng is None:
-        _announce_exact_noise(randomiser, table)
+        announce_exact_noise(
+            randomiser.noise_draws(
+                answers=len(table), tasks=len(table.tasks), workers=len(table.workers)
+            )
+        )
     reports = randomiser.randomize(table, rng=rng)
     write_reports(reports, output)
     note(f"{len(reports):,} reports written to {output}; workers: {len(table.workers):,}.")
-    if all_tasks is not None and not randomiser.participation_protected:
-        note(
-            f"{mechanism} does NOT hide which tasks were answered; laplace and "
-            "one-layer:null=category do."
-        )
-    _tell_guarantee(reports, table)
-
-
-def _tell_guarantee(reports: Reports, answers: Answers) -> None:
-    """Say what the reports protect, of the worker who gave most answers."""
-    mechanism = reports.mechanism
-    busiest = int(answers.answers_per_worker.max())
-    if not mechanism.every_task:
-        note(f"Answers of the busiest worker: {busiest:,}.")
-    note(str(mechanism.guarantee(answers=max(1, busiest), tasks=len(answers.tasks))))
-    note("Randomising the same answers once more costs as much once more.")
-    if reports.simulated:
-        note("The noise is simulated: these reports protect nobody.")
-
-
-def _refuse_own_lists(mechanism: str, maker: Callable[..., Mechanism], **claim: Any) -> None:
-    """Raise where a mechanism hides who answered, and the lists would be those who did."""
-    if maker(**claim).participation_protected:
-        raise ParameterError(
-            f"{mechanism} hides which tasks were answered: name all tasks and all workers "
-            "with --all-tasks FILE and --all-workers FILE. Those that occur in the answers "
-            "would give it away."
-        )
-
-
-def _announce_exact_noise(mechanism: Mechanism, answers: Answers) -> None:
-    """Say how long exact noise will take, where it takes long."""
-    draws = mechanism.noise_draws(answers)
-    if draws > SLOW_DRAWS:
-        note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
+    tell_guarantee(
+        randomiser,
+        mechanism,
+        table.answers_per_worker,
+        len(table.tasks),
+        simulated=reports.simulated,
+        listed=all_tasks is not None,
+    )
 
 
 @app.command(epilog=options.METHOD_LIST)
@@ -183,9 +180,12 @@ def infer(
         Path | None,
         typer.Option(metavar="FILE", help="Where the workers' quality goes; as --output."),
     ] = None,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="The file or folder holds plain answers, not reports.")
-    ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keeps the state, where a store is inferred from."),
+    ] = None,
+    scheduler: options.Scheduler = None,
+    plain: options.Plain = False,
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
@@ -202,28 +202,55 @@ def infer(
     Example: quietcrowd infer reports.parquet --gold known.csv
 
     Example: quietcrowd infer reports.parquet --method moon:variant=variance
+
+    Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
     choose = partial(options.choose_method, max_iterations=max_iterations, seed=seed)
+    targets = {"output": output, "workers": workers}
+    if any(map(is_store, reports)):
+        given = (plain, labels, levels, between, columns, duplicates, skip_outside, as_json)
+        if given != (False, None, None, None, "task,worker,label", "error", False, False):
+            raise ParameterError(
+                "a store knows what it holds: --plain, --labels, --levels, --between, --columns, "
+                "--duplicates, --skip-outside and --json do not go with it"
+            )
+        kept = {"gold": gold, "checkpoint": checkpoint}
+        infer_from_store(reports, choose, method, scheduler, **kept, **targets)
+        return
+    if checkpoint is not None or scheduler is not None:
+        option = "--scheduler" if checkpoint is None else "--checkpoint"
+        raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
-    for target in filter(None, (output, workers)):
-        check_target(target)
-    for path in (*reports, *([] if gold is None else [gold])):
-        options.refuse_overwriting(path, output, workers)
+    _check_files(reports, gold, *targets.values())
     known = None if gold is None else read_truths(gold)
+    domain = (labels, levels, between)
     data: Reports | Answers
     if plain:
-        if len(reports) > 1:
-            raise ParameterError("--plain takes one file or folder")
-        skip = {"out_of_domain": "skip"} if skip_outside else {}
-        data = read_plain(reports[0], (labels, levels, between), columns, duplicates, **skip)
+        data = _read_plain(reports, domain, columns, duplicates, skip_outside=skip_outside)
+    elif skip_outside or duplicates != "error":
+        raise ParameterError("--skip-outside and --duplicates go with --plain")
     else:
-        data = _read_reports(reports, (labels, levels, between))
-        if skip_outside or duplicates != "error":
-            raise ParameterError("--skip-outside and --duplicates go with --plain")
+        data = _read_reports(reports, domain)
     try:
-        estimate = (chosen or choose(usual_method(data))).fit(data, gold=known)
+        estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
+    _show_estimate(estimate, output, workers, as_json=as_json)
+    note(_closing_words(estimate, by_default=chosen is None))
+
+
+def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
+    """Raise unless targets can be written, and are not what is read from: before long work."""
+    for target in filter(None, targets):
+        check_target(target)
+    for path in (*sources, *([] if gold is None else [gold])):
+        refuse_overwriting(path, *targets)
+
+
+def _show_estimate(
+    estimate: TruthEstimate, output: Path | None, workers: Path | None, *, as_json: bool
+) -> None:
+    """Write or print what was found."""
     if output is not None:
         write_table(estimate.truths, output)
     if workers is not None:
@@ -232,7 +259,41 @@ def infer(
         typer.echo(_estimate_as_json(estimate))
     elif output is None:
         print_frame(estimate.truths)
-    note(_closing_words(estimate, by_default=chosen is None))
+
+
+def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
+    answers, tied = estimate.answers, None
+    if isinstance(estimate.estimates, LabelEstimates):
+        tied = int(estimate.truths_as("pandas")["tied"].sum())
+    return closing_words(
+        estimate,
+        counts=(len(answers.tasks), len(answers.workers), len(answers)),
+        known=int(estimate.known.sum()),
+        null_reports=answers.dropped.null_reports,
+        tied=tied,
+        by_default=by_default,
+    )
+
+
+def _usual_method(data: Reports | Answers) -> str:
+    """Return the name of the method that suits the answers."""
+    if isinstance(data, Reports):
+        return usual_method(data.table.domain, participation=data.participation is not None)
+    return usual_method(data.domain, participation=False)
+
+
+def _read_plain(
+    paths: list[Path],
+    domain: tuple[str | None, str | None, str | None],
+    columns: str,
+    duplicates: str,
+    *,
+    skip_outside: bool,
+) -> Answers:
+    if len(paths) > 1:
+        raise ParameterError("--plain takes one file or folder")
+    skip = {"out_of_domain": "skip"} if skip_outside else {}
+    return read_plain(paths[0], domain, columns, duplicates, **skip)
 
 
 def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str | None]) -> Reports:
@@ -263,26 +324,6 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
             for name, frame in frames.items()
         }
     )
-
-
-def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
-    answers, known = estimate.answers, int(estimate.known.sum())
-    truths = f"{known:,} truth{'s' * (known != 1)} known; " * bool(known)
-    method = f"method {estimate.method.name}, by default; " * by_default
-    end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
-    return (
-        f"{len(answers.tasks):,} tasks, {len(answers.workers):,} workers, {len(answers):,} "
-        f"answers; {truths}{_about_labels(estimate)}{method}"
-        f"{estimate.iterations} iterations, {end}."
-    )
-
-
-def _about_labels(estimate: TruthEstimate) -> str:
-    null = estimate.answers.dropped.null_reports
-    text = f"{null:,} NULL reports left out; " if null else ""
-    if isinstance(estimate.estimates, LabelEstimates):
-        text += f"{int(estimate.truths_as('pandas')['tied'].sum()):,} tied; "
-    return text
 
 
 @app.command(epilog=options.METHOD_LIST)
@@ -378,6 +419,7 @@ def reproduce(
     _hand_over(result, show, output, plot, as_json)
 
 
+app.command()(partition)
 app.command()(audit)
 app.command()(synthesize)
 app.command()(budget)
@@ -414,7 +456,16 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("default", QuietcrowdWarning)
         warnings.showwarning = _show_warning
-        sys.exit(_run(sys.argv[1:] or ["--help"]))
+        before = signal.signal(signal.SIGTERM, _stop)
+        try:
+            sys.exit(_run(sys.argv[1:] or ["--help"]))
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _stop(*_: object) -> None:
+    """End as Ctrl-C does, so that temporary files go away."""
+    raise KeyboardInterrupt
 
 
 def _run(words: list[str]) -> int:

@@ -12,7 +12,13 @@ from typing import Annotated, Any, TypeVar
 import typer
 from attrs import fields_dict
 
-from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
+from quietcrowd.domains import (
+    Categorical,
+    Domain,
+    Interval,
+    Label,
+    Ordinal,
+)
 from quietcrowd.evaluation import FIGURES
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
@@ -39,6 +45,8 @@ __all__ = [
     "MethodName",
     "MethodNames",
     "Output",
+    "Plain",
+    "Scheduler",
     "Simulate",
     "SkipOutside",
     "build_domain",
@@ -46,9 +54,9 @@ __all__ = [
     "choose_mechanism",
     "choose_method",
     "parse_numbers",
-    "refuse_overwriting",
     "split",
     "split_all",
+    "three_columns",
 ]
 
 T = TypeVar("T")
@@ -178,6 +186,17 @@ Output = Annotated[
         help="Ends in .csv, .parquet or .jsonl (or .csv.gz, .jsonl.gz).",
     ),
 ]
+Plain = Annotated[
+    bool, typer.Option("--plain", help="The file or folder holds plain answers, not reports.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A Dask cluster that works on a store: tcp://host:port, or local:N for N processes "
+        "here. Default: threads of this process.",
+    ),
+]
 Simulate = Annotated[
     int | None,
     typer.Option(
@@ -197,6 +216,14 @@ def split(text: str) -> list[str]:
     except csv.Error as error:
         raise ParameterError(f"{text!r} is no list with commas: {error}") from None
     return [part.strip() for part in parts if part.strip()]
+
+
+def three_columns(text: str) -> tuple[str, str, str]:
+    """Return the names of the columns of tasks, workers and labels."""
+    names = split(text)
+    if len(names) != 3:
+        raise ParameterError(f"--columns must be three names, by commas; got {text!r}")
+    return names[0], names[1], names[2]
 
 
 def split_all(texts: Iterable[str]) -> list[str]:
@@ -322,13 +349,3 @@ def _label(text: str) -> Label:
     except (OverflowError, ValueError):
         return text
     return value if str(value) == text else text  # 007 and 1e3 are names
-
-
-def refuse_overwriting(source: Path, *targets: Path | None) -> None:
-    """Raise ParameterError where a target is what is read from, or two targets are one."""
-    places = [target.resolve() for target in targets if target is not None]
-    for place in places:
-        if source.resolve() in (place, place.parent if source.is_dir() else place):
-            raise ParameterError(f"{place} is what is read from: write to another file or folder")
-    if len(set(places)) < len(places):
-        raise ParameterError(f"{places[0]} is named for two outputs: write to another file")

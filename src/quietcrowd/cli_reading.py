@@ -8,12 +8,14 @@ from typing import Any
 from rich.console import Console
 
 from quietcrowd import cli_options as options
-from quietcrowd.answers import Answers
+from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.datasets import load_dataset
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table
+from quietcrowd.inference import TruthEstimate
+from quietcrowd.scale import StoreEstimate
 
-__all__ = ["note", "read_ids", "read_plain"]
+__all__ = ["closing_words", "note", "read_ids", "read_plain", "tell_dropped"]
 
 
 def note(text: str) -> None:
@@ -35,23 +37,24 @@ def read_plain(
                 "--labels, --levels and --between go with a file: a folder has its own"
             )
         return load_dataset(path, **lists).answers
-    names = options.split(columns)
-    if len(names) != 3:
-        raise ParameterError(f"--columns must be three names, by commas; got {columns!r}")
     answers = read_answers(
         path,
         options.build_domain(*domain),
-        *names,
+        *options.three_columns(columns),
         duplicates=duplicates,
         **lists,
     )
-    dropped = answers.dropped
+    tell_dropped(answers.dropped)
+    return answers
+
+
+def tell_dropped(dropped: DroppedRows) -> None:
+    """Say what was left out of plain answers, if anything was."""
     if dropped.duplicates or dropped.out_of_domain:
         note(
             f"left out: {dropped.duplicates:,} repeated answers, "
             f"{dropped.out_of_domain:,} that are missing or not possible"
         )
-    return answers
 
 
 def read_ids(path: Path | None, column: str) -> list[Any] | None:
@@ -62,3 +65,30 @@ def read_ids(path: Path | None, column: str) -> list[Any] | None:
     if column not in table.column_names:
         raise FormatError(f"{path}: column {column!r} is missing")
     return table[column].to_pylist()  # type: ignore[no-any-return]
+
+
+def closing_words(
+    estimate: TruthEstimate | StoreEstimate,
+    *,
+    counts: tuple[int, int, int],
+    known: int,
+    null_reports: int,
+    tied: int | None,
+    by_default: bool,
+) -> str:
+    """Return what to say in the end of truths that were found.
+
+    `counts` are those of tasks, workers and answers; `tied` is None where truths are numbers.
+    """
+    tasks, workers, answers = counts
+    parts = [
+        f"{known:,} truth{'s' * (known != 1)} known; " * bool(known),
+        f"{null_reports:,} NULL reports left out; " * bool(null_reports),
+        "" if tied is None else f"{tied:,} tied; ",
+        f"method {estimate.method.name}, by default; " * by_default,
+    ]
+    end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
+    return (
+        f"{tasks:,} tasks, {workers:,} workers, {answers:,} answers; {''.join(parts)}"
+        f"{estimate.iterations} iterations, {end}."
+    )

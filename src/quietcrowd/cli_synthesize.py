@@ -29,7 +29,7 @@ from quietcrowd.evaluation.plots import new_figure
 from quietcrowd.evaluation.task_plots import plot_task_densities
 from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_truths, write_table
-from quietcrowd.formats.whole_file import check_folder
+from quietcrowd.formats.whole_file import check_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
 from quietcrowd.known_truths import KnownTruthError, number_per_task
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
@@ -245,7 +245,7 @@ def _check_files(
             check_folder(picture.parent)
         new_figure()
     for source in filter(None, sources):
-        options.refuse_overwriting(source, output, *pictures.values())
+        refuse_overwriting(source, output, *pictures.values())
 
 
 def _read_claims(source: Path, between: str | None, columns: str, duplicates: str) -> Answers:

@@ -18,7 +18,6 @@ __all__ = [
     "as_frame",
     "backend_of",
     "column_of",
-    "comparable_ids",
     "dictionary_codes",
     "positions_by_text",
     "to_native",
@@ -108,11 +107,11 @@ def positions_by_text(values: pa.Array, among: pa.Array) -> npt.NDArray[np.intp]
 
     Texts are what a file and a frame have in common: ``7`` from one is ``"7"`` from the other.
     """
-    ids, others = comparable_ids(values, among)
+    ids, others = _comparable(values, among)
     return pc.fill_null(pc.index_in(ids, others), -1).to_numpy().astype(np.intp)  # type: ignore[no-any-return]
 
 
-def comparable_ids(ids: pa.Array, others: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _comparable(ids: pa.Array, others: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return ids of any two types such that equal ones are those that print the same."""
     alike = ids.type == others.type and (
         pa.types.is_integer(ids.type) or pa.types.is_string(ids.type)

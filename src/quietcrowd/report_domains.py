@@ -167,7 +167,7 @@ class Reals(NumericDomain):
 
     def numbers(self, values: Values) -> npt.NDArray[np.float64]:
         """Return the numbers themselves; see `NumericDomain.numbers`."""
-        return values
+        return values.astype(np.float64, copy=False)
 
     def describe(self) -> str:
         """Say which numbers these are; see `Domain.describe`."""

@@ -5,13 +5,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
+from scipy.special import softmax
 
 import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference import DawidSkene, MajorityVote, method_from_dict
-from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.partition import Overview, partition_of
 from quietcrowd.testing import crowds
 
 ABC = Categorical(["a", "b", "c"])
@@ -88,6 +89,55 @@ def test_against_dense_arrays(labels, one_coin, priors):
             estimate.estimates.confidence[inferred], gamma.max(axis=1)[inferred], atol=1e-8
         )
         np.testing.assert_allclose(estimate.history, history, atol=1e-8)
+
+
+def float_em(answers, labels, method, iterations):
+    """Run EM in 64-bit floats on rows; return the log-odds of each label of each task."""
+    tasks, workers, values = answers.task_codes, answers.worker_codes, answers.values
+    votes = np.zeros((len(answers.tasks), labels))
+    np.add.at(votes, (tasks, values), 1.0)
+    logs = np.log(np.maximum(votes, 1e-28))
+    for _ in range(iterations):
+        gamma = softmax(logs, axis=1)
+        frequencies = gamma.sum(axis=0) + method.class_smoothing
+        logs = np.tile(np.log(frequencies / frequencies.sum()), (len(votes), 1))
+        if method.one_coin:
+            right = np.bincount(workers, gamma[tasks, values]) + method.smoothing + method.trust
+            wrong = np.bincount(workers) - right + 2 * method.smoothing + method.trust
+            odds = np.log(right * (labels - 1) / wrong)
+            np.add.at(logs, (tasks, values), odds[workers])
+            continue
+        added = method.smoothing + method.trust * np.eye(labels)
+        record = np.tile(added, (len(answers.workers), 1, 1))
+        np.add.at(record, (workers, values), gamma[tasks])
+        np.add.at(logs, tasks, np.log(record / record.sum(axis=1, keepdims=True))[workers, values])
+    return logs
+
+
+def check_labels(answers, method):
+    """Check that labels are those of 64-bit floats, but where two are the same to 1e-6."""
+    logs = float_em(answers, answers.domain.size, method, method.max_iterations)
+    estimate = method.fit(answers)
+    best = np.sort(logs, axis=1)
+    clear = (best[:, -1] - best[:, -2] > 1e-6) & (answers.answers_per_task > 0)
+    assert clear.mean() > 0.97
+    assert (estimate.estimates.truths == logs.argmax(axis=1))[clear].all()
+
+
+@pytest.mark.parametrize("labels", [2, 4, 10])
+@pytest.mark.parametrize("one_coin", [False, True])
+@pytest.mark.parametrize("answers_per_task", [3, 12])
+def test_32_bits_lose_no_label_of_drawn_crowds(labels, one_coin, answers_per_task):
+    crowd = crowd_of(labels, tasks=3000, workers=200, answers_per_task=answers_per_task)
+    check_labels(crowd.answers, DawidSkene(one_coin=one_coin, max_iterations=30, tolerance=0))
+
+
+@pytest.mark.parametrize("name", ["dog", "duck", "web", "wsd"])
+@pytest.mark.parametrize("one_coin", [False, True])
+@pytest.mark.usefixtures("data_folder")
+def test_32_bits_lose_no_label_of_real_crowds(name, one_coin):
+    answers = qc.load_dataset(name).answers
+    check_labels(answers, DawidSkene(one_coin=one_coin, max_iterations=50, tolerance=0))
 
 
 def test_one_step_by_hand():
@@ -238,14 +288,17 @@ def test_a_new_worker_starts_as_the_median():
 
 def test_too_many_cells_are_refused_before_room_is_made():
     crowd = crowd_of(2)
-    partition, summary = partition_of(crowd.answers), summary_of(crowd.answers, labels=40_000)
+    partition, summary = (
+        partition_of(crowd.answers),
+        Overview.of(crowd.answers).summary(labels=40_000),
+    )
     with pytest.raises(ParameterError, match=r"12 workers and 40,000 labels.*Take one_coin=True"):
         DawidSkene().sweep(partition, summary, None, None)
 
 
 def test_very_long_tasks_are_refused():
     crowd = crowd_of(2)
-    summary = attrs.evolve(summary_of(crowd.answers, labels=2), longest_task=2**27)
+    summary = attrs.evolve(Overview.of(crowd.answers).summary(labels=2), longest_task=2**27)
     with pytest.raises(ParameterError, match="a task may have at most"):
         DawidSkene().sweep(partition_of(crowd.answers), summary, None, None)
 

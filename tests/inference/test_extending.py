@@ -147,6 +147,32 @@ def test_newcomers_come_last_and_ids_of_another_type_match():
     assert names == [*map(str, start.workers["worker"]), "newcomer"]
 
 
+@pytest.mark.parametrize("kind", ["int32", "uint8", "int64"])
+def test_whole_numbers_of_another_width_stay_numbers(kind):
+    old, new = split(LABELS.answers)
+    start = qc.WeightedVote().fit(old)
+    frame = new.to_frame().astype({"worker": kind})
+    more = qc.WeightedVote().extend(start, frame)
+    assert more.workers["worker"].tolist() == start.workers["worker"].tolist()
+    frame.loc[0, "worker"] = 200
+    assert qc.WeightedVote().extend(start, frame).workers["worker"].iloc[-1] == 200
+
+
+def test_a_text_that_reads_as_a_number_is_another_worker():
+    old, new = split(LABELS.answers)
+    frame = new.to_frame().astype({"worker": str})
+    frame.loc[0, "worker"] = "007"
+    names = qc.WeightedVote().extend(qc.WeightedVote().fit(old), frame).workers["worker"]
+    assert names.iloc[-1] == "007"
+    assert "7" in names.tolist()
+
+
+def test_the_limit_of_iterations_may_differ():
+    old, new = split(LABELS.answers)
+    start = qc.WeightedVote(max_iterations=2).fit(old)
+    assert len(qc.WeightedVote().extend(start, new).truths) == len(new.tasks)
+
+
 def test_what_does_not_go_together_is_refused():
     old, new = split(LABELS.answers)
     start = qc.WeightedVote().fit(old)
@@ -154,10 +180,14 @@ def test_what_does_not_go_together_is_refused():
         qc.WeightedVote(smoothing=3).extend(start, new)
     with pytest.raises(ParameterError, match="start must be an estimate"):
         qc.DawidSkene().extend(start, new)
-    with pytest.raises(ParameterError, match="got one of 'x'"):
+    with pytest.raises(ParameterError, match="start must be a TruthEstimate; got str"):
         qc.DawidSkene().extend("x", new)
     with pytest.raises(AnswerError, match="count already"):
         qc.WeightedVote().extend(start, old)
+    extended = qc.WeightedVote().extend(start, new)
+    for known in (old, new):  # also those of the estimate before the last
+        with pytest.raises(AnswerError, match="count already"):
+            qc.WeightedVote().extend(extended, known)
     none = new.to_frame().iloc[:0]
     nothing = Answers.from_frame(none, new.domain, tasks=["x"], workers=["y"])
     with pytest.raises(AnswerError, match="there is no answer"):

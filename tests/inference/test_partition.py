@@ -5,7 +5,7 @@ import pytest
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
-from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.partition import Overview, partition_of
 
 
 def answers_with(sizes):
@@ -64,6 +64,6 @@ def test_ids_of_a_slice_and_beyond_ascii():
 
 
 def test_summary():
-    summary = summary_of(answers_with([3, 0, 2]), labels=2)
+    summary = Overview.of(answers_with([3, 0, 2])).summary(labels=2)
     assert summary.answers_per_worker.tolist() == [2, 2, 1]
     assert (summary.longest_task, summary.workers, summary.answers) == (3, 3, 5)

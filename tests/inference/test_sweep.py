@@ -4,11 +4,11 @@ import pytest
 from quietcrowd.datasets import synthetic_crowd
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import MajorityVote, WeightedVote
-from quietcrowd.inference.partition import partition_of, summary_of
+from quietcrowd.inference.partition import Overview, partition_of
 from quietcrowd.inference.sweep import available_threads, run_loop
 
 CROWD = synthetic_crowd(tasks=300, workers=30, answers_per_task=5, seed=4)
-SUMMARY = summary_of(CROWD.answers, labels=2)
+SUMMARY = Overview.of(CROWD.answers).summary(labels=2)
 
 
 def loop(method, threads=1, start=None):

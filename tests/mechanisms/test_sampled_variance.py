@@ -126,7 +126,7 @@ def test_what_is_sent_is_on_the_public_lattice_and_cut_off(monkeypatch):
     assert isinstance(reports.table.domain, Lattice)
     assert reports.table.domain == mechanism.report_domain
     assert mechanism.channel.reach == math.ceil(64 * mechanism.channel.scale / 2.0**-8) == 1159
-    assert mechanism.noise_draws(answers) >= 150
+    assert mechanism.noise_draws(answers=150, tasks=3, workers=50) >= 150
     far = np.repeat([-(2**40), 0, 2**40], 50)
     monkeypatch.setattr(DrawnGaussian, "sample", lambda *_: far)
     sent = mechanism.randomize(answers).table.values

@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 import pytest
+from attrs import evolve
+from scipy import stats
 
 import quietcrowd as qc
 from quietcrowd import (
@@ -25,6 +27,7 @@ from quietcrowd import (
     audit,
 )
 from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.privacy.audit import noise_of_audit
 
 LABELS = Categorical(["no", "yes"])
 LEVELS = Ordinal(range(5))
@@ -52,15 +55,17 @@ FINITE = [
 ]
 
 NOISY = [
-    (LaplacePerturbation(domain=LEVELS, epsilon=1.0), 3),
-    (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None), 3),
-    (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"), 3),
+    (LaplacePerturbation(domain=LEVELS, epsilon=1.0), 1),
+    (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None), 2),
+    (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"), 1),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, profile="buckets"), 3),
     (MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=4), 3),
 ]
 """Where samples must prove at least 0.8 of the stated epsilon, from 10^5 draws a side."""
 
 OTHERS = [
+    (LaplacePerturbation(domain=LEVELS, epsilon=1.0), 3),
+    (LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"), 3),
     (LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=0.0), 2),
     (LaplacePerturbation(domain=Ordinal([0, 100]), epsilon=0.02, scale="paper"), 2),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4, profile="rademacher"), 4),
@@ -150,7 +155,12 @@ def test_a_report_is_a_value_that_prints():
         "Verdict: holds",
     ):
         assert part in text
+    assert "told apart best: one answer against another, by the public law." in " ".join(
+        text.split()
+    )
     data = json.loads(json.dumps(report.to_dict()))
+    assert data["proven"]["attack"] == "one answer against another"
+    assert data["proven"]["statistic"] == "the public law"
     assert data["verdict"] == "holds"
     assert data["claim_holds"] is False
     assert data["exact"]["epsilon"] == pytest.approx(5.6245, abs=1e-3)
@@ -210,7 +220,15 @@ def test_parameters_are_checked():
     for wrong, text in (
         ({"n": 0}, "n must be"),
         ({"draws": 99}, "draws must be"),
+        ({"n": "3"}, "n must be a whole number"),
+        ({"n": True}, "n must be a whole number"),
+        ({"draws": 1e5}, "draws must be a whole number"),
         ({"confidence": 1.0}, "confidence must be above 0 and below 1"),
+        ({"confidence": 0}, "confidence must be above 0 and below 1"),
+        ({"confidence": "x"}, "confidence must be a finite number, at least 0; got 'x'"),
+        ({"confidence": None}, "confidence must be a finite number, at least 0; got None"),
+        ({"confidence": math.nan}, "confidence must be a finite number, at least 0; got nan"),
+        ({"rng": 7}, "rng must be a numpy.random.Generator"),
         ({"n": 10_001}, "at most 10,000 answers"),
     ):
         with pytest.raises(ParameterError, match=text):
@@ -218,8 +236,58 @@ def test_parameters_are_checked():
 
 
 def test_only_mechanisms_are_audited():
-    with pytest.raises(ParameterError, match="only a mechanism can be audited; got 'laplace'"):
+    with pytest.raises(ParameterError, match=r"mechanism must be a Mechanism.* got 'laplace'"):
         audit("laplace")
+    with pytest.raises(ParameterError, match=r"mechanism must be a Mechanism.* got <class"):
+        audit(LaplacePerturbation)
+    with pytest.raises(ParameterError, match=r"mechanism must be a Mechanism.* got None"):
+        noise_of_audit(None, 1)
+
+
+def test_noise_is_counted_for_all_cells_that_are_sent():
+    """Three tasks of a worker, in two rows, by two attacks."""
+    mechanism = LaplacePerturbation(domain=LEVELS, epsilon=1.0)
+    assert [noise_of_audit(mechanism, n, 1000) for n in (1, 2, 3, 500)] == [
+        4_000,
+        8_000,
+        12_000,
+        12_000,
+    ]
+
+
+def test_a_stated_loss_beyond_all_floats_is_audited():
+    class Modest(RandomizedResponse):
+        def guarantee(self, answers=1, tasks=None):
+            return evolve(super().guarantee(answers, tasks), epsilon=800.0)
+
+    report = audit(Modest(domain=LABELS, epsilon=1.0), 2, draws=1000)
+    assert (report.verdict, report.proven_delta) == ("holds", 0.0)
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1 - 1e-16])
+def test_extreme_deltas_are_audited(delta):
+    class Careless(RandomizedResponse):
+        def guarantee(self, answers=1, tasks=None):
+            return evolve(super().guarantee(answers, tasks), delta=delta)
+
+    report = audit(Careless(domain=LABELS, epsilon=1.0), 2, draws=1000)
+    assert report.verdict == "holds"
+    assert (report.proven_epsilon > 0.3) == (delta < 0.5)
+    assert max(map(len, str(report).splitlines())) <= 80
+
+
+def test_the_risk_of_an_audit_is_what_it_says():
+    """Right at what is stated: at 60 % confidence at most 40 % of the audits convict.
+
+    A false alarm of this test has a chance of 1e-6.
+    """
+    mechanism = RandomizedResponse(domain=LABELS, epsilon=0.0)
+    rng = np.random.default_rng(6)
+    convicted = sum(
+        audit(mechanism, 2, confidence=0.6, draws=400, rng=rng).verdict == "broken"
+        for _ in range(100)
+    )
+    assert convicted <= stats.binom.ppf(1 - 1e-6, 100, 0.4)
 
 
 def test_a_mechanism_that_tells_nothing_loses_nothing():

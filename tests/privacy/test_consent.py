@@ -116,6 +116,17 @@ def test_what_is_not_hidden_is_said_so():
     assert both.endswith("is not hidden; somebody can become practically certain of it.")
 
 
+@pytest.mark.parametrize("prior", [1 - 1e-9, 0.9999999])
+def test_who_was_certain_before_does_not_make_it_unhidden(prior):
+    one, *_ = consent_sentences(guarantee(0.0), priors=(prior,))
+    assert "not hidden" not in one
+    assert "was 100 % sure of it before is at most 100 % sure of it after" in one
+    one, *_ = consent_sentences(guarantee(0.1), priors=(0.5, prior))
+    assert "not hidden" not in one
+    one, *_ = consent_sentences(guarantee(40.0), priors=(0.5, prior))
+    assert "it is not hidden" in one
+
+
 def test_participation_and_all_tasks():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.1, null="category")
     _, both, third = consent_sentences(mechanism.guarantee(answers=2, tasks=10))
@@ -128,11 +139,20 @@ def test_participation_and_all_tasks():
 
 @pytest.mark.parametrize(
     ("delta", "cases"),
-    [(1e-6, "1,000,000"), (0.0917, "10"), (0.5, "2"), (0.9, "1"), (3e-7, "3,333,333")],
+    [
+        (1e-6, "one of 1,000,000"),
+        (0.0917, "one of 10"),
+        (0.5, "one of 2"),
+        (3e-7, "one of 3,333,333"),
+        (1e-300, "one of 1,000,000,000,000,000,000"),
+        (0.9, "90 % of all"),
+        (1 - 1e-16, "100 % of all"),
+        (1.0, "100 % of all"),
+    ],
 )
 def test_chance_is_told(delta, cases):
     *_, last = consent_sentences(guarantee(delta=delta))
-    assert last == f"In at most one of {cases} cases chance may tell more than that."
+    assert last == f"In at most {cases} cases chance may tell more than that."
 
 
 @pytest.mark.parametrize("mechanism", qc.Mechanism.registry())

@@ -5,7 +5,21 @@ import pytest
 from scipy import stats
 
 from quietcrowd import ParameterError
-from quietcrowd.privacy.distinguishing import _Counts, proven_deltas, proven_epsilon
+from quietcrowd.privacy import distinguishing
+from quietcrowd.privacy.distinguishing import Statistic, compare
+from quietcrowd.privacy.learnt_scores import learn_projection
+
+
+def scores(one, other, learn=None):
+    return compare([Statistic(name="scores", one=one, other=other, learn=learn)])
+
+
+def proven_epsilon(one, other, confidence, delta=0.0):
+    return distinguishing.proven_epsilon(scores(one, other), confidence, delta)[0]
+
+
+def proven_deltas(one, other, confidence, epsilons):
+    return distinguishing.proven_deltas(scores(one, other), confidence, np.asarray(epsilons))
 
 
 def binary(epsilon, count, rng):
@@ -32,7 +46,9 @@ def test_bounds_are_wrong_as_rarely_as_they_say():
 
 
 def test_limits_are_those_of_clopper_and_pearson():
-    counts = _Counts(np.array([0, 3, 50]), 50, np.array([0, 7, 40]), 40)
+    counts = distinguishing._Counts(
+        *(np.array(part) for part in ([0, 3, 50], [50] * 3, [0, 7, 40], [40] * 3))
+    )
     low, high = counts.limits(0.01)
     for place, (hits, misses) in enumerate([(0, 0), (3, 7), (50, 40)]):
         exact = stats.binomtest(hits, 50).proportion_ci(0.98, "exact")
@@ -55,12 +71,33 @@ def test_delta_is_that_of_the_laws():
     assert proven_epsilon(one, other, 0.999, delta=0.1) < 1.0
 
 
-def test_a_projection_is_learnt():
+def test_the_best_statistic_is_chosen():
     rng = np.random.default_rng(4)
-    one, other = (rng.normal(size=(4000, 3)) for _ in range(2))
-    one[:, 1] += 3
-    assert proven_epsilon(one, other, 0.999) > 3
-    assert proven_epsilon(other[:2000], other[2000:], 0.999) == 0
+    idle = Statistic(name="idle", one=rng.random(4000), other=rng.random(4000))
+    one, other = binary(2.0, 4000, rng)
+    telling = Statistic(name="telling", one=one, other=other)
+    bound, number = distinguishing.proven_epsilon(compare([idle, telling]), 0.999)
+    assert (number, 1.5 < bound <= 2.0) == (1, True)
+    assert distinguishing.proven_epsilon(compare([idle]), 0.999)[0] == 0
+
+
+def test_choosing_among_many_adds_no_risk():
+    """Learnt from noise, 40 statistics prove something as rarely as the confidence says."""
+    rng = np.random.default_rng(5)
+    wrong = 0
+    for _ in range(100):
+        sides = [rng.normal(size=(400, 40)) for _ in range(2)]
+        many = [
+            Statistic(
+                name="noise",
+                one=sides[0][:, [number]],
+                other=sides[1][:, [number]],
+                learn=learn_projection,
+            )
+            for number in range(40)
+        ]
+        wrong += distinguishing.proven_epsilon(compare(many), 0.8)[0] > 0
+    assert wrong <= stats.binom.ppf(1 - 1e-6, 100, 0.2)
 
 
 def test_equal_samples_prove_nothing():
@@ -68,8 +105,33 @@ def test_equal_samples_prove_nothing():
     assert proven_deltas(np.zeros(100), np.zeros(100), 0.9, np.array([0.0, 1.0])).tolist() == [0, 0]
 
 
+def test_infinite_scores_are_scores():
+    """A report that the other row cannot give scores infinity; warnings are errors."""
+    one, other = np.zeros(1000), np.zeros(1000)
+    one[::3], other[::3] = np.inf, -np.inf
+    assert proven_epsilon(one, other, 0.999) > 3
+    assert proven_deltas(one, other, 0.999, [1.0])[0] > 0.2
+
+
+def test_extreme_losses_and_deltas():
+    one, other = np.ones(1000), np.zeros(1000)
+    assert proven_deltas(one, other, 0.9, [0.0, 800.0, np.inf])[1:].tolist() == [0, 0]
+    bounds = [proven_epsilon(one, other, 0.9, delta) for delta in (0.0, 1e-300, 0.5, 0.999)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] == bounds[1] > bounds[2] > bounds[3] == 0
+    assert proven_epsilon(one, other, 0.9, 1.0) == 0
+
+
 def test_nonsense_is_refused():
     with pytest.raises(ParameterError, match="confidence must be above 0 and below 1; got 1"):
         proven_epsilon(np.zeros(10), np.zeros(10), 1)
-    with pytest.raises(ParameterError, match="at least four"):
-        proven_epsilon(np.zeros(3), np.zeros(10), 0.9)
+    with pytest.raises(ParameterError, match=r"confidence must be a finite number.*; got 'x'"):
+        proven_epsilon(np.zeros(10), np.zeros(10), "x")
+    with pytest.raises(ParameterError, match="delta must be at most 1; got 2"):
+        proven_epsilon(np.zeros(10), np.zeros(10), 0.9, 2)
+    with pytest.raises(ParameterError, match="epsilons must be numbers"):
+        proven_deltas(np.zeros(10), np.zeros(10), 0.9, [np.nan])
+    with pytest.raises(ParameterError, match="at least eight draws a side; got 7"):
+        proven_epsilon(np.zeros(7), np.zeros(10), 0.9)
+    with pytest.raises(ParameterError, match="a score by scores is NaN"):
+        proven_epsilon(np.full(10, np.nan), np.zeros(10), 0.9)

@@ -275,8 +275,9 @@ class TeslaLike(
             )
         return super().summarize(overview, known)
 
-    def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
-        super()._warn_of_noise(mechanism, stacklevel + 1)
+    def warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
+        """Warn also of what was filled in; see `FittingMethod.warn_of_noise`."""
+        super().warn_of_noise(mechanism, stacklevel + 1)
         if mechanism.every_task and self.models_noise(mechanism.worker_channel):
             warn_filled(type(self).__name__, stacklevel)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.whole_file import replacing
 
-__all__ = ["read", "read_note", "write"]
+__all__ = ["check_once", "read", "read_note", "write"]
 
 NAME = "Parquet"
 """What this module reads, for messages."""
@@ -24,7 +24,17 @@ KEY = b"quietcrowd"
 def read(path: Path, texts: tuple[str, ...]) -> pa.Table:
     """Return the columns `texts`, or all where one is missing."""
     names = pq.read_schema(path).names
+    check_once(path, names, texts)
     return pq.read_table(path, columns=list(texts) if set(texts) <= set(names) else None)
+
+
+def check_once(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise FormatError where a wanted column is there more than once."""
+    for name in wanted:
+        if names.count(name) > 1:
+            raise FormatError(
+                f"{path}: {names.count(name)} columns are called {name!r}: leave one of them"
+            )
 
 
 def read_note(path: Path) -> dict[str, Any] | None:

@@ -15,15 +15,33 @@ from quietcrowd.formats.tables import read_note, read_table, write_table
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
 
-__all__ = ["read_reports", "write_reports"]
+__all__ = [
+    "ReportNote",
+    "check_alike",
+    "listed_ids",
+    "read_report_note",
+    "read_reports",
+    "write_reports",
+]
 
 
 @frozen(kw_only=True, eq=False)
-class _Part:
-    """What one file holds."""
+class ReportNote:
+    """What stands beside the reports of a file.
+
+    Attributes
+    ----------
+    path : Path
+        Of the file.
+    mechanism : Mechanism
+        What made them.
+    simulated : bool
+        Whether the noise is simulated.
+    tasks, workers : tuple
+        Ids that no row names.
+    """
 
     path: Path
-    table: pa.Table
     mechanism: Mechanism
     simulated: bool
     tasks: tuple[Any, ...]
@@ -55,26 +73,17 @@ def read_reports(path: str | Path, *more: str | Path) -> Reports:
     OSError
         Where a file cannot be opened.
     """
-    parts = [_read_one(Path(place)) for place in (path, *more)]
-    first = parts[0]
-    for part in parts:
-        if part.mechanism != first.mechanism:
-            raise FormatError(
-                f"{part.path}: these reports were made by {part.mechanism!r}, those of "
-                f"{first.path} by {first.mechanism!r}. Infer from them one by one."
-            )
-        if "task" not in first.mechanism.columns and set(part.tasks) != set(first.tasks):
-            raise FormatError(
-                f"{part.path}: these reports are about other tasks than those of {first.path}"
-            )
-    table = _joined([part.table for part in parts])
-    names = ", ".join(str(part.path) for part in parts)
+    notes = [read_report_note(Path(place)) for place in (path, *more)]
+    check_alike(notes)
+    mechanism = notes[0].mechanism
+    table = _joined([_read_columns(note) for note in notes])
+    names = ", ".join(str(note.path) for note in notes)
     try:
-        return first.mechanism.read_reports(
+        return mechanism.read_reports(
             table,
-            _all_ids(table, "task", (task for part in parts for task in part.tasks)),
-            _all_ids(table, "worker", (worker for part in parts for worker in part.workers)),
-            simulated=any(part.simulated for part in parts),
+            _all_ids(table, "task", [task for note in notes for task in note.tasks]),
+            _all_ids(table, "worker", [worker for note in notes for worker in note.workers]),
+            simulated=any(note.simulated for note in notes),
         )
     except AnswerError as error:
         raise AnswerError(f"{names}: {error}") from None
@@ -83,7 +92,23 @@ def read_reports(path: str | Path, *more: str | Path) -> Reports:
         raise FormatError(f"{names}: the ids do not go together: {reason}") from None
 
 
-def _read_one(path: Path) -> _Part:
+def check_alike(notes: Sequence[ReportNote]) -> None:
+    """Raise FormatError where files of reports do not go together."""
+    first = notes[0]
+    for note in notes:
+        if note.mechanism != first.mechanism:
+            raise FormatError(
+                f"{note.path}: these reports were made by {note.mechanism!r}, those of "
+                f"{first.path} by {first.mechanism!r}. Infer from them one by one."
+            )
+        if "task" not in first.mechanism.columns and set(note.tasks) != set(first.tasks):
+            raise FormatError(
+                f"{note.path}: these reports are about other tasks than those of {first.path}"
+            )
+
+
+def read_report_note(path: Path) -> ReportNote:
+    """Return what stands beside the reports of a file; errors as of `read_reports`."""
     note = read_note(path)
     if note is None or "mechanism" not in note:
         raise MissingMechanismError(
@@ -98,21 +123,25 @@ def _read_one(path: Path) -> _Part:
         mechanism = Mechanism.from_dict(note["mechanism"])
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
-    table = read_table(path, mechanism.columns)
     tasks = _noted_ids(path, note, "tasks")
     if "task" not in mechanism.columns and not tasks:
         raise FormatError(f"{path}: 'tasks' is missing: these reports need the list of all tasks")
-    missing = [name for name in mechanism.columns if name not in table.column_names]
-    if missing:
-        raise AnswerError(f"{path}: column {missing[0]!r} is missing")
-    return _Part(
+    return ReportNote(
         path=path,
-        table=table.select(mechanism.columns),
         mechanism=mechanism,
         simulated=simulated,
         tasks=tasks,
         workers=_noted_ids(path, note, "workers"),
     )
+
+
+def _read_columns(note: ReportNote) -> pa.Table:
+    names = note.mechanism.columns
+    table = read_table(note.path, names)
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise AnswerError(f"{note.path}: column {missing[0]!r} is missing")
+    return table.select(names)
 
 
 def _noted_ids(path: Path, note: dict[str, Any], name: str) -> tuple[Any, ...]:
@@ -138,8 +167,19 @@ def _joined(tables: Sequence[pa.Table]) -> pa.Table:
 
 def _all_ids(table: pa.Table, name: str, noted: Iterable[Any]) -> pa.Array:
     """Return the ids of a column and those that no row names, sorted."""
-    if name in table.column_names and len(table):
-        named = pc.unique(table[name]).drop_null()
+    named = pc.unique(table[name]).drop_null() if name in table.column_names else pa.nulls(0)
+    return listed_ids(named, noted)
+
+
+def listed_ids(named: pa.Array, noted: Iterable[Any]) -> pa.Array:
+    """Return the ids that rows name and those that none does, each once, sorted.
+
+    Raises
+    ------
+    pyarrow.ArrowException
+        Where they cannot be of one type.
+    """
+    if len(named):
         silent = [str(one) for one in noted]
         ids = pa.concat_arrays([named, pc.cast(pa.array(silent, pa.string()), named.type)])
     else:

@@ -1,4 +1,4 @@
-"""A file is there whole or not at all."""
+"""A file or a folder is there whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from shutil import rmtree
+from tempfile import NamedTemporaryFile, mkdtemp
 
-__all__ = ["check_folder", "replacing"]
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["check_folder", "new_folder", "refuse_overwriting", "replacing"]
 
 
 def check_folder(path: Path) -> None:
@@ -18,16 +21,91 @@ def check_folder(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
 
 
+def refuse_overwriting(source: Path, *targets: Path | None) -> None:
+    """Raise ParameterError where a target is what is read from, lies in it, or two are one."""
+    origin = source.resolve()
+    places: set[Path] = set()
+    for target in targets:
+        if target is None:
+            continue
+        place = target.resolve()
+        if place == origin:
+            raise ParameterError(f"{target} is what is read from: write to another file or folder")
+        if origin in place.parents:
+            raise ParameterError(
+                f"{target} lies in what is read from: write to another file or folder"
+            )
+        if place in places:
+            raise ParameterError(f"{target} is named for two outputs: write to another file")
+        places.add(place)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; it takes the place of `path` if nothing is raised."""
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        temporary = Path(file.name)
+    """Give a temporary path beside `path`; it takes the place of `path` if nothing is raised.
+
+    An OSError of the temporary file, or of no file, names `path`.
+    """
+    with _telling(path):
+        with NamedTemporaryFile(dir=path.parent, prefix=_prefix(path), delete=False) as file:
+            temporary = Path(file.name)
+        try:
+            yield temporary
+            temporary.chmod(0o666 & ~_umask())
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Give a temporary folder beside `path`; it becomes `path` if nothing is raised.
+
+    An OSError of something in the temporary folder, or of no file, names `path`.
+
+    Raises
+    ------
+    ParameterError
+        Where something is at `path` already.
+    FileNotFoundError
+        Where the folder that it lies in does not exist.
+    """
+    if path.exists():
+        raise ParameterError(f"{path} is there already: name a new folder")
+    check_folder(path)
+    with _telling(path):
+        temporary = Path(mkdtemp(dir=path.parent, prefix=_prefix(path)))
+        try:
+            yield temporary
+            temporary.chmod(0o777 & ~_umask())
+            os.rename(temporary, path)
+        finally:
+            rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Let an OSError name `path` where it names a temporary file for it, or none."""
     try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except (ConnectionError, TimeoutError):  # these are of a cluster
+        raise
+    except OSError as error:
+        hidden = str(path.parent / _prefix(path))
+        if error.filename is not None and not str(error.filename).startswith(hidden):
+            raise
+        if error.errno is None:
+            raise OSError(f"{path}: {error}") from None
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name}."
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask

@@ -15,11 +15,9 @@ from attrs import frozen
 from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
-from quietcrowd.inference.estimate import LabelEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import LabelEstimates, StateT, TallyT
 from quietcrowd.inference.partition import Overview, Partition, Summary
-from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.known_truths import label_per_task
 from quietcrowd.mechanisms.channel import FiniteChannel
 
@@ -75,22 +73,27 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
             )
         return domain
 
-    def _estimate(
+    def finish(
+        self,
+        estimates: Any,
+        gold: npt.NDArray[Any],  # noqa: ARG002
+        summary: Summary,  # noqa: ARG002
+    ) -> LabelEstimates:
+        """Return the estimates as they are; see `FittingMethod.finish`."""
+        labels: LabelEstimates = estimates
+        return labels
+
+    def qualities(
         self,
         summary: Summary,
-        gold: npt.NDArray[Any],  # noqa: ARG002
-        result: LoopResult[StateT, TallyT],
-        **common: Any,
-    ) -> LabelEstimate:
-        agreement = self.agreement(summary, result.tally)
+        tally: TallyT,
+        state: StateT | None,  # noqa: ARG002
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return agreement and quality; see `FittingMethod.qualities`."""
+        agreement = self.agreement(summary, tally)
         shares = summary.answers_per_worker / max(summary.tasks, 1)
-        return LabelEstimate(
-            estimates=result.estimates,
-            summary=summary,
-            agreement=agreement,
-            quality=_quality(agreement, shares, summary.channel, summary.labels),
-            **common,
-        )
+        quality = _quality(agreement, shares, summary.channel, summary.labels)
+        return {"agreement": agreement, "quality": quality}
 
 
 def _quality(

@@ -14,6 +14,7 @@ from quietcrowd.inference import fixed_point
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.confusion_kernel import confusion_kernel
+from quietcrowd.inference.confusion_update import learn_confusions
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import share_of_agreements
@@ -41,21 +42,24 @@ class ConfusionState(State):
 
     Attributes
     ----------
-    log_odds : ndarray of int64, shape (workers, labels, labels) or (workers, 1, 1)
+    log_odds : ndarray of int32, shape (workers, labels, labels) or (workers, 1, 1)
         Log-probability of an answer given a truth at place [worker, answer, truth]; with one coin,
-        log-odds of the label that a worker gives against any other. In units of 2^-32.
+        log-odds of the label that a worker gives against any other.
+    fraction_bits : int
+        Log-odds are in units of 2 to minus this: the smallest that lets the largest fit 32 bits.
     log_priors : ndarray of int64, shape (labels,)
-        Log-frequency of each label, in the same units.
+        Log-frequency of each label, in units of 2^-32.
     """
 
-    log_odds: npt.NDArray[np.int64]
+    log_odds: npt.NDArray[np.int32]
+    fraction_bits: int
     log_priors: npt.NDArray[np.int64]
 
     @property
     def confusion(self) -> npt.NDArray[np.float64]:
         """P(answer | truth) at place [worker, truth, answer], shape (workers, labels, labels)."""
         labels = len(self.log_priors)
-        odds = self.log_odds / fixed_point.ONE
+        odds = np.ldexp(self.log_odds, -self.fraction_bits)
         if self.log_odds.shape[1] == labels > 1:
             table: npt.NDArray[np.float64] = np.exp(odds).swapaxes(1, 2)
             return table
@@ -76,8 +80,9 @@ class ConfusionState(State):
         if (positions < 0).any():
             middle = np.sort(self.log_odds, axis=0)[len(self.log_odds) // 2]
             if middle.size > 1:
-                table = fixed_point.to_fixed(np.exp(middle / fixed_point.ONE))
-                middle = fixed_point.to_fixed(np.log(np.maximum(table, 1) / table.sum(axis=0)))
+                table = fixed_point.to_fixed(np.exp(np.ldexp(middle, -self.fraction_bits)))
+                logs = np.log(np.maximum(table, 1) / table.sum(axis=0))
+                middle = _to_32_bits(logs, self.fraction_bits)
             chosen[positions < 0] = middle
         return evolve(self, log_odds=chosen)
 
@@ -183,21 +188,21 @@ class DawidSkene(
         counts = np.zeros(shape, np.int64)
         classes = np.zeros(labels, np.int64)
         agreed = np.zeros(summary.workers, np.int64)
-        nothing = np.zeros((0, shape[2]), np.int64)
-        kernel = confusion_kernel(labels, one_coin=self.one_coin, estimating=estimates is not None)
+        kernel = confusion_kernel(labels, one_coin=self.one_coin)
         entropy = kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
             partition.draws,
             partition.gold,
-            nothing if state is None else state.log_odds.reshape(-1, shape[2]),
-            np.zeros(labels, np.int64) if state is None else state.log_priors,
+            np.zeros(0, np.int32) if state is None else state.log_odds.reshape(-1),
+            1.0 if state is None else 2.0**-state.fraction_bits,
+            np.zeros(labels) if state is None else state.log_priors / fixed_point.ONE,
             state is None,
             self.unit(summary),
             fixed_point.shares(labels),
             np.uint64(self.seed),
-            counts.reshape(-1, shape[2]),
+            counts.reshape(-1),
             classes,
             agreed,
             room.truths,
@@ -215,12 +220,13 @@ class DawidSkene(
         """Learn rates and frequencies from posteriors; see `IterativeInference.update`."""
         unit = self.unit(summary)
         learn = self._learn_coins if self.one_coin else self._learn_confusions
-        log_odds, climbed = learn(summary, tally, unit)
+        bits = self._fraction_bits(summary)
+        log_odds, climbed = learn(summary, tally, bits)
         classes = _record(tally.classes, self.class_smoothing, unit)
         log_priors = np.log(classes / classes.sum())
         climbed += fixed_point.exact_sum(classes * log_priors, summary.labels)
         learned = ConfusionState(
-            log_odds=fixed_point.to_fixed(log_odds), log_priors=fixed_point.to_fixed(log_priors)
+            log_odds=log_odds, fraction_bits=bits, log_priors=fixed_point.to_fixed(log_priors)
         )
         return learned, (climbed + tally.entropy) / unit / summary.answers
 
@@ -240,9 +246,9 @@ class DawidSkene(
 
     def unit(self, summary: Summary) -> float:
         """Return what a probability of 1 is stored as in tallies."""
-        record = int(summary.answers_per_worker.max(initial=0)) + self._added(summary)
         tasks = summary.tasks * (1.0 + math.log(summary.labels))
-        return fixed_point.unit_for(record + tasks + self.class_smoothing * summary.labels)
+        classes = tasks + self.class_smoothing * summary.labels
+        return fixed_point.unit_for(self._longest_record(summary) + classes)
 
     def _added(self, summary: Summary) -> float:
         """Return how many answers are added to one row of a worker's record."""
@@ -264,19 +270,45 @@ class DawidSkene(
             )
         return shape
 
+    def _fraction_bits(self, summary: Summary) -> int:
+        """Return how many bits behind the binary point log-odds have room for."""
+        unit = self.unit(summary)
+        least = max(round(self.smoothing * unit), _least(unit))
+        others = max(summary.labels - 1, 1)
+        most = math.log(self._longest_record(summary) * unit / least * others)
+        return min(31 - math.frexp(most)[1], 31)
+
+    def _longest_record(self, summary: Summary) -> float:
+        """Return how many answers a worker's record has at most."""
+        return int(summary.answers_per_worker.max(initial=0)) + self._added(summary)
+
     def _learn_confusions(
-        self, summary: Summary, tally: ConfusionTally, unit: float
-    ) -> tuple[npt.NDArray[np.float64], float]:
+        self, summary: Summary, tally: ConfusionTally, bits: int
+    ) -> tuple[npt.NDArray[np.int32], float]:
         """Return log-probabilities of answers, and what they contribute to the objective."""
-        added = self.smoothing + self.trust * np.eye(summary.labels)
-        record = _record(tally.counts, added, unit)
-        logs = np.log(record / record.sum(axis=1, keepdims=True))
-        return logs, fixed_point.exact_sum(record * logs, record.size)
+        unit = self.unit(summary)
+        added = self._added(summary) * summary.labels * summary.workers
+        longest, total = self._longest_record(summary), summary.answers + added
+        room = min(50 - math.log2(longest), 61 - math.log2(total))
+        product = 2.0 ** math.floor(room - math.log2(_LARGEST_LOG))
+        log_odds = np.empty(tally.counts.shape, np.int32)
+        climbed = learn_confusions(
+            tally.counts.reshape(-1),
+            summary.labels,
+            round(self.smoothing * unit),
+            round((self.smoothing + self.trust) * unit),
+            _least(unit),
+            2.0**bits,
+            product / unit,
+            log_odds.reshape(-1),
+        )
+        return log_odds, climbed / product * unit
 
     def _learn_coins(
-        self, summary: Summary, tally: ConfusionTally, unit: float
-    ) -> tuple[npt.NDArray[np.float64], float]:
+        self, summary: Summary, tally: ConfusionTally, bits: int
+    ) -> tuple[npt.NDArray[np.int32], float]:
         """Return log-odds of workers' answers, and what they contribute to the objective."""
+        unit = self.unit(summary)
         others = max(summary.labels - 1, 1)
         answers = np.rint(summary.answers_per_worker * unit).astype(np.int64)[:, None, None]
         right = _record(tally.counts, self.smoothing + self.trust, unit)
@@ -284,13 +316,22 @@ class DawidSkene(
         log_right = np.log(right / (right + wrong))
         log_wrong = np.log(wrong / (right + wrong)) - math.log(others)
         climbed = right * log_right + wrong * log_wrong
-        return log_right - log_wrong, fixed_point.exact_sum(climbed, climbed.size)
+        log_odds = _to_32_bits(log_right - log_wrong, bits)
+        return log_odds, fixed_point.exact_sum(climbed, climbed.size)
 
 
-def _record(
-    counts: npt.NDArray[np.int64], added: npt.ArrayLike, unit: float
-) -> npt.NDArray[np.int64]:
+def _least(unit: float) -> int:
+    """Return the least record of a kind of answers, in units."""
+    return max(1, round(FLOOR * unit))
+
+
+def _record(counts: npt.NDArray[np.int64], added: float, unit: float) -> npt.NDArray[np.int64]:
     """Return counts with what is added to them, in units, and not below the floor."""
-    extra = np.rint(np.asarray(added) * unit).astype(np.int64)
-    record: npt.NDArray[np.int64] = np.maximum(counts + extra, max(1, round(FLOOR * unit)))
+    record: npt.NDArray[np.int64] = np.maximum(counts + round(added * unit), _least(unit))
     return record
+
+
+def _to_32_bits(logs: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.int32]:
+    """Round to multiples of ``2**-bits``."""
+    limits = np.iinfo(np.int32)
+    return np.clip(np.rint(np.ldexp(logs, bits)), limits.min, limits.max).astype(np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 from attrs import fields_dict, frozen
 
 from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.inference.method import Estimates, LabelEstimates, NumericEstimates, State
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from quietcrowd.inference.method import TruthInference
     from quietcrowd.inference.partition import Summary
 
-__all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate"]
+__all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate", "truth_columns", "worker_columns"]
 
 
 @frozen(kw_only=True, eq=False)
@@ -40,6 +42,8 @@ class TruthEstimate(ABC):
     summary : Summary
         Of all answers that told of the workers; after `FittingMethod.extend` those of earlier
         estimates are among them.
+    swept : ndarray of uint64
+        Hashes of the ids of all tasks that these are answers to.
     tally : Tally
         What they told, at `state`.
     state : State or None
@@ -60,6 +64,7 @@ class TruthEstimate(ABC):
     known: npt.NDArray[np.bool_]
     quality: npt.NDArray[np.float64]
     summary: Summary
+    swept: npt.NDArray[np.uint64]
     tally: Any
     state: State | None
     iterations: int
@@ -79,29 +84,21 @@ class TruthEstimate(ABC):
 
     def truths_as(self, backend: Backend) -> Any:
         """Return `truths` as a dataframe of another library."""
-        return to_native({"task": self.answers.tasks, **self._task_columns()}, backend)
+        answers = self.answers
+        columns = truth_columns(
+            answers.tasks, self.estimates, self.known, answers.answers_per_task, answers.domain
+        )
+        return to_native(columns, backend)
 
     def workers_as(self, backend: Backend) -> Any:
         """Return `workers` as a dataframe of another library."""
-        columns = {
-            name: pa.array(values, from_pandas=True)
-            for name, values in self._worker_columns().items()
-        }
-        answers = pa.array(self.summary.answers_per_worker)
-        return to_native({"worker": self.answers.workers, **columns, "answers": answers}, backend)
-
-    @property
-    def untold(self) -> npt.NDArray[np.bool_]:
-        """Which tasks have neither an answer nor a known truth, shape (tasks,)."""
-        nobody: npt.NDArray[np.bool_] = self.answers.answers_per_task == 0
-        return nobody & ~self.known
+        columns = worker_columns(
+            self.answers.workers, self._qualities(), self.summary.answers_per_worker
+        )
+        return to_native(columns, backend)
 
     @abstractmethod
-    def _task_columns(self) -> dict[str, pa.Array]:
-        """Return the columns of `truths` after the ids."""
-
-    @abstractmethod
-    def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
+    def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
         """Return the columns of `workers` between the ids and the counts."""
 
     def __repr__(self) -> str:
@@ -135,22 +132,7 @@ class LabelEstimate(TruthEstimate):
     estimates: LabelEstimates
     agreement: npt.NDArray[np.float64]
 
-    def _task_columns(self) -> dict[str, pa.Array]:
-        untold = self.untold
-        codes = pa.array(self.estimates.truths, mask=untold)
-        return {
-            "truth": self.answers.domain.decode(codes),
-            "confidence": pa.array(self.estimates.confidence, mask=untold),
-            "answers": pa.array(self.answers.answers_per_task),
-            "tied": pa.array(self.estimates.tied & ~untold),
-            **{
-                name: pa.array(getattr(self.estimates, name), mask=untold)
-                for name in fields_dict(type(self.estimates))
-                if name not in fields_dict(LabelEstimates)
-            },
-        }
-
-    def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
+    def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
         return {"agreement": self.agreement, "quality": self.quality}
 
 
@@ -182,15 +164,72 @@ class NumericEstimate(TruthEstimate):
     error: npt.NDArray[np.float64]
     sigma: npt.NDArray[np.float64] | None = None
 
-    def _task_columns(self) -> dict[str, pa.Array]:
-        counts = self.answers.answers_per_task
-        return {
-            "truth": pa.array(self.estimates.truths, mask=self.untold),
-            "standard_error": pa.array(self.estimates.standard_error, from_pandas=True),
-            "spread": pa.array(self.estimates.spread, mask=counts == 0),
-            "answers": pa.array(counts),
-        }
-
-    def _worker_columns(self) -> dict[str, npt.NDArray[np.float64]]:
+    def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
         known = {"error": self.error, "quality": self.quality}
         return known if self.sigma is None else {**known, "sigma": self.sigma}
+
+
+def truth_columns(
+    tasks: pa.Array,
+    estimates: Estimates,
+    known: npt.NDArray[np.bool_],
+    counts: npt.NDArray[np.int64],
+    domain: Domain,
+) -> dict[str, pa.Array]:
+    """Return the columns of `TruthEstimate.truths` for some tasks.
+
+    Parameters
+    ----------
+    tasks : pyarrow.Array
+        Their ids.
+    estimates : LabelEstimates or NumericEstimates
+        Of these tasks.
+    known : ndarray of bool, shape (tasks,)
+        Which truths were given.
+    counts : ndarray of int64, shape (tasks,)
+        How many answers each task has.
+    domain : Domain
+        What an answer can be.
+    """
+    nobody: npt.NDArray[np.bool_] = counts == 0
+    untold = nobody & ~known
+    answers = pa.array(counts)
+    if isinstance(estimates, NumericEstimates):
+        return {
+            "task": tasks,
+            "truth": pa.array(estimates.truths, mask=untold),
+            "standard_error": pa.array(estimates.standard_error, from_pandas=True),
+            "spread": pa.array(estimates.spread, mask=nobody),
+            "answers": answers,
+        }
+    assert isinstance(estimates, LabelEstimates)
+    usual = fields_dict(LabelEstimates)
+    more = [name for name in fields_dict(type(estimates)) if name not in usual]
+    return {
+        "task": tasks,
+        "truth": domain.decode(pa.array(estimates.truths, mask=untold)),
+        "confidence": pa.array(estimates.confidence, mask=untold),
+        "answers": answers,
+        "tied": pa.array(estimates.tied & ~untold),
+        **{name: pa.array(getattr(estimates, name), mask=untold) for name in more},
+    }
+
+
+def worker_columns(
+    workers: pa.Array,
+    qualities: Mapping[str, npt.NDArray[np.float64]],
+    counts: npt.NDArray[np.int64],
+) -> dict[str, pa.Array]:
+    """Return the columns of `TruthEstimate.workers`.
+
+    Parameters
+    ----------
+    workers : pyarrow.Array
+        Their ids.
+    qualities : mapping of str to ndarray of float64, shape (workers,)
+        What the method says of them; see `FittingMethod.qualities`.
+    counts : ndarray of int64, shape (workers,)
+        How many answers each gave.
+    """
+    columns = {name: pa.array(values, from_pandas=True) for name, values in qualities.items()}
+    return {"worker": workers, **columns, "answers": pa.array(counts)}

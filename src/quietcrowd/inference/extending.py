@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,17 +13,17 @@ from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import comparable_ids, positions_by_text
+from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.method import IterativeInference
-from quietcrowd.inference.partition import Overview, Partition, Summary
+from quietcrowd.inference.partition import Overview, Partition, Summary, hash_ids
 from quietcrowd.inference.sweep import Course, LoopResult, estimate, iterate
 
 if TYPE_CHECKING:
     from quietcrowd.inference.estimate import TruthEstimate
     from quietcrowd.inference.fitting import Given
 
-__all__ = ["WorkerUnion", "extend_loop", "joined_overview", "refuse_known_tasks"]
+__all__ = ["WorkerUnion", "extend_loop", "joined_overview", "refuse_swept_tasks"]
 
 
 @frozen(kw_only=True, eq=False)
@@ -49,13 +50,20 @@ class WorkerUnion:
         known, named = start.answers.workers, given.answers.workers
         places = positions_by_text(named, known)
         strangers = named.filter(pa.array(places < 0))
-        if strangers.type != known.type:
-            known, strangers = (pc.cast(ids, pa.string()) for ids in (known, strangers))
         places[places < 0] = len(known) + np.arange(len(strangers))
-        ids = pa.concat_arrays([known, strangers])
+        ids = _together(known, strangers)
         earlier = np.arange(len(ids))
         earlier[len(known) :] = -1
         return cls(ids=ids, earlier=earlier, given=_among(ids, places, given))
+
+
+def _together(known: pa.Array, strangers: pa.Array) -> pa.Array:
+    """Return ids below each other: of the known ones' type, or texts where it does not hold all."""
+    whole = all(pa.types.is_integer(ids.type) for ids in (known, strangers))
+    if whole or not len(strangers) or strangers.type == known.type:
+        with suppress(pa.ArrowInvalid):  # too large for that type
+            return pa.concat_arrays([known, pc.cast(strangers, known.type)])
+    return pa.concat_arrays([pc.cast(ids, pa.string()) for ids in (known, strangers)])
 
 
 def _among(ids: pa.Array, places: npt.NDArray[np.intp], given: Given) -> Given:
@@ -76,11 +84,12 @@ def _among(ids: pa.Array, places: npt.NDArray[np.intp], given: Given) -> Given:
     )
 
 
-def refuse_known_tasks(start: TruthEstimate, answers: Answers) -> None:
-    """Raise AnswerError where a task of the answers is one of the estimate."""
-    again = pc.is_in(*comparable_ids(start.answers.tasks, answers.tasks))
-    if pc.any(again).as_py():
-        task = start.answers.tasks[pc.index(again, True).as_py()].as_py()
+def refuse_swept_tasks(start: TruthEstimate, answers: Answers) -> None:
+    """Raise AnswerError where a task of the answers counts in the estimate already."""
+    fresh, swept = hash_ids(answers.tasks), pa.array(start.swept)
+    again = swept.filter(pc.is_in(swept, pa.array(fresh)))
+    if len(again):
+        task = answers.tasks[int(np.argmax(fresh == again[0].as_py()))].as_py()
         raise AnswerError(
             f"task {task!r} is one of the earlier estimate, whose answers count already. Fit all "
             "answers, with start= that estimate."

@@ -16,16 +16,17 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, as_frame, backend_of, positions_by_text
-from quietcrowd.inference.estimate import TruthEstimate
+from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.extending import (
     WorkerUnion,
     extend_loop,
     joined_overview,
-    refuse_known_tasks,
+    refuse_swept_tasks,
 )
-from quietcrowd.inference.method import StateT, TallyT, TruthInference
+from quietcrowd.inference.method import Estimates, StateT, TallyT, TruthInference
 from quietcrowd.inference.noise_warning import warn_noise_ignored
 from quietcrowd.inference.partition import Overview, Partition, Summary, partition_of
+from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.sweep import LoopResult, run_loop
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
@@ -156,21 +157,24 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         ready = self.prepare(given, gold)
         first = None if start is None else self._align(start, given.answers.workers)
         if isinstance(data, Reports):  # after all errors of what came in
-            self._warn_of_noise(data.mechanism, 4)
+            self.warn_of_noise(data.mechanism, 4)
         result = run_loop(self, [ready.partition], ready.summary, start=first, threads=threads)
-        return self._conclude(given, ready, result)
+        self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 4)
+        return self._conclude(given, ready, result, ready.partition.draws)
 
     def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
         """Find the truths of new tasks, with what an earlier estimate knows of the workers.
 
         The new answers alone are swept; what the earlier ones told of the workers stays as it was
         at the last pass over them, and the new ones add to it. That takes as long as the new
-        answers are many. `fit` with ``start=`` looks at all answers anew: do so now and then.
+        answers are many, besides one look at the ids of earlier tasks and workers. `fit` with
+        ``start=`` looks at all answers anew: do so now and then.
 
         Parameters
         ----------
         start : TruthEstimate
-            An estimate of this method; one that `extend` gave is one, too.
+            An estimate of this method, with equal parameters but for the limit of iterations; one
+            that `extend` gave is one, too. What a run on a store found is none.
         data : Reports, Answers or dataframe
             Answers on tasks that `start` has none of, otherwise as of `fit`. A frame has labels of
             the domain of `start`. Workers are matched by what their ids print as.
@@ -201,29 +205,40 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         >>> len(more.truths), int(more.workers["answers"].sum()) == len(frame)
         (20, True)
         """
-        if getattr(start, "method", None) != self:
-            other = repr(getattr(start, "method", start))
-            raise ParameterError(f"start must be an estimate of {self!r}; got one of {other}")
+        self._check_start(start)
+        if evolve(start.method, max_iterations=self.max_iterations) != self:
+            raise ParameterError(
+                f"start must be an estimate of {self!r}; got one of {start.method!r}"
+            )
         given = self.read(data, start.answers.domain)
         self._check_given(given, start)
-        refuse_known_tasks(start, given.answers)
+        refuse_swept_tasks(start, given.answers)
         union = WorkerUnion.of(start, given)
         ready = self._lay_out(union.given, gold, joined_overview(start.summary, union))
         if isinstance(data, Reports):
-            self._warn_of_noise(data.mechanism, 3)
+            self.warn_of_noise(data.mechanism, 3)
         result = extend_loop(self, start, union, ready.partition, ready.summary)
-        return self._conclude(union.given, ready, result)
+        self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 3)
+        swept = np.concatenate([start.swept, ready.partition.draws])
+        return self._conclude(union.given, ready, result, swept)
 
     def _conclude(
-        self, given: Given, ready: Prepared, result: LoopResult[StateT, TallyT]
+        self,
+        given: Given,
+        ready: Prepared,
+        result: LoopResult[StateT, TallyT],
+        swept: npt.NDArray[np.uint64],
     ) -> TruthEstimate:
-        return self._estimate(
-            ready.summary,
-            ready.known,
-            result,
+        summary = ready.summary
+        kind: Any = LabelEstimate if self.infers_labels else NumericEstimate
+        estimate: TruthEstimate = kind(
+            summary=summary,
             method=self,
+            estimates=self.finish(result.estimates, ready.known, summary),
+            **self.qualities(summary, result.tally, result.state),
             answers=given.answers,
             known=is_known(ready.known),
+            swept=swept,
             tally=result.tally,
             state=result.state,
             iterations=result.iterations,
@@ -231,18 +246,38 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             history=result.history,
             backend=given.backend,
         )
+        return estimate
 
     @abstractmethod
-    def _estimate(
-        self,
-        summary: Summary,
-        gold: npt.NDArray[Any],
-        result: LoopResult[StateT, TallyT],
-        **common: Any,
-    ) -> TruthEstimate:
-        """Turn what the loop ended with into an estimate; `common` is what all estimates hold.
+    def finish(self, estimates: Any, gold: npt.NDArray[Any], summary: Summary) -> Estimates:
+        """Return the estimates of some tasks as answers are, from what a pass says of them.
 
-        `gold` holds the known truths, not scaled.
+        Parameters
+        ----------
+        estimates : Estimates
+            Of all tasks, or of a partition.
+        gold : ndarray, shape (tasks,)
+            Known truths, not scaled.
+        summary : Summary
+            Of all answers.
+        """
+
+    @abstractmethod
+    def qualities(
+        self, summary: Summary, tally: TallyT, state: StateT | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return what is found of the workers, each of shape (workers,), NaN where nothing tells.
+
+        Names are those of the columns of `TruthEstimate.workers`.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of all answers.
+        tally : Tally
+            Of the whole pass that gave the estimates.
+        state : State or None
+            What that pass believed of the workers.
         """
 
     @property
@@ -319,7 +354,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """
         if isinstance(data, Reports):
             mechanism = data.mechanism
-            self._refuse(mechanism)
+            self.refuse(mechanism)
             given = Given(
                 answers=data.table,
                 channel=mechanism.worker_channel,
@@ -332,13 +367,21 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             return given
         if isinstance(data, Answers):
             return Given(answers=data)
-        answers = Answers.from_frame(data, domain or self._domain_of(as_frame(data)))
+        if domain is None:
+            answers = Answers.from_frame(data, self._domain_of(as_frame(data)))
+        else:  # of an earlier estimate: no other one would do
+            answers = Answers.from_frame(data, domain, advice="reports")
         return Given(answers=answers, backend=backend_of(data))
 
-    def _refuse(self, mechanism: Any) -> None:
+    def refuse(self, mechanism: Any) -> None:
         """Raise AnswerError where the reports of a mechanism are not enough for the method."""
 
-    def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
+    def warn_of_signal(
+        self, summary: Summary, state: StateT | None, scatter: Scatter, stacklevel: int
+    ) -> None:
+        """Warn where the noise hides what was to be found."""
+
+    def warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
         """Warn of what the method does not know of the reports of a mechanism."""
         if not self.models_noise(mechanism.worker_channel):
             warn_noise_ignored(
@@ -355,15 +398,20 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             raise AnswerError("there is no answer")
         if start is None:
             return
-        if type(getattr(start, "method", None)) is not type(self):
-            other = type(getattr(start, "method", start)).__name__
-            raise ParameterError(
-                f"start must be an estimate of {type(self).__name__}; got one of {other}"
-            )
+        self._check_start(start)
         if start.answers.domain != given.answers.domain:
             raise ParameterError(
                 f"start must be an estimate on {given.answers.domain.example()}; "
                 f"got one on {start.answers.domain.example()}"
+            )
+
+    def _check_start(self, start: Any) -> None:
+        if not isinstance(start, TruthEstimate):
+            raise ParameterError(f"start must be a TruthEstimate; got {type(start).__name__}")
+        if type(start.method) is not type(self):
+            raise ParameterError(
+                f"start must be an estimate of {type(self).__name__}; "
+                f"got one of {type(start.method).__name__}"
             )
 
     def _align(self, start: TruthEstimate, workers: pa.Array) -> StateT | None:

@@ -12,9 +12,11 @@ from attrs import frozen
 from quietcrowd.inference import fixed_point
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.glad_kernel import MOST_EASE, glad_kernel
+from quietcrowd.inference.glad_easiness import MOST_EASE
+from quietcrowd.inference.glad_kernel import glad_kernel
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.posteriors import block_of
 from quietcrowd.inference.voting import share_of_agreements
 
 __all__ = ["GLAD", "AbilityState", "EasinessEstimates", "GladTally"]
@@ -26,6 +28,12 @@ MOST_ABILITY = 20.0
 """Abilities stay within this of 0: 19 standard deviations of the prior."""
 
 _MOST_BETA = math.exp(MOST_EASE)
+
+_WORKER_UNIT = 2.0**34
+"""Slopes up to ``_MOST_BETA / 2`` and curvatures up to ``_MOST_BETA**2 / 4`` are below 2^50."""
+
+_REST_UNIT = 2.0**35
+"""What an answer adds to the rest, up to ``2 MOST_ABILITY _MOST_BETA``, is below 2^50."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -165,13 +173,15 @@ class GLAD(
         prior = np.full(summary.workers, round(PRIOR_ABILITY * fixed_point.ONE), np.int64)
         pulls, bends, agreed = np.zeros((3, summary.workers), np.int64)
         unit, rest_unit = self._units(summary)
-        rest = glad_kernel(summary.labels, estimating=estimates is not None)(
+        rest = glad_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
             partition.draws,
             partition.gold,
             prior if state is None else state.ability,
+            summary.labels,
+            block_of(summary.labels),
             unit,
             rest_unit,
             fixed_point.shares(summary.labels),
@@ -227,6 +237,6 @@ class GLAD(
         flat = math.log(summary.labels)
         terms = 4.0 * summary.answers * (MOST_ABILITY * _MOST_BETA + flat)
         return (
-            fixed_point.unit_for(longest * _MOST_BETA**2 / 4.0),
-            fixed_point.unit_for(terms + summary.tasks * (16.0 + flat)),
+            min(fixed_point.unit_for(longest * _MOST_BETA**2 / 4.0), _WORKER_UNIT),
+            min(fixed_point.unit_for(terms + summary.tasks * (16.0 + flat)), _REST_UNIT),
         )

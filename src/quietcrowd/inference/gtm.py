@@ -29,9 +29,10 @@ from quietcrowd.inference.numeric_kernels import (
     Counts,
     Floats,
     add_squared,
-    median_of,
+    longest_of,
 )
 from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.ranking import deviation_of, median_of, rank_values
 from quietcrowd.validation import check_real, plain
 
 __all__ = ["GTM", "GaussianTally", "VarianceState"]
@@ -285,13 +286,22 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
 
 
 @numba.njit(nogil=True, cache=True)
-def _standardise(values: Floats, known: float, cut: float, kept: npt.NDArray[np.bool_]) -> Any:
+def _standardise(
+    values: Floats,
+    known: float,
+    cut: float,
+    ranked: Floats,
+    places: Counts,
+    kept: npt.NDArray[np.bool_],
+) -> Any:
     """Mark the answers of a task that are no outliers; return their mean and their spread.
 
-    A known truth counts for the spread, so that no error is much more than one.
+    A known truth counts for the spread, so that no error is much more than one. `ranked` and
+    `places` have room for the answers.
     """
-    median = median_of(values)
-    farthest = cut * ROBUST_SCALE * median_of(np.abs(values - median))
+    rank_values(values, ranked, places)
+    median = median_of(ranked)
+    farthest = cut * ROBUST_SCALE * deviation_of(ranked)
     unit = 2.0**61 / (len(values) + 2)
     count, total, squared = 0, np.int64(0), np.int64(0)
     for place in range(len(values)):
@@ -342,11 +352,16 @@ def _gtm_kernel(
     The precision of a worker is ``precision_unit`` times its weight; the rest is as of the kernels
     in `numeric_kernels`.
     """
-    inliers = np.empty(np.max(np.diff(offsets)) if len(offsets) > 1 else 0, np.bool_)
+    longest = longest_of(offsets)
+    inliers, ranked = np.empty(longest, np.bool_), np.empty(longest)
+    places = np.empty(longest, np.int64)
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         known = not np.isnan(gold[task])
-        centre, spread = _standardise(values[start:end], gold[task], cut, inliers)
+        count = end - start
+        centre, spread = _standardise(
+            values[start:end], gold[task], cut, ranked[:count], places[:count], inliers
+        )
         scale = spread if spread > LEAST_SPREAD else 1.0
         total, weighted = np.int64(0), np.int64(0)
         for row in range(start, end):

@@ -16,18 +16,17 @@ from quietcrowd.inference.numeric_kernels import (
     Counts,
     Floats,
     add_squared,
+    longest_of,
     spread_of,
     standard_error_of,
     weighted_mean_of,
 )
+from quietcrowd.inference.ranking import deviation_of, rank_values
 
 __all__ = ["density_kernel"]
 
 LEAST_BANDWIDTH = 1e-10
 """A bandwidth is at least this part of the standard deviation of a task's claims."""
-
-FEW = 32
-"""So many claims or fewer are sorted by insertion."""
 
 FAR = 9.0
 """So many bandwidths apart, a kernel is below 2^-58 of its peak."""
@@ -45,50 +44,11 @@ MOST_STEPS = 100
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _rank(claims: Floats, ranked: Floats, places: Counts) -> None:
-    """Fill in a task's claims, ascending, and their places."""
-    if len(claims) > FEW:
-        places[:] = np.argsort(claims)
-        for rank in range(len(claims)):
-            ranked[rank] = claims[places[rank]]
-        return
-    for place in range(len(claims)):
-        claim, rank = claims[place], place
-        while rank > 0 and ranked[rank - 1] > claim:
-            ranked[rank], places[rank] = ranked[rank - 1], places[rank - 1]
-            rank -= 1
-        ranked[rank], places[rank] = claim, place
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy")
-def _deviation(ranked: Floats) -> float:
-    """Return the median absolute deviation from the median, of ascending numbers; 0 of none."""
-    count = len(ranked)
-    if count == 0:
-        return 0.0
-    half = count // 2
-    odd = count % 2 == 1
-    middle = ranked[half] if odd else (ranked[half - 1] + ranked[half]) / 2.0
-    above = half
-    below = half - 1
-    last, before = 0.0, 0.0
-    for _ in range(half + 1):
-        before = last
-        if below < 0 or (above < count and ranked[above] - middle <= middle - ranked[below]):
-            last = ranked[above] - middle
-            above += 1
-        else:
-            last = middle - ranked[below]
-            below -= 1
-    return float(last if odd else (before + last) / 2.0)
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy")
 def _bandwidth(ranked: Floats, known: float, spread: float, room: Floats) -> float:
     """Return the bandwidth of a task; a known truth counts as one claim more."""
     count = len(ranked)
     if np.isnan(known):
-        deviation = _deviation(ranked)
+        deviation = deviation_of(ranked)
     else:
         rank = count
         while rank > 0 and ranked[rank - 1] > known:
@@ -96,7 +56,7 @@ def _bandwidth(ranked: Floats, known: float, spread: float, room: Floats) -> flo
             rank -= 1
         room[rank] = known
         room[:rank] = ranked[:rank]
-        deviation = _deviation(room[: count + 1])
+        deviation = deviation_of(room[: count + 1])
     return float(max(deviation, LEAST_BANDWIDTH * spread)) if spread > LEAST_SPREAD else np.inf
 
 
@@ -276,9 +236,7 @@ def density_kernel(
     losses : ndarray of int64
         Per worker, to which squared residuals over the number of claims are added: at most 2 each.
     """
-    longest = 0
-    for task in range(len(offsets) - 1):
-        longest = max(longest, offsets[task + 1] - offsets[task])
+    longest = longest_of(offsets)
     room = np.empty((5, longest + 1))
     codes = np.empty((3, longest), np.int64)
     points, shares, shortfalls = room[0], room[1], room[2]
@@ -287,7 +245,7 @@ def density_kernel(
         start, end = offsets[task], offsets[task + 1]
         truth, known = gold[task], not np.isnan(gold[task])
         ranked, places = room[3, : end - start], codes[2, : end - start]
-        _rank(values[start:end], ranked, places)
+        rank_values(values[start:end], ranked, places)
         spread = spread_of(start, end, values, truth)
         bandwidth = _bandwidth(ranked, truth, spread, room[4])
         price = loss_unit / max(end - start, 1)

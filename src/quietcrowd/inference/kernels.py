@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["hash_texts", "pick_tied", "vote_kernel"]
+__all__ = ["hash_texts", "pick_tied", "rows_of", "vote_kernel"]
 
 _FNV_BASIS = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
@@ -45,11 +45,12 @@ def hash_texts(
 
 @numba.njit(nogil=True, cache=True)
 def pick_tied(
-    votes: npt.NDArray[np.int64], best: np.int64, tied: int, draw: np.uint64, seed: np.uint64
+    votes: npt.NDArray[Any], best: Any, tied: int, draw: np.uint64, seed: np.uint64
 ) -> int:
     """Return one of the labels with the most votes, each with the same chance.
 
-    `best` is how many votes they have, `tied` how many labels have them; `draw` is of the task.
+    Votes are whole numbers or floats. `best` is how many votes they have, `tied` how many labels
+    have them; `draw` is of the task.
     """
     high_bits = _mix(draw ^ _mix(seed)) >> np.uint64(32)
     left = np.int64((high_bits * np.uint64(tied)) >> np.uint64(32))
@@ -75,6 +76,15 @@ def _share_of_best(votes: npt.NDArray[np.int64], best: np.int64, nats: float) ->
     for label in range(len(votes)):
         total += votes[label]
     return best / total if total > 0 else np.nan
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def rows_of(offsets: npt.NDArray[np.int64], task: int) -> tuple[np.uint64, np.uint64]:
+    """Return the first row of a task and the one after its last.
+
+    They are unsigned, so that no place has to be tested for counting from the end.
+    """
+    return np.uint64(offsets[task]), np.uint64(offsets[task + 1])
 
 
 @lru_cache(maxsize=64)
@@ -116,7 +126,7 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
         votes = np.empty(labels, np.int64)
         credit = np.empty(labels, np.int64)
         for task in range(len(offsets) - 1):
-            start, end = offsets[task], offsets[task + 1]
+            start, end = rows_of(offsets, task)
             for label in range(labels):
                 votes[label] = 0
             for row in range(start, end):

@@ -17,7 +17,6 @@ from quietcrowd.frames import column_of
 from quietcrowd.inference import fixed_point, numeric_kernels
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Tally
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -27,7 +26,6 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Overview, Partition, Summary
-from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
 from quietcrowd.inference.weights import WeightState, scaled_weights
 from quietcrowd.validation import at_least, one_of, plain
@@ -143,16 +141,17 @@ class LossWeighted(
         kind = CategoricalMethod if self.infers_labels else NumericMethod
         return kind.scale(self, partition, summary)
 
-    def _estimate(
-        self,
-        summary: Summary,
-        gold: npt.NDArray[Any],
-        result: LoopResult[WeightState, Any],
-        **common: Any,
-    ) -> Any:
+    def finish(self, estimates: Any, gold: npt.NDArray[Any], summary: Summary) -> Any:
+        """Return labels or numbers; see `FittingMethod.finish`."""
         kind = CategoricalMethod if self.infers_labels else NumericMethod
-        estimate: TruthEstimate = kind._estimate(self, summary, gold, result, **common)
-        return estimate
+        return kind.finish(self, estimates, gold, summary)
+
+    def qualities(
+        self, summary: Summary, tally: AgreementTally | Losses, state: WeightState | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the columns of labels or of numbers; see `FittingMethod.qualities`."""
+        kind = CategoricalMethod if self.infers_labels else NumericMethod
+        return kind.qualities(self, summary, tally, state)
 
     def weights(self, summary: Summary, state: WeightState | None) -> npt.NDArray[np.float64]:
         """Return what each worker's answers count; see `NumericMethod.weights`."""

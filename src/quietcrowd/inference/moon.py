@@ -12,7 +12,6 @@ from attrs import evolve, field, frozen
 
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference import fixed_point, numeric_kernels
-from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.moon_kernel import mixture_kernel
 from quietcrowd.inference.moon_state import (
@@ -43,7 +42,7 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.sweep import LoopResult
+from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.weights import log_share_weights, scaled_weights
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
@@ -176,7 +175,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         """Return the ends of the public grid; see `NumericMethod.bounds`."""
         return channel.grid.ends if isinstance(channel, LaplaceChannel) else None
 
-    def _refuse(self, mechanism: Any) -> None:
+    def refuse(self, mechanism: Any) -> None:
+        """Refuse reports without noise of known scale; see `FittingMethod.refuse`."""
         if not self.reads_reports(mechanism.channel):
             raise AnswerError(
                 f"MOON(variant={self.variant!r}) needs reports with Laplace noise of known scale, "
@@ -184,8 +184,9 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
                 "them take Mean, or variant='quadratic'."
             )
 
-    def _warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
-        super()._warn_of_noise(mechanism, stacklevel + 1)
+    def warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
+        """Warn also of what was filled in; see `FittingMethod.warn_of_noise`."""
+        super().warn_of_noise(mechanism, stacklevel + 1)
         if mechanism.every_task and self.models_noise(mechanism.worker_channel):
             warn_filled(type(self).__name__, stacklevel)
 
@@ -405,30 +406,27 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         """Return the workers' errors; see `NumericMethod.error`."""
         return root_mean_square(summary, tally.errors)
 
-    def _estimate(
-        self,
-        summary: Summary,
-        gold: npt.NDArray[Any],
-        result: LoopResult[ErrorModel, ErrorTally],
-        **common: Any,
-    ) -> NumericEstimate:
-        assert result.state is not None
+    def qualities(
+        self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return errors, shares of all weight and sigmas; see `FittingMethod.qualities`."""
+        assert state is not None
         silent = summary.answers_per_worker == 0
-        sigma = np.where(silent, np.nan, np.sqrt(result.state.variance) * summary.extent)
-        estimate = super()._estimate(summary, gold, result, **common)
-        if noise_scale(summary) > 0:
-            self._warn_of_little_signal(estimate, result.state.truths, summary)
-        return evolve(estimate, sigma=sigma)
+        sigma = np.where(silent, np.nan, np.sqrt(state.variance) * summary.extent)
+        return {**super().qualities(summary, tally, state), "sigma": sigma}
 
-    def _warn_of_little_signal(
-        self, estimate: NumericEstimate, prior: TruthPrior, summary: Summary
+    def warn_of_signal(
+        self, summary: Summary, state: ErrorModel | None, scatter: Scatter, stacklevel: int
     ) -> None:
-        """Warn where truths differ little more than their standard errors say they would anyway."""
-        inferred = estimate.estimates.standard_error > 0
-        if inferred.sum() < 2:
+        """Warn where truths differ little more than their standard errors say they would anyway.
+
+        See `FittingMethod.warn_of_signal`.
+        """
+        assert state is not None
+        if noise_scale(summary) == 0 or scatter.inferred < 2:
             return
-        noise = float(np.sqrt(np.mean(estimate.estimates.standard_error[inferred] ** 2)))
-        spread = float(np.std(estimate.estimates.truths[inferred]))
+        prior = state.truths
+        noise, spread = scatter.noise * summary.extent, scatter.spread * summary.extent
         if prior.precision:
             spread = summary.extent / math.sqrt(prior.precision)
         low, high = self.scaled_bounds(summary)
@@ -446,7 +444,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             f"{noise:.3g}, and the truths spread by about {spread:.3g}. It takes more workers, or "
             f"a larger epsilon. {advice}",
             NoSignalWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from quietcrowd.inference.moon_steps import climb
 from quietcrowd.inference.normal_laplace import bend, moments
-from quietcrowd.inference.numeric_kernels import Codes, Counts, Floats, add_squared
+from quietcrowd.inference.numeric_kernels import Codes, Counts, Floats, add_squared, longest_of
 from quietcrowd.inference.vector_math import to_integer
 
 __all__ = ["LARGEST_SCORE", "mixture_kernel"]
@@ -116,9 +116,7 @@ def mixture_kernel(
         To which are added: the truths, and their squares with their posterior variances, scaled;
         and their number. Tasks without reports or a known truth do not count.
     """
-    longest = 0
-    for task in range(len(offsets) - 1):
-        longest = max(longest, offsets[task + 1] - offsets[task])
+    longest = longest_of(offsets)
     reports, task_sigmas, inverses = np.empty(longest), np.empty(longest), np.empty(longest)
     peaks, task_weights = np.empty(longest), np.empty(longest)
     own, information = np.empty(longest, np.int64), np.empty(longest, np.int64)

@@ -19,11 +19,9 @@ from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference import fixed_point
 from quietcrowd.inference.carrying import Move
-from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Overview, Partition, Summary
-from quietcrowd.inference.sweep import LoopResult
 from quietcrowd.known_truths import number_per_task
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.report_domains import Reals
@@ -153,27 +151,24 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
             gold=(partition.gold - summary.middle) / summary.extent,
         )
 
-    def _estimate(
-        self,
-        summary: Summary,
-        gold: npt.NDArray[Any],
-        result: LoopResult[StateT, TallyT],
-        **common: Any,
-    ) -> NumericEstimate:
-        found = result.estimates
-        truths = found.truths * summary.extent + summary.middle
+    def finish(self, estimates: Any, gold: npt.NDArray[Any], summary: Summary) -> NumericEstimates:
+        """Return numbers in the unit of the answers; see `FittingMethod.finish`."""
+        truths = estimates.truths * summary.extent + summary.middle
         for bound in self.bounds(summary.channel) or ():
             truths[np.abs(truths - bound) < 1e-12 * summary.extent] = bound
-        weights = self.weights(summary, result.state) * (summary.answers_per_worker > 0)
-        total = fixed_point.exact_sum(weights, summary.workers)
-        return NumericEstimate(
-            summary=summary,
-            estimates=NumericEstimates(
-                truths=np.where(np.isnan(gold), truths, gold),
-                standard_error=found.standard_error * summary.extent,
-                spread=found.spread * summary.extent,
-            ),
-            error=self.error(summary, result.tally) * summary.extent,
-            quality=np.where(weights > 0, weights / total, np.nan),
-            **common,
+        return NumericEstimates(
+            truths=np.where(np.isnan(gold), truths, gold),
+            standard_error=estimates.standard_error * summary.extent,
+            spread=estimates.spread * summary.extent,
         )
+
+    def qualities(
+        self, summary: Summary, tally: TallyT, state: StateT | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return errors and shares of all weight; see `FittingMethod.qualities`."""
+        weights = self.weights(summary, state) * (summary.answers_per_worker > 0)
+        total = fixed_point.exact_sum(weights, summary.workers)
+        return {
+            "error": self.error(summary, tally) * summary.extent,
+            "quality": np.where(weights > 0, weights / total, np.nan),
+        }

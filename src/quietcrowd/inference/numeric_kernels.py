@@ -14,16 +14,19 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from quietcrowd.inference.ranking import median_of, rank_values
+from quietcrowd.inference.vector_math import LARGEST_UNIT, to_integer
+
 __all__ = [
     "LEAST_SPREAD",
     "Codes",
     "Counts",
     "Floats",
     "add_squared",
+    "longest_of",
     "loss_kernel",
     "mean_kernel",
     "median_kernel",
-    "median_of",
     "spread_of",
     "standard_error_of",
     "sum_kernel",
@@ -38,7 +41,7 @@ LEAST_SPREAD = 1e-12
 """Answers of a task that differ by no more than this share of the range count as all equal."""
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, inline="always")
 def add_squared(
     start: np.int64,
     end: np.int64,
@@ -50,15 +53,15 @@ def add_squared(
 ) -> np.int64:
     """Add the squared errors of a task's answers to their workers; return their sum."""
     total = np.int64(0)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         error = values[row] - truth
-        credit = np.int64(np.rint(error * error * unit))
+        credit = to_integer(error * error * unit)
         squared[worker_codes[row]] += credit
         total += credit
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, inline="always")
 def weighted_mean_of(
     start: np.int64,
     end: np.int64,
@@ -70,10 +73,10 @@ def weighted_mean_of(
     """Return the weighted mean of a task's answers, 0 without any, and all weight in units."""
     total = np.int64(0)
     weighted = np.int64(0)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         weight = weights[worker_codes[row]] * unit
-        total += np.int64(np.rint(weight))
-        weighted += np.int64(np.rint(weight * values[row]))
+        total += to_integer(weight)
+        weighted += to_integer(weight * values[row])
     return (float(weighted / total) if total > 0 else 0.0), total
 
 
@@ -93,9 +96,9 @@ def standard_error_of(
     if count < 2:
         return np.nan
     moved = np.int64(0)
-    for row in range(start, end):
+    for row in range(np.uint64(start), np.uint64(end)):
         part = weights[worker_codes[row]] * (values[row] - mean)
-        moved += np.int64(np.rint(part * part * unit))
+        moved += to_integer(part * part * unit)
     return float(np.sqrt(moved * unit * count / (count - 1)) / total)
 
 
@@ -152,15 +155,12 @@ def mean_kernel(
 
 
 @numba.njit(nogil=True, cache=True)
-def median_of(values: Floats) -> float:
-    """Return the median, of an even number the middle between the two in the middle; 0 of none."""
-    count = len(values)
-    if count == 0:
-        return 0.0
-    half = count // 2
-    parted = np.partition(values, half)
-    middle: float = parted[half]
-    return middle if count % 2 else (middle + parted[:half].max()) / 2.0
+def longest_of(offsets: Counts) -> int:
+    """Return how many answers a task has at most."""
+    longest = 0
+    for task in range(len(offsets) - 1):
+        longest = max(longest, offsets[task + 1] - offsets[task])
+    return longest
 
 
 @numba.njit(nogil=True, cache=True)
@@ -175,9 +175,14 @@ def median_kernel(
     spreads: Floats,
 ) -> None:
     """Estimate each task by the median of its answers; otherwise as `mean_kernel`."""
+    longest = longest_of(offsets)
+    ranked, places = np.empty(longest), np.empty(longest, np.int64)
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
-        truth = median_of(values[start:end]) if np.isnan(gold[task]) else gold[task]
+        truth = gold[task]
+        if np.isnan(truth):
+            rank_values(values[start:end], ranked[: end - start], places[: end - start])
+            truth = median_of(ranked[: end - start])
         errors = add_squared(start, end, worker_codes, values, truth, error_unit, squared)
         if len(truths):
             truths[task] = truth
@@ -192,44 +197,52 @@ def _weighted_median(
     values: Floats,
     weights: Floats,
     unit: float,
+    ranked: Floats,
+    places: Counts,
 ) -> float:
-    """Return the smallest answer with half of all weight at or below it; 0 of none."""
+    """Return the smallest answer with half of all weight at or below it; 0 of none.
+
+    The last two have room for the answers of any task.
+    """
     total = np.int64(0)
-    for row in range(start, end):
-        total += np.int64(np.rint(weights[worker_codes[row]] * unit))
-    order = np.argsort(values[start:end])
+    for row in range(np.uint64(start), np.uint64(end)):
+        total += to_integer(weights[worker_codes[row]] * unit)
+    rank_values(values[start:end], ranked[: end - start], places[: end - start])
     below = np.int64(0)
-    for place in order:
-        below += np.int64(np.rint(weights[worker_codes[start + place]] * unit))
+    for rank in range(end - start):
+        below += to_integer(weights[worker_codes[start + places[rank]]] * unit)
         if 2 * below >= total:
-            return float(values[start + place])
+            return float(ranked[rank])
     return 0.0
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def spread_of(start: np.int64, end: np.int64, values: Floats, known: float) -> float:
     """Return the standard deviation of a task's answers, with its known truth if that is no NaN."""
-    unit = 2.0**61 / (end - start + 2)
+    unit = min(2.0**61 / (end - start + 2), LARGEST_UNIT)
     count = end - start
     total = np.int64(0)
-    for row in range(start, end):
-        total += np.int64(np.rint(values[row] * unit))
+    for row in range(np.uint64(start), np.uint64(end)):
+        total += to_integer(values[row] * unit)
     if not np.isnan(known):
         count += 1
-        total += np.int64(np.rint(known * unit))
+        total += to_integer(known * unit)
     if count == 0:
         return 0.0
     mean = total / unit / count
     farthest = 0.0 if np.isnan(known) else abs(known - mean)
-    for row in range(start, end):
-        farthest = max(farthest, abs(values[row] - mean))
+    for row in range(np.uint64(start), np.uint64(end)):
+        off = abs(values[row] - mean)
+        farthest = off if off > farthest else farthest
     if farthest == 0.0:
         return 0.0
     squared = np.int64(0)  # of distances in units of the farthest: squares keep their digits
-    for row in range(start, end):
-        squared += np.int64(np.rint(((values[row] - mean) / farthest) ** 2 * unit))
+    for row in range(np.uint64(start), np.uint64(end)):
+        part = (values[row] - mean) / farthest
+        squared += to_integer(part * part * unit)
     if not np.isnan(known):
-        squared += np.int64(np.rint(((known - mean) / farthest) ** 2 * unit))
+        part = (known - mean) / farthest
+        squared += to_integer(part * part * unit)
     return float(np.sqrt(squared / unit / count) * farthest)
 
 
@@ -270,19 +283,23 @@ def loss_kernel(
 standard_errors, spreads
         See `mean_kernel`. A weighted median has no standard error: NaN.
     """
+    longest = longest_of(offsets)
+    ranked, places = np.empty(longest), np.empty(longest, np.int64)
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         mean, total = 0.0, np.int64(0)
         if not np.isnan(gold[task]):
             truth = gold[task]
         elif absolute:
-            truth = _weighted_median(start, end, worker_codes, values, weights, weight_unit)
+            truth = _weighted_median(
+                start, end, worker_codes, values, weights, weight_unit, ranked, places
+            )
         else:
             mean, total = weighted_mean_of(start, end, worker_codes, values, weights, weight_unit)
             truth = mean
         spread = spread_of(start, end, values, gold[task]) if power else 1.0
         price = loss_unit / spread**power if spread > LEAST_SPREAD else 0.0
-        for row in range(start, end):
+        for row in range(np.uint64(start), np.uint64(end)):
             error = abs(values[row] - truth)
             losses[worker_codes[row]] += np.int64(
                 np.rint((error if absolute else error * error) * price)
@@ -307,5 +324,5 @@ def sum_kernel(offsets: Counts, values: Floats, unit: float) -> Counts:
     sums = np.zeros(len(offsets) - 1, np.int64)
     for task in range(len(sums)):
         for row in range(offsets[task], offsets[task + 1]):
-            sums[task] += np.int64(np.rint(values[row] * unit))
+            sums[task] += to_integer(values[row] * unit)
     return sums

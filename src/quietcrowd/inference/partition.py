@@ -17,7 +17,7 @@ from quietcrowd.inference import kernels
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 
-__all__ = ["Overview", "Partition", "Summary", "hash_ids", "partition_of", "summary_of"]
+__all__ = ["Overview", "Partition", "Summary", "hash_ids", "partition_of"]
 
 
 @frozen(kw_only=True, eq=False)
@@ -197,11 +197,6 @@ def partition_of(
         gold=np.full(len(answers.tasks), UNKNOWN, np.int32) if gold is None else gold,
         participation=participation,
     )
-
-
-def summary_of(answers: Answers, **known: Any) -> Summary:
-    """Return the summary of answers; what is `known` of their values goes in as it is."""
-    return Overview.of(answers).summary(**known)
 
 
 def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:

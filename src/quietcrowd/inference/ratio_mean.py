@@ -13,11 +13,10 @@ from attrs import frozen
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
 from quietcrowd.inference import numeric_kernels
 from quietcrowd.inference.carrying import Move
-from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Overview, Partition, Summary
-from quietcrowd.inference.sweep import LoopResult
+from quietcrowd.inference.scatter import Scatter
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
 
@@ -198,21 +197,21 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
             )
         return super().summarize(overview, known)
 
-    def _estimate(
+    def warn_of_signal(
         self,
         summary: Summary,
-        gold: npt.NDArray[Any],
-        result: LoopResult[Prior, TaskMoments],
-        **common: Any,
-    ) -> NumericEstimate:
-        if result.state is not None and result.state.truth_variance == 0 and summary.tasks > 1:
+        state: Prior | None,
+        scatter: Scatter,  # noqa: ARG002
+        stacklevel: int,
+    ) -> None:
+        """Warn where all truths are the same; see `FittingMethod.warn_of_signal`."""
+        if state is not None and state.truth_variance == 0 and summary.tasks > 1:
             warnings.warn(
                 "the noise hides how the truths differ: RatioMean gives all tasks the same truth. "
                 "It takes more workers, or a larger epsilon.",
                 NoSignalWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
-        return super()._estimate(summary, gold, result, **common)
 
     def sweep(
         self,

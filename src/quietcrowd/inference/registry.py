@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quietcrowd.answers import Answers
-from quietcrowd.domains import FiniteDomain, NumericDomain
+from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
@@ -22,7 +21,6 @@ from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.inference.weighted_vote import WeightedVote
-from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.validation import find_described
 
 __all__ = ["METHODS", "method_from_dict", "usual_method"]
@@ -73,10 +71,12 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
     return method
 
 
-def usual_method(data: Reports | Answers) -> str:
-    """Return the name of the method that suits answers or reports where nobody chose one."""
-    if isinstance(data, Reports) and data.participation is not None:
+def usual_method(domain: Domain, *, participation: bool) -> str:
+    """Return the name of the method that suits answers of a domain.
+
+    `participation` says whether a participation bit stands beside each.
+    """
+    if participation:
         return RatioMean.name
-    domain = (data.table if isinstance(data, Reports) else data).domain
     labels = isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
     return WeightedVote.name if labels else WeightedMean.name

@@ -13,7 +13,7 @@ import math
 import numba
 import numpy as np
 
-__all__ = ["LARGEST_UNIT", "exp_minus", "log", "to_integer"]
+__all__ = ["LARGEST_UNIT", "exp_minus", "log", "to_integer", "to_whole"]
 
 LARGEST_UNIT = 2.0**50
 """Numbers up to 1 in units of this, rounded up or down, are no more than `to_integer` takes."""
@@ -54,6 +54,12 @@ def _number(bits: np.int64) -> float:
 def to_integer(x: float) -> np.int64:
     """Return ``np.int64(np.rint(x))`` of a number within 2^51 of 0."""
     return _bits(x + _ROUNDER) - _ROUNDER_BITS
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def to_whole(x: float) -> float:
+    """Return ``np.rint(x)`` of a number within 2^51 of 0."""
+    return x + _ROUNDER - _ROUNDER
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")

@@ -18,13 +18,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from quietcrowd.domains import FiniteDomain, check_numeric
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
 from quietcrowd.mechanisms.sketch_channel import SketchChannel
 from quietcrowd.mechanisms.task_profile import UNIT
@@ -33,6 +32,7 @@ from quietcrowd.mechanisms.worker_sketch import moment_sensitivity, second_momen
 from quietcrowd.privacy.attack import Attack, AuditPlan, ExactLoss
 from quietcrowd.privacy.finite_table import table_delta, table_epsilon, worst_rows
 from quietcrowd.privacy.guarantee import add_losses
+from quietcrowd.privacy.observed import Observed
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.shared_weight import MAX_ROW, SharedWeight
 
@@ -81,15 +81,22 @@ def _places(mechanism: Mechanism, grid: Grid, stored: Sequence[Any]) -> npt.NDAr
     return grid.places(domain.numbers(np.array(stored, dtype))).astype(np.int64)
 
 
-def _cells(reports: Reports) -> npt.NDArray[Any]:
-    """Return what was reported, shape (workers, tasks); every worker reports the same tasks."""
-    table = reports.table
-    shape = (len(table.tasks), len(table.workers))
-    if len(table) != shape[0] * shape[1]:
-        cells = np.full(shape, -1, np.float64)
-        cells[table.task_codes, table.worker_codes] = table.values
-        return cells.T
-    return table.values.reshape(shape).T
+def _rows(one: Any, other: Any, answers: int) -> tuple[list[Any], list[Any]]:
+    """Return two rows that differ in the first cell; noise that serves two cells shows in them.
+
+    The second cell is as the first of the one row, the third as the first of the other: where both
+    have the same noise, their reports are alike under one row and never under the other.
+    """
+    rest = [one, other][: answers - 1]
+    return [one, *rest], [other, *rest]
+
+
+def _fresh(
+    name: str, rows: tuple[list[Any], list[Any]], score: Callable[[Observed], Floats]
+) -> Attack:
+    """Return the attack on rows whose cells each have noise of their own."""
+    one, other = rows
+    return Attack(name=name, tasks=range(len(one)), one=one, other=other, score=score)
 
 
 def _plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> AuditPlan:
@@ -100,12 +107,15 @@ def _plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> 
         pairs.append((NULL, 0, labels))
     logs = np.log(np.maximum(weights.astype(np.float64), 0.5))
 
-    def score(one: int, other: int, reports: Reports) -> Floats:
+    def score(one: int, other: int, observed: Observed) -> Floats:
+        first = observed.cells[:, 0]
+        missing = np.isnan(first)
         gains = logs[one] - logs[other]
-        if not np.ptp(gains):  # the table tells nothing: see whether the reports do
-            gains = (np.arange(len(gains)) == one).astype(np.float64)
-        scores: Floats = gains[_cells(reports)[:, 0].astype(np.intp)]
-        return scores
+        return np.where(missing, np.nan, gains[np.where(missing, 0, first).astype(np.intp)])
+
+    def attack(name: str, one: int, other: int) -> Attack:
+        rows = _rows(one, None if other == labels else other, answers)
+        return _fresh(name, rows, partial(score, one, other))
 
     return AuditPlan(
         exact=ExactLoss(
@@ -113,16 +123,7 @@ def _plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> 
             worker_epsilon=add_losses(epsilon, answers),
             delta_at=partial(table_delta, weights),
         ),
-        attacks=[
-            Attack(
-                name=name,
-                tasks=[0],
-                one=[one],
-                other=[None if other == labels else other],
-                score=partial(score, one, other),
-            )
-            for name, one, other in pairs
-        ],
+        attacks=[attack(*pair) for pair in pairs],
     )
 
 
@@ -136,18 +137,18 @@ def _plan_shared(mechanism: Mechanism, worker_law: WorkerLaw, answers: int) -> A
         law = SharedWeight.listed(table, others=others, null=mechanism.every_task)
     null = mechanism.domain.size  # type: ignore[attr-defined]
 
-    def value_score(reports: Reports) -> Floats:
-        cells = _cells(reports)
+    def value_score(observed: Observed) -> Floats:
+        cells = observed.cells
         gains = law.value_gains(answers)[(cells[:, 1:] == 0).sum(axis=1)]
         return np.where(cells[:, 0] == 0, gains, np.where(cells[:, 0] == 1, -gains, 0.0))
 
-    def null_score(reports: Reports) -> Floats:
-        cells = _cells(reports)
+    def null_score(observed: Observed) -> Floats:
+        cells = observed.cells
         agree = (cells[:, 1:] == 0).sum(axis=1)
         kept, became_null, neither = (gains[agree] for gains in law.null_gains(answers))
         first = cells[:, 0]
-        scores: Floats = np.where(first == 0, kept, np.where(first == null, became_null, neither))
-        return scores
+        scores = np.where(first == 0, kept, np.where(first == null, became_null, neither))
+        return np.where(np.isnan(first), np.nan, scores)
 
     rest = [0] * (answers - 1)
     cases = [(VALUE, 1, value_score)]
@@ -189,22 +190,22 @@ def _plan_laplace(mechanism: Mechanism, channel: LaplaceChannel, answers: int) -
     epsilon = ratio_up(max(losses))
     fillings = _fillings(mechanism, channel)
 
-    def value_score(reports: Reports) -> Floats:
-        sent = _cells(reports)[:, 0].astype(np.float64)
+    def value_score(observed: Observed) -> Floats:
+        sent = observed.cells[:, 0]
         return _log_laplace(sent, [top], noise.scale) - _log_laplace(sent, [bottom], noise.scale)
 
-    def null_score(reports: Reports) -> Floats:
-        sent = _cells(reports)[:, 0].astype(np.float64)
+    def null_score(observed: Observed) -> Floats:
+        sent = observed.cells[:, 0]
         gain = _log_laplace(sent, [top], noise.scale) - _log_laplace(sent, fillings, noise.scale)
-        if bit_noise is not None and reports.participation is not None:
-            bits = reports.participation * BIT_GRID.steps
+        if bit_noise is not None and observed.bits is not None:
+            bits = observed.bits[:, 0]
             gain += _log_laplace(bits, [BIT_GRID.steps], bit_noise.scale)
             gain -= _log_laplace(bits, [0], bit_noise.scale)
         return gain
 
-    attacks = [Attack(name=VALUE, tasks=[0], one=[high], other=[low], score=value_score)]
+    attacks = [_fresh(VALUE, _rows(high, low, answers), value_score)]
     if mechanism.every_task:
-        attacks.append(Attack(name=NULL, tasks=[0], one=[high], other=[None], score=null_score))
+        attacks.append(_fresh(NULL, _rows(high, None, answers), null_score))
     exact = ExactLoss(epsilon=epsilon, worker_epsilon=add_losses(epsilon, answers))
     return AuditPlan(exact=exact, attacks=attacks)
 
@@ -236,8 +237,8 @@ def _plan_drawn_variance(
         mixed: Floats = most + np.log(np.exp(terms - most[:, np.newaxis]).sum(axis=1))
         return mixed
 
-    def score(reports: Reports) -> Floats:
-        sent = _cells(reports).astype(np.float64)
+    def score(observed: Observed) -> Floats:
+        sent = observed.cells
         others = ((sent[:, 1:] - bottom) ** 2).sum(axis=1)
         away = [(sent[:, 0] - place) ** 2 + others for place in (top, bottom)]
         return log_law(away[0]) - log_law(away[1])
@@ -252,24 +253,30 @@ def _plan_drawn_variance(
 def _plan_sketch(mechanism: Mechanism, channel: SketchChannel, answers: int) -> AuditPlan:
     profile = channel.profile.matrix(pa.array(range(answers)))
     norms = np.abs(profile).sum(axis=1)
-    if mechanism.participation_protected:
-        tasks = [int(norms.argmax())]  # other cells change nothing
-    else:
-        rank = channel.profile.rank
-        tasks = [*range(min(answers, max(64, 2 * rank)))]
-        tasks.sort(key=lambda task: -norms[task])
+    hides = mechanism.participation_protected
+    most = answers if hides else min(answers, max(64, 2 * channel.profile.rank))
+    tasks = sorted(range(most), key=lambda task: -norms[task])
     low, high = _ends(mechanism)
-    sketch = _SketchLaw(mechanism, channel, tasks)
-    rest = [low] * (len(tasks) - 1)
-    pairs = [(VALUE, [high, *rest], [low, *rest])]
-    if mechanism.participation_protected:
+    if hides:
+        tasks = tasks[:3]
         far = high if channel.grid.steps - channel.centre >= channel.centre else low
-        pairs.append((NULL, [far, *rest], [None, *rest]))
+        pairs = [(VALUE, *_rows(high, low, answers)), (NULL, *_rows(far, None, answers))]
+    else:  # which tasks are answered must not differ
+        rest = [low] * (len(tasks) - 1)
+        pairs = [(VALUE, [high, *rest], [low, *rest])]
+    sketch = _SketchLaw(mechanism, channel, tasks)
     epsilon = _sketch_epsilon(mechanism, channel, profile)
     return AuditPlan(
         exact=ExactLoss(epsilon=epsilon, worker_epsilon=add_losses(epsilon, answers)),
         attacks=[
-            Attack(name=name, tasks=tasks, one=one, other=other, score=sketch.score(one, other))
+            Attack(
+                name=name,
+                tasks=tasks,
+                one=one,
+                other=other,
+                score=sketch.score(one, other),
+                numbers=sketch.sums,
+            )
             for name, one, other in pairs
         ],
     )
@@ -306,20 +313,26 @@ class _SketchLaw:
         self.profile = channel.profile.matrix(pa.array(list(tasks)))
         self.mechanism, self.channel = mechanism, channel
 
-    def score(self, one: Sequence[Any], other: Sequence[Any]) -> Callable[[Reports], Floats]:
+    def score(self, one: Sequence[Any], other: Sequence[Any]) -> Callable[[Observed], Floats]:
         """Return the score that tells two rows apart."""
         places = [self._exact(row) for row in (one, other)]
         scales = np.full(len(places[0]), self.channel.noise.scale)
         if self.channel.moments_epsilon:
             scales[self.channel.profile.rank :] = _moment_noise(self.channel, self.profile).scale
 
-        def score(reports: Reports) -> Floats:
-            sent = self._sums(reports)
+        def score(observed: Observed) -> Floats:
+            sent = self._sums(observed)
             away = [(np.abs(sent - place) / scales).sum(axis=1) for place in places]
             gain: Floats = away[1] - away[0]
             return gain
 
         return score
+
+    def sums(self, observed: Observed) -> Floats:
+        """Return the noisy sums of each worker, those first that the first task moves most."""
+        sent = self._sums(observed)
+        moved = np.argsort(-np.abs(self.profile[0]), kind="stable")
+        return sent[:, [*moved, *range(len(moved), sent.shape[1])]]
 
     def _exact(self, row: Sequence[Any]) -> Floats:
         """Return what a device with this row computes before noise."""
@@ -334,10 +347,12 @@ class _SketchLaw:
         exact: Floats = sums.astype(np.float64)
         return exact
 
-    def _sums(self, reports: Reports) -> Floats:
+    def _sums(self, observed: Observed) -> Floats:
         """Return the noisy sums, also where devices send what they solved from them."""
-        assert reports.sketches is not None
-        sent = reports.sketches.astype(np.float64)
+        sent, length = observed.sketches, self.mechanism.sketch_length  # type: ignore[attr-defined]
+        if sent is None or sent.shape[1] != length:
+            what = "none" if sent is None else f"{sent.shape[1]:,}"
+            raise AnswerError(f"each worker must send a sketch of {length:,} numbers; got {what}")
         if self.mechanism.participation_protected:
             return sent
         rank, ridge = self.channel.profile.rank, getattr(self.mechanism, "ridge", 0.0)
@@ -354,15 +369,10 @@ def _plan_unknown(mechanism: Mechanism, answers: int) -> AuditPlan:
     if mechanism.participation_protected:
         rows.append((NULL, [high, *rest], [None, *rest]))
 
-    def score(reports: Reports) -> Floats:
-        if reports.sketches is not None:
-            return reports.sketches.astype(np.float64)
-        return _cells(reports).astype(np.float64)
-
     return AuditPlan(
         exact=None,
         attacks=[
-            Attack(name=name, tasks=range(answers), one=one, other=other, score=score)
+            Attack(name=name, tasks=range(answers), one=one, other=other, score=None)
             for name, one, other in rows
         ],
     )

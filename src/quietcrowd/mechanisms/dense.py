@@ -22,12 +22,11 @@ MAX_CELLS = 10**9
 BLOCK = 2**22
 
 
-def check_cells(answers: Answers, beside: int = 1) -> None:
+def check_cells(tasks: int, workers: int, beside: int = 1) -> None:
     """Raise ParameterError where a number per worker and task are more than fit into memory.
 
     Or where `beside` numbers per worker, or per task, are.
     """
-    workers, tasks = len(answers.workers), len(answers.tasks)
     if max(workers, tasks) * beside > MAX_CELLS:
         raise ParameterError(
             f"{beside:,} numbers for each of {workers:,} workers and {tasks:,} tasks are too many; "

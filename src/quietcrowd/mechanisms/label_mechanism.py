@@ -9,8 +9,8 @@ from attrs import field, frozen
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_SIZE
-from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import at_least_two_labels
+from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import one_of
 
@@ -28,7 +28,7 @@ def _fits(mechanism: Any, _: Any, null: Null) -> None:
 
 
 @frozen(kw_only=True, slots=False)
-class LabelMechanism(Mechanism):
+class LabelMechanism(TaskwiseMechanism):
     """A mechanism whose reports are labels.
 
     Attributes

@@ -19,10 +19,10 @@ from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain, cut_off
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID, Fill, LaplaceChannel
-from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import number, optional_number
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers, word_source
 from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
@@ -56,7 +56,7 @@ def _default_fill(mechanism: LaplacePerturbation) -> Fill:
 
 
 @frozen(kw_only=True, slots=False)
-class LaplacePerturbation(Mechanism):
+class LaplacePerturbation(TaskwiseMechanism):
     """Clip the answer, round it to a public grid, add Laplace noise.
 
     A report is ``g(a) + Lap(width / epsilon)``, where g clips an answer to the domain and puts a
@@ -187,12 +187,12 @@ class LaplacePerturbation(Mechanism):
         noise = self.channel.participation_noise
         return None if noise is None else BIT_GRID.lattice(noise.scale)
 
-    def noise_draws(self, answers: Answers) -> int:
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:
         """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
         if not self.every_task:
-            return len(answers)
+            return answers
         per_cell = 1 if self.participation is None else 2
-        return per_cell * len(answers.workers) * len(answers.tasks)
+        return per_cell * workers * tasks
 
     @property
     def claimed_epsilon(self) -> float:
@@ -230,7 +230,13 @@ class LaplacePerturbation(Mechanism):
             law = pure_law(epsilon)
         return ReleaseLoss(answer=law, each=law, count=count)
 
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+    def randomize_tasks(
+        self,
+        answers: Answers,
+        drawn: npt.NDArray[Any] | None,  # noqa: ARG002
+        rng: np.random.Generator | None,
+    ) -> Reports:
+        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
         places = self.grid.places(self.domain.numbers(answers.values))
         if self.every_task:
             return self._randomize_every_task(answers, places, rng)
@@ -241,7 +247,7 @@ class LaplacePerturbation(Mechanism):
     def _randomize_every_task(
         self, answers: Answers, places: npt.NDArray[np.int32], rng: np.random.Generator | None
     ) -> Reports:
-        check_cells(answers)
+        check_cells(len(answers.tasks), len(answers.workers))
         shape = (len(answers.tasks), len(answers.workers))
         reports = np.empty(shape, self.report_domain.dtype)
         bit_domain = self.participation_domain

@@ -231,9 +231,9 @@ class MatrixFactorization(Mechanism):
         moments = self.rank * (self.rank + 1) // 2 if self.variant == "statistics" else 0
         return self.rank + moments
 
-    def noise_draws(self, answers: Answers) -> int:
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
         """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
-        return len(answers.workers) * self.sketch_length
+        return workers * self.sketch_length
 
     @property
     def report_domain(self) -> Reals:
@@ -271,7 +271,9 @@ class MatrixFactorization(Mechanism):
 
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         channel = self.channel
-        check_cells(answers, beside=max(self.sketch_length, self.rank))
+        check_cells(
+            len(answers.tasks), len(answers.workers), beside=max(self.sketch_length, self.rank)
+        )
         worker_sketch.check_exact(len(answers.tasks), farthest(channel.grid, channel.centre))
         profile = channel.profile.matrix(answers.tasks)
         self._require_solution(answers, profile)
@@ -399,7 +401,7 @@ class MatrixFactorization(Mechanism):
         """Return the reports of a table; see `Mechanism.read_reports`."""
         nobody = pa.table({"task": tasks[:0], "worker": workers[:0], "label": pa.array([], "f8")})
         answers = Answers.from_frame(nobody, self.report_domain, tasks=tasks, workers=workers)
-        check_cells(answers, beside=self.sketch_length)
+        check_cells(len(answers.tasks), len(answers.workers), beside=self.sketch_length)
         kind = pa.float64() if self.variant in ("ridge", "paper") else pa.int64()
         sketches = pivot(columns, workers, self.sketch_length, kind)
         return Reports(

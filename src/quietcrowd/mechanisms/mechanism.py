@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import fields_dict, frozen
 
@@ -15,11 +16,13 @@ from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.privacy.attack import AuditPlan
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.loss_law import pure_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
 from quietcrowd.validation import check_names, find_described
+
+if TYPE_CHECKING:
+    from quietcrowd.privacy.attack import AuditPlan
 
 __all__ = ["Mechanism"]
 
@@ -65,8 +68,14 @@ class Mechanism(ABC):
         """Whether every worker reports every task, answered or not."""
         return False
 
-    def noise_draws(self, answers: Answers) -> int:  # noqa: ARG002
-        """Return how many exact, slow draws of noise the reports of these answers take."""
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
+        """Return how many exact, slow draws of noise the reports of so many answers take.
+
+        Parameters
+        ----------
+        answers, tasks, workers : int
+            How many there are.
+        """
         return 0
 
     @property
@@ -201,15 +210,38 @@ class Mechanism(ABC):
         table = Answers.from_frame(
             columns, self.report_domain, tasks=tasks, workers=workers, advice="reports"
         )
-        counts = table.answers_per_worker
-        if self.every_task and (counts < len(table.tasks)).any():
-            fewest = int(counts.argmin())
+        self.check_complete(table.workers, table.answers_per_worker, len(table.tasks))
+        return Reports(table=table, mechanism=self, simulated=simulated)
+
+    def check_complete(
+        self, workers: pa.Array, reports_per_worker: npt.NDArray[np.int64], tasks: int
+    ) -> None:
+        """Raise AnswerError where every worker reports every task, and one did not.
+
+        Parameters
+        ----------
+        workers : pyarrow.Array
+            Ids.
+        reports_per_worker : ndarray of int64, shape (workers,)
+            How many reports each sent.
+        tasks : int
+            How many tasks there are.
+        """
+        if self.every_task and (reports_per_worker < tasks).any():
+            fewest = int(reports_per_worker.argmin())
             raise AnswerError(
-                f"every worker reports every task, but worker {table.workers[fewest].as_py()!r} "
-                f"reports {counts[fewest]:,} of {len(table.tasks):,}. All devices need the same "
+                f"every worker reports every task, but worker {workers[fewest].as_py()!r} "
+                f"reports {reports_per_worker[fewest]:,} of {tasks:,}. All devices need the same "
                 "public list of tasks."
             )
-        return Reports(table=table, mechanism=self, simulated=simulated)
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise AnswerError unless answers are in the mechanism's domain."""
+        if domain != self.domain:
+            raise AnswerError(
+                f"the answers are in {domain.example()}, the mechanism takes "
+                f"{self.domain.example()}. Build the mechanism with domain=answers.domain."
+            )
 
     def randomize(self, answers: Answers, rng: np.random.Generator | None = None) -> Reports:
         """Randomise answers, as the workers' devices do.
@@ -240,11 +272,7 @@ class Mechanism(ABC):
                 f"only Answers can be randomised; got {type(answers).__name__}. "
                 "Make them with Answers.from_frame or read_answers."
             )
-        if answers.domain != self.domain:
-            raise AnswerError(
-                f"the answers are in {answers.domain.example()}, the mechanism takes "
-                f"{self.domain.example()}. Build the mechanism with domain=answers.domain."
-            )
+        self.check_domain(answers.domain)
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
         if not len(answers.tasks) or not len(answers.workers):

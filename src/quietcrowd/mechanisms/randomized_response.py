@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.answers import Answers
@@ -169,7 +170,13 @@ class RandomizedResponse(LabelMechanism):
         law = channel_law(self.channel.weights, self.channel.epsilon)
         return ReleaseLoss(answer=law, each=law, count=count)
 
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+    def randomize_tasks(
+        self,
+        answers: Answers,
+        drawn: npt.NDArray[Any] | None,  # noqa: ARG002
+        rng: np.random.Generator | None,
+    ) -> Reports:
+        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
         words = word_source(rng)
         if self.every_task:
             table = self._randomize_every_task(answers, words)
@@ -179,7 +186,7 @@ class RandomizedResponse(LabelMechanism):
         return Reports(table=table, mechanism=self, simulated=rng is not None)
 
     def _randomize_every_task(self, answers: Answers, words: WordSource) -> Answers:
-        check_cells(answers)
+        check_cells(len(answers.tasks), len(answers.workers))
         reports = np.empty((len(answers.tasks), len(answers.workers)), self.domain.dtype)
         for workers, cells in dense_blocks(answers, answers.values, null=self.domain.size):
             drawn = self.channel.sample(cells.reshape(-1), words)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.answers import Answers
@@ -17,10 +18,10 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.discrete_gaussian import MOST_LEAST, DrawnGaussian
 from quietcrowd.mechanisms.discrete_laplace import require_positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
-from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.parameters import optional_number
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
+from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, check_counts
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.sampled_variance import (
@@ -74,7 +75,7 @@ def _check_least(_: object, __: object, least: float | None) -> None:
 
 
 @frozen(kw_only=True, slots=False)
-class SampledVarianceGaussian(Mechanism):
+class SampledVarianceGaussian(TaskwiseMechanism):
     """Draw one noise variance per worker, then add Gaussian noise of it to every answer.
 
     The server publishes a rate. Worker s draws ``V_s``, exponential of that rate, once, and tells
@@ -211,9 +212,9 @@ class SampledVarianceGaussian(Mechanism):
         """What a report can be: numbers in steps of the grid, also outside of the domain."""
         return self.grid.lattice(self.channel.noise.scale)
 
-    def noise_draws(self, answers: Answers) -> int:
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
         """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
-        return len(answers) + SETUP_DRAWS * len(answers.workers)
+        return answers + SETUP_DRAWS * workers
 
     @property
     def claimed_epsilon(self) -> float:
@@ -256,10 +257,19 @@ class SampledVarianceGaussian(Mechanism):
             source="docs/theory/sampled-variance.md; claimed by Li et al., ICDCS 2020",
         )
 
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+    def draw_workers(
+        self, workers: int, rng: np.random.Generator | None
+    ) -> npt.NDArray[np.float64]:
+        """Return the workers' standard deviations; see `TaskwiseMechanism.draw_workers`."""
+        return self.channel.noise.draw(workers, rng)
+
+    def randomize_tasks(
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
+    ) -> Reports:
+        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
+        assert drawn is not None
         channel = self.channel
-        deviations = channel.noise.draw(len(answers.workers), rng)
-        noisy = channel.noise.sample(deviations, answers.worker_codes, rng)
+        noisy = channel.noise.sample(drawn, answers.worker_codes, rng)
         noisy += self.grid.places(self.domain.numbers(answers.values))
         np.clip(noisy, -channel.reach, self.grid.steps + channel.reach, out=noisy)
         domain = self.report_domain

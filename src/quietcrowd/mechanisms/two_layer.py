@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
+import numpy.typing as npt
 from attrs import evolve, field, frozen
 
 from quietcrowd.answers import Answers
@@ -248,16 +249,29 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         low, high = law.bounds
         return evolve(release, answer=two_layer_law(count, labels=self.size, low=low, high=high))
 
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+    def draw_workers(self, workers: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64]:
+        """Return the weights of the workers, and, where NULL is a label, those for NULL below.
+
+        See `TaskwiseMechanism.draw_workers`.
+        """
+        words = word_source(rng)
+        return np.stack([self.worker_law.draw(words, workers) for _ in range(1 + self.every_task)])
+
+    def randomize_tasks(
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
+    ) -> Reports:
+        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
+        assert drawn is not None
         words = word_source(rng)
         if self.every_task:
-            table = self._randomize_every_task(answers, words)
+            table = self._randomize_every_task(answers, drawn, words)
         else:
-            table = self._randomize_answers(answers, words)
+            table = self._randomize_answers(answers, drawn[0], words)
         return Reports(table=table, mechanism=self, simulated=rng is not None)
 
-    def _randomize_answers(self, answers: Answers, words: WordSource) -> Answers:
-        weights = self.worker_law.draw(words, len(answers.workers))
+    def _randomize_answers(
+        self, answers: Answers, weights: npt.NDArray[np.uint64], words: WordSource
+    ) -> Answers:
         reports = np.empty(len(answers), self.domain.dtype)
         for start in range(0, len(answers), BLOCK):
             block = slice(start, start + BLOCK)
@@ -267,10 +281,12 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             )
         return answers.with_values(self.report_domain, reports)
 
-    def _randomize_every_task(self, answers: Answers, words: WordSource) -> Answers:
-        check_cells(answers)
+    def _randomize_every_task(
+        self, answers: Answers, drawn: npt.NDArray[np.uint64], words: WordSource
+    ) -> Answers:
+        check_cells(len(answers.tasks), len(answers.workers))
         null = self.domain.size
-        of_answers, of_null = (self.worker_law.draw(words, len(answers.workers)) for _ in range(2))
+        of_answers, of_null = drawn
         reports = np.empty((len(answers.tasks), len(answers.workers)), self.domain.dtype)
         for workers, cells in dense_blocks(answers, answers.values, null):
             weights = np.where(

@@ -12,11 +12,18 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.attack import Attack, AuditPlan
 from quietcrowd.privacy.audit_report import AuditReport
-from quietcrowd.privacy.distinguishing import proven_deltas, proven_epsilon
+from quietcrowd.privacy.distinguishing import (
+    Statistic,
+    check_confidence,
+    compare,
+    proven_deltas,
+    proven_epsilon,
+)
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.mechanism_access import check_mechanism
+from quietcrowd.privacy.observed import Observed
 from quietcrowd.validation import check_whole
 
 if TYPE_CHECKING:
@@ -37,8 +44,8 @@ FEWEST = 100
 POINTS = 61
 """Of the curve."""
 
-LARGEST = 700.0
-"""exp of it is a float."""
+LARGEST = 500.0
+"""A loss above it is beyond the end of the curve."""
 
 
 def audit(
@@ -55,8 +62,9 @@ def audit(
     numbers give: for finite channels over the tables of integers, rows of n answers included; for
     noise on a grid from the exact 1-norm by which one cell moves what is sent. The *proven* one
     comes from reports: those of many workers with one row, and of as many with a row that differs
-    in one cell, are told apart by their log-likelihood ratio; the threshold is chosen on one half
-    of them, and Clopper-Pearson bounds on the other half prove lower bounds on epsilon and delta.
+    in one cell, are told apart by their log-likelihood ratio, or by scores that are learnt. On a
+    quarter of the reports all this is chosen, and Clopper-Pearson bounds on the others prove
+    lower bounds on epsilon and delta.
 
     Parameters
     ----------
@@ -65,7 +73,10 @@ def audit(
     n : int
         How many answers a worker gives, or, where every task is reported, how many tasks there are.
     confidence : float
-        Probability that what is said to be proven is true.
+        Probability, at least, that `proven_epsilon` and `proven_delta` of the report are both
+        true: so that, where a mechanism is as stated, reports convict it with a probability of at
+        most one minus that. Each point of a curve that is proven holds with this probability as
+        well, not all of them together. Workers are taken to be independent of each other.
     draws : int
         Workers for each of two inputs, at least 100; fewer are drawn where their reports are
         long: at most 5 million reports, or 1 million exact draws of noise, a side.
@@ -80,7 +91,9 @@ def audit(
     Raises
     ------
     ParameterError
-        Where a parameter is out of its range, or `n` exceeds 10,000.
+        Where a parameter is of another type or out of its range, or `n` exceeds 10,000.
+    AnswerError
+        Where reports come from workers who gave no answers, or are no reports of the mechanism.
 
     References
     ----------
@@ -97,12 +110,8 @@ def audit(
     >>> 0.8 < report.proven_epsilon <= 1.0
     True
     """
-    if not hasattr(mechanism, "plan_audit"):
-        raise ParameterError(f"only a mechanism can be audited; got {mechanism!r}")
-    check_whole("n", n, 1)
-    check_whole("draws", draws, FEWEST)
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must be above 0 and below 1; got {confidence!r}")
+    _check(mechanism, n, draws)
+    check_confidence(confidence)
     guarantee = mechanism.guarantee(answers=n, tasks=n)
     plan = mechanism.plan_audit(n)
     count = _workers_a_side(mechanism, plan, draws)
@@ -121,6 +130,7 @@ def audit(
         proven_epsilon=found.epsilon,
         proven_delta=found.delta,
         attack=found.attack,
+        statistic=found.statistic,
         draws=count,
         confidence=confidence,
         simulated=rng is not None,
@@ -131,14 +141,23 @@ def audit(
 
 def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
     """Return how many exact, slow draws of noise an audit takes; parameters as of `audit`."""
-    check_whole("n", n, 1)
+    _check(mechanism, n, draws)
     plan = mechanism.plan_audit(n)
     per_worker = sum(2 * _noise_a_worker(mechanism, attack) for attack in plan.attacks)
     return _workers_a_side(mechanism, plan, draws) * per_worker
 
 
+def _check(mechanism: Mechanism, n: int, draws: int) -> None:
+    check_mechanism(mechanism)
+    check_whole("n", n, 1)
+    check_whole("draws", draws, FEWEST)
+
+
 def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
-    return mechanism.noise_draws(attack.crowd(mechanism.domain, attack.one, 1))
+    crowd = attack.crowd(mechanism.domain, attack.one, 1)
+    return mechanism.noise_draws(
+        answers=len(crowd), tasks=len(crowd.tasks), workers=len(crowd.workers)
+    )
 
 
 def _workers_a_side(mechanism: Mechanism, plan: AuditPlan, draws: int) -> int:
@@ -152,10 +171,14 @@ def _workers_a_side(mechanism: Mechanism, plan: AuditPlan, draws: int) -> int:
 
 @frozen(kw_only=True)
 class _Found:
-    """What attacks prove together: epsilon, by which attack, and delta, stated and by epsilon."""
+    """What attacks prove together: epsilon, by what, and delta, at the stated epsilon and others.
+
+    Epsilon and the delta at the stated epsilon hold together with the confidence asked for.
+    """
 
     epsilon: float
     attack: str
+    statistic: str
     delta: float
     deltas: npt.NDArray[np.float64]
 
@@ -169,21 +192,39 @@ def _attack_all(
     epsilons: npt.NDArray[np.float64],
     rng: np.random.Generator | None,
 ) -> _Found:
-    """Return the best of what all attacks prove; they share the risk of being wrong."""
-    each = 1 - (1 - confidence) / len(plan.attacks)
-    stated = min(guarantee.epsilon, LARGEST)
-    proofs: list[tuple[float, str]] = []
-    deltas = []
-    for attack in plan.attacks:
-        one, other = (
-            attack.score(mechanism.randomize(attack.crowd(mechanism.domain, row, count), rng=rng))
-            for row in (attack.one, attack.other)
+    """Return what the best of all statistics of all attacks proves."""
+    found = [
+        (attack.name, statistic)
+        for attack in plan.attacks
+        for statistic in _statistics(mechanism, attack, count, rng)
+    ]
+    comparison = compare([statistic for _, statistic in found])
+    each = (1 + confidence) / 2
+    epsilon, best = proven_epsilon(comparison, each, guarantee.delta)
+    deltas = proven_deltas(comparison, each, np.array([guarantee.epsilon, *epsilons]))
+    attack, statistic = found[best]
+    return _Found(
+        epsilon=epsilon,
+        attack=attack,
+        statistic=statistic.name,
+        delta=float(deltas[0]),
+        deltas=deltas[1:],
+    )
+
+
+def _statistics(
+    mechanism: Mechanism, attack: Attack, count: int, rng: np.random.Generator | None
+) -> list[Statistic]:
+    """Let `count` workers report either row of an attack, and return what is looked at."""
+    one, other = (
+        Observed.of(
+            mechanism.randomize(attack.crowd(mechanism.domain, row, count), rng=rng),
+            attack.tasks,
+            count,
         )
-        proofs.append((proven_epsilon(one, other, each, guarantee.delta), attack.name))
-        deltas.append(proven_deltas(one, other, each, np.array([stated, *epsilons])))
-    epsilon, name = max(proofs)
-    most = np.max(deltas, axis=0)
-    return _Found(epsilon=epsilon, attack=name, delta=float(most[0]), deltas=most[1:])
+        for row in (attack.one, attack.other)
+    )
+    return attack.statistics(one, other)
 
 
 def _end_of_curve(guarantee: PrivacyGuarantee, plan: AuditPlan) -> float:

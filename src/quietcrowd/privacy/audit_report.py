@@ -41,12 +41,12 @@ class AuditReport:
     proven_epsilon, proven_delta : float
         What real reports prove: epsilon is no less at the stated delta, and delta no less at the
         stated epsilon.
-    attack : str
-        What was told apart best.
+    attack, statistic : str
+        What was told apart best, and by what of the reports: this proves `proven_epsilon`.
     draws : int
         Workers whose reports were drawn, for each of the two inputs.
     confidence : float
-        Probability that `proven_epsilon` holds, and that `proven_delta` does.
+        Probability, at least, that `proven_epsilon` and `proven_delta` both hold.
     simulated : bool
         Whether the noise was simulated: then the simulation was audited, and not what workers send.
     curve : ndarray of float, shape (2, points)
@@ -65,6 +65,7 @@ class AuditReport:
     proven_epsilon: float
     proven_delta: float
     attack: str
+    statistic: str
     draws: int
     confidence: float
     simulated: bool
@@ -149,6 +150,7 @@ class AuditReport:
                 "confidence": self.confidence,
                 "draws": self.draws,
                 "attack": self.attack,
+                "statistic": self.statistic,
                 "simulated": self.simulated,
             },
             "verdict": self.verdict,
@@ -238,7 +240,7 @@ class AuditReport:
         kind = "simulated" if self.simulated else "real"
         return (
             f"{text}, from the {kind} reports of {self.draws:,} workers a side with "
-            f"{self.confidence:.4g} confidence; told apart best: {self.attack}"
+            f"{self.confidence:.4g} confidence; told apart best: {self.attack}, by {self.statistic}"
         )
 
     def _verdict(self) -> str:

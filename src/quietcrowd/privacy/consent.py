@@ -28,6 +28,9 @@ _CERTAIN = Fraction(1, 10**6)
 _DUST = Fraction(1, 10**12)
 """What is no more above a round number prints as it, as in `show_loss`."""
 
+_MANY = 10**18
+"""So many cases are not counted further."""
+
 _LARGEST = 1000.0
 """Losses above it leave no doubt: less than e^-1000."""
 
@@ -177,7 +180,9 @@ def _before(prior: float) -> str:
 
 
 def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
-    return all(1 - most_sure(epsilon, prior) < _CERTAIN for prior in priors)
+    """Return whether all who had doubts can lose them; who had none before learns nothing."""
+    doubtful = [prior for prior in priors if 1 - most_sure(0.0, prior) >= _CERTAIN]
+    return bool(doubtful) and all(1 - most_sure(epsilon, prior) < _CERTAIN for prior in doubtful)
 
 
 def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:
@@ -207,5 +212,7 @@ def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[st
 def _about_chance(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
     if not guarantee.delta:
         return ()
-    cases = 1 / _as_printed(guarantee.delta)
-    return (f"In at most one of {math.floor(cases):,} cases chance may tell more than that.",)
+    delta = _as_printed(guarantee.delta)
+    cases = min(math.floor(1 / delta), _MANY)
+    how = f"one of {cases:,}" if cases > 1 else f"{_percent(delta)} of all"
+    return (f"In at most {how} cases chance may tell more than that.",)

@@ -1,108 +1,105 @@
 """Lower bounds on privacy loss that samples prove.
 
 Two neighbouring inputs give scores of their reports. The event "the score is at least c" has some
-probability under either; c is chosen on one half of the samples, and Clopper-Pearson bounds of the
-two probabilities on the other half prove a ratio, whatever the choice. Then the halves change
-places, and so do the inputs: the four proofs share the risk of being wrong.
+probability under either. On a quarter of the samples everything is chosen: which statistic, what
+is learnt for it, which side is the likelier one, and c. Clopper-Pearson bounds of the two
+probabilities on the other three quarters then prove a ratio, whatever the choice was. How many
+statistics there are to choose from adds nothing to the risk of being wrong.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_real
 
-__all__ = ["proven_deltas", "proven_epsilon"]
+__all__ = [
+    "Comparison",
+    "Floats",
+    "Score",
+    "Statistic",
+    "check_confidence",
+    "compare",
+    "proven_deltas",
+    "proven_epsilon",
+]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Score: TypeAlias = Callable[[Floats], Floats]
+"""From numbers of samples, shape (samples, numbers), to one for each, shape (samples,)."""
 
 CUTS = 400
 """So many thresholds are tried at most."""
 
-PROOFS = 4
-"""Two halves and two directions."""
+CHOOSING = 4
+"""One sample of so many chooses."""
+
+LEAST_SAMPLES = 2 * CHOOSING
+"""To learn from one, to judge by another, and to prove."""
 
 _DUST = 1e-9
 """Scores that differ by less count as equal."""
 
 
-def proven_epsilon(one: Floats, other: Floats, confidence: float, delta: float = 0.0) -> float:
-    """Return a lower bound on the epsilon at which two laws differ by at most `delta`.
+@frozen(kw_only=True, eq=False)
+class Statistic:
+    """What is looked at in independent samples of two laws.
 
-    Parameters
+    Attributes
     ----------
+    name : str
+        For people; it follows "by".
     one, other : ndarray of float, shape (samples,) or (samples, numbers)
-        Independent samples of a score of either law; of several numbers a projection is learnt.
-    confidence : float
-        Probability that the bound holds, at least; below 1.
-    delta : float
-        What the ratio need not cover.
-
-    Returns
-    -------
-    float
-        At least 0; infinite never.
+        Scores of samples of either law, or numbers that a score is learnt from.
+    learn : callable or None
+        Takes numbers of some samples of either law and gives the score; None: they are scores.
 
     Raises
     ------
     ParameterError
-        Where there are fewer than four samples of a law, or `confidence` is not in (0, 1).
-
-    References
-    ----------
-    C. J. Clopper, E. S. Pearson, Biometrika 1934; M. Jagielski et al., NeurIPS 2020, section 4.
+        Where there are fewer than eight samples of a law, or a score is NaN.
     """
 
-    def gain(low: Floats, high: Floats) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.log(np.maximum(low - delta, 0.0)) - np.log(high)
+    name: str
+    one: Floats
+    other: Floats
+    learn: Callable[[Floats, Floats], Score] | None = None
 
-    return max(0.0, *(float(bound[0]) for bound in _bounds(one, other, confidence, [gain])))
+    def __attrs_post_init__(self) -> None:
+        for side in (self.one, self.other):
+            if len(side) < LEAST_SAMPLES:
+                raise ParameterError(f"a proof needs at least eight draws a side; got {len(side)}")
+            if self.learn is None and np.isnan(side).any():
+                raise ParameterError(f"a score by {self.name} is NaN: give what is missing a value")
 
+    def scores(self) -> tuple[list[Floats], list[Floats]]:
+        """Return scores of either side: of samples to choose by, and of the others, that prove.
 
-def proven_deltas(one: Floats, other: Floats, confidence: float, epsilons: Floats) -> Floats:
-    """Return a lower bound on delta at each epsilon; parameters as of `proven_epsilon`.
-
-    Each of them holds with the `confidence`, not all of them together.
-    """
-
-    def gain_at(factor: float) -> Callable[[Floats, Floats], Floats]:
-        return lambda low, high: low - factor * high
-
-    gains = [gain_at(math.exp(epsilon)) for epsilon in epsilons]
-    best: Floats = np.max([*_bounds(one, other, confidence, gains)], axis=0)
-    return np.maximum(best, 0.0)
-
-
-def _bounds(
-    one: Floats, other: Floats, confidence: float, gains: list[Callable[[Floats, Floats], Floats]]
-) -> Iterator[Floats]:
-    """Yield, for each proof, what each gain is at least; its cut is chosen on other samples."""
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must be above 0 and below 1; got {confidence!r}")
-    if min(len(one), len(other)) < 4:
-        raise ParameterError("a proof needs at least four draws a side")
-    risk = (1 - confidence) / (2 * PROOFS)
-    for chosen, proof in _trials(one, other):
-        guess, bound = (counts.limits(risk) for counts in (chosen, proof))
-        best = [int(np.argmax(gain(*guess))) for gain in gains]
-        yield np.array([gain(*bound)[place] for gain, place in zip(gains, best, strict=True)])
+        Of those that choose, a score is learnt on one half, and judged on the other.
+        """
+        sides = (self.one, self.other)
+        prove = [np.delete(side, np.s_[::CHOOSING], axis=0) for side in sides]
+        choose = [side[::CHOOSING] for side in sides]
+        if self.learn is None:
+            return choose, prove
+        score = self.learn(*(side[::2] for side in choose))
+        return [score(side[1::2]) for side in choose], [score(side) for side in prove]
 
 
 @frozen
 class _Counts:
-    """How many scores of either side reach each cut, and how many scores there are."""
+    """How many scores of either side reach each cut, and of how many."""
 
     hits: npt.NDArray[np.int64]
-    of: int
+    of: npt.NDArray[np.int64]
     false_hits: npt.NDArray[np.int64]
-    false_of: int
+    false_of: npt.NDArray[np.int64]
 
     def limits(self, risk: float) -> tuple[Floats, Floats]:
         """Return lower bounds of the one probability, upper bounds of the other; Clopper-Pearson.
@@ -124,39 +121,157 @@ class _Counts:
         )
         return low, high
 
+    def at(self, places: npt.NDArray[np.intp]) -> _Counts:
+        """Return the counts of some cuts."""
+        return _Counts(
+            self.hits[places], self.of[places], self.false_hits[places], self.false_of[places]
+        )
 
-def _trials(one: Floats, other: Floats) -> Iterator[tuple[_Counts, _Counts]]:
-    """Yield counts of the samples that choose and of those that prove."""
-    for half in (0, 1):
-        chosen = [scores[half::2] for scores in (one, other)]
-        proof = [scores[1 - half :: 2] for scores in (one, other)]
-        if one.ndim == 2:
-            direction = _direction(*chosen)
-            chosen, proof = ([part @ direction for part in parts] for parts in (chosen, proof))
+
+@frozen
+class Comparison:
+    """Samples of two laws, counted by every statistic, direction and cut, one after the other.
+
+    Attributes
+    ----------
+    chosen, proof
+        Counts of the samples that choose and of those that prove. For scores that are not learnt,
+        those that choose count as if they were as many as those that prove; learnt ones, of which
+        there are many, bear the doubt of what they are: else the luckiest would be chosen.
+    statistics : ndarray of int
+        The number of the statistic.
+    """
+
+    chosen: _Counts
+    proof: _Counts
+    statistics: npt.NDArray[np.intp]
+
+
+def compare(statistics: Sequence[Statistic]) -> Comparison:
+    """Return what can be proved by one of several statistics, that samples choose.
+
+    Parameters
+    ----------
+    statistics : sequence of Statistic
+        At least one; of the same samples in the same order, or of independent ones.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> scores = [(rng.random(10_000) < chance).astype(float) for chance in (0.75, 0.25)]
+    >>> epsilon, _ = proven_epsilon(
+    ...     compare([Statistic(name="scores", one=scores[0], other=scores[1])]), confidence=0.99
+    ... )
+    >>> 0.9 < epsilon < 1.0986  # ln 3
+    True
+    """
+    columns: list[tuple[npt.NDArray[Any], ...]] = []
+    for number, statistic in enumerate(statistics):
+        choose, prove = statistic.scores()
         for left, right, sign in ((0, 1, 1.0), (1, 0, -1.0)):
-            cuts = _cuts(sign * np.concatenate(chosen))
-            yield (
-                _count(sign * chosen[left], sign * chosen[right], cuts),
-                _count(sign * proof[left], sign * proof[right], cuts),
-            )
+            cuts = _cuts(sign * np.concatenate(choose))
+            counts = [
+                count
+                for part in (choose, prove)
+                for side in (left, right)
+                for count in _count(sign * part[side], cuts)
+            ]
+            weight = CHOOSING - 1 if statistic.learn is None else 1  # see Comparison
+            counts[:4] = [weight * count for count in counts[:4]]
+            columns.append((*counts, np.full(len(cuts), number)))
+    rows = [np.concatenate(parts) for parts in zip(*columns, strict=True)]
+    return Comparison(_Counts(*rows[:4]), _Counts(*rows[4:8]), rows[8])
 
 
 def _cuts(scores: Floats) -> Floats:
     """Return thresholds, a little below scores that occur."""
-    values = np.quantile(scores, np.linspace(0, 1, CUTS), method="higher")
-    cuts: Floats = np.unique(values - _DUST * (1 + np.abs(values)))
-    return cuts
+    ordered = np.sort(scores)
+    values = np.unique(ordered)
+    if len(values) > CUTS:
+        values = np.unique(ordered[np.linspace(0, len(ordered) - 1, CUTS).astype(np.intp)])
+    size = np.abs(np.where(np.isfinite(values), values, 0.0))
+    return np.unique(values - _DUST * (1 + size))
 
 
-def _count(left: Floats, right: Floats, cuts: Floats) -> _Counts:
-    reached, wrongly = (
-        len(scores) - np.searchsorted(np.sort(scores), cuts) for scores in (left, right)
-    )
-    return _Counts(reached, len(left), wrongly, len(right))
+def _count(scores: Floats, cuts: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return how many scores reach each cut, and of how many."""
+    reached = len(scores) - np.searchsorted(np.sort(scores), cuts)
+    return reached, np.full_like(reached, len(scores))
 
 
-def _direction(one: Floats, other: Floats) -> Floats:
-    """Return Fisher's linear discriminant of two samples."""
-    spread = np.atleast_2d(np.cov(one.T)) + np.atleast_2d(np.cov(other.T))
-    found: Floats = np.linalg.pinv(spread) @ (one.mean(axis=0) - other.mean(axis=0))
-    return found
+def check_confidence(confidence: float) -> None:
+    """Raise ParameterError unless it is a number above 0 and below 1."""
+    check_real("confidence", confidence, 0)
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence must be above 0 and below 1; got {confidence!r}")
+
+
+def proven_epsilon(
+    comparison: Comparison, confidence: float, delta: float = 0.0
+) -> tuple[float, int]:
+    """Return a lower bound on the epsilon at which two laws differ by at most `delta`.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Of samples of the two laws.
+    confidence : float
+        Probability that the bound holds, at least; below 1.
+    delta : float
+        What the ratio need not cover, 0 to 1.
+
+    Returns
+    -------
+    bound : float
+        At least 0; infinite never.
+    statistic : int
+        Number of the statistic that proves it.
+
+    Raises
+    ------
+    ParameterError
+        Where `confidence` is not in (0, 1), or `delta` not in [0, 1].
+
+    References
+    ----------
+    C. J. Clopper, E. S. Pearson, Biometrika 1934; M. Jagielski et al., NeurIPS 2020, section 4.
+    """
+    check_real("delta", delta, 0)
+    if delta > 1:
+        raise ParameterError(f"delta must be at most 1; got {delta!r}")
+
+    def gain(low: Floats, high: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(low - delta, 0.0)) - np.log(high)
+
+    bound, statistic = _bounds(comparison, confidence, [gain])
+    return max(0.0, float(bound[0])), int(statistic[0])
+
+
+def proven_deltas(comparison: Comparison, confidence: float, epsilons: Floats) -> Floats:
+    """Return a lower bound on delta at each epsilon; parameters as of `proven_epsilon`.
+
+    Each of them holds with the `confidence`, not all of them together. An epsilon may be infinite.
+    """
+    if np.isnan(epsilons).any():
+        raise ParameterError(f"epsilons must be numbers; got {epsilons!r}")
+
+    def gain_at(factor: float) -> Callable[[Floats, Floats], Floats]:
+        return lambda low, high: low - factor * high
+
+    with np.errstate(over="ignore"):
+        gains = [gain_at(factor) for factor in np.exp(epsilons)]
+    return np.maximum(_bounds(comparison, confidence, gains)[0], 0.0)
+
+
+def _bounds(
+    comparison: Comparison, confidence: float, gains: list[Callable[[Floats, Floats], Floats]]
+) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Return what each gain is at least, and by which statistic."""
+    check_confidence(confidence)
+    risk = (1 - confidence) / 2
+    guess = comparison.chosen.limits(risk)
+    best = np.array([int(np.argmax(gain(*guess))) for gain in gains])
+    low, high = comparison.proof.at(best).limits(risk)
+    values = [float(gain(low[[place]], high[[place]])[0]) for place, gain in enumerate(gains)]
+    return np.array(values), comparison.statistics[best]

@@ -1,0 +1,57 @@
+"""What ``quietcrowd randomize`` says of the noise: how long it takes, and what it protects."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from quietcrowd.cli_reading import note
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import Mechanism
+
+__all__ = ["announce_exact_noise", "refuse_own_lists", "tell_guarantee"]
+
+SLOW_DRAWS, DRAWS_A_SECOND = 500_000, 100_000
+
+
+def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
+    """Raise where a mechanism hides who answered, and the lists would be those who did."""
+    if mechanism.participation_protected:
+        raise ParameterError(
+            f"{name} hides which tasks were answered: name all tasks and all workers "
+            "with --all-tasks FILE and --all-workers FILE. Those that occur in the answers "
+            "would give it away."
+        )
+
+
+def announce_exact_noise(draws: int) -> None:
+    """Say how long exact noise will take, where it takes long."""
+    if draws > SLOW_DRAWS:
+        note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
+
+
+def tell_guarantee(
+    mechanism: Mechanism,
+    name: str,
+    answers_per_worker: npt.NDArray[np.int64],
+    tasks: int,
+    *,
+    simulated: bool,
+    listed: bool,
+) -> None:
+    """Say what reports protect, of the worker who gave most answers.
+
+    `listed` is whether all tasks were listed, as is needed where it is hidden who answered.
+    """
+    if listed and not mechanism.participation_protected:
+        note(
+            f"{name} does NOT hide which tasks were answered; laplace and "
+            "one-layer:null=category do."
+        )
+    busiest = int(answers_per_worker.max())
+    if not mechanism.every_task:
+        note(f"Answers of the busiest worker: {busiest:,}.")
+    note(str(mechanism.guarantee(answers=max(1, busiest), tasks=tasks)))
+    note("Randomising the same answers once more costs as much once more.")
+    if simulated:
+        note("The noise is simulated: these reports protect nobody.")

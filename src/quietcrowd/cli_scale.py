@@ -1,0 +1,202 @@
+"""``quietcrowd partition``, and ``infer`` and ``randomize`` on what it made: a store."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quietcrowd import cli_options as options
+from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
+from quietcrowd.cli_reading import closing_words, note, read_ids, tell_dropped
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.formats import read_truths
+from quietcrowd.formats.whole_file import refuse_overwriting
+from quietcrowd.inference import usual_method
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.known_truths import KnownTruthError
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
+from quietcrowd.scale.executor import Executor
+from quietcrowd.scale.randomizing import check_randomizable
+from quietcrowd.validation import check_choice
+
+__all__ = ["infer_from_store", "partition", "randomize_a_store"]
+
+
+def partition(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(help="Parquet files of reports, made alike; or of answers, with --plain."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for the store."),
+    ] = None,
+    plain: options.Plain = False,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    between: options.Between = None,
+    columns: options.Columns = "task,worker,label",
+    duplicates: options.Duplicates = "error",
+    skip_outside: options.SkipOutside = False,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="How many. Default: one for about 2 million rows each."
+        ),
+    ] = None,
+) -> None:
+    """Make a store: a folder that infer passes over without holding all of it in memory.
+
+    Example: quietcrowd partition reports.parquet -o big
+
+    Example: quietcrowd partition january.parquet february.parquet --plain
+    --labels no,yes -o big
+    """
+    if output is None:
+        raise ParameterError("say where the store goes: --output FOLDER")
+    names = options.three_columns(columns)
+    if not plain and (skip_outside or duplicates != "error" or any((labels, levels, between))):
+        raise ParameterError(
+            "--labels, --levels, --between, --skip-outside and --duplicates go with --plain: "
+            "reports carry what they can be"
+        )
+    check_choice("--duplicates", duplicates, ("error", "first", "last"))
+    store = partition_parquet(
+        reports,
+        output,
+        domain=options.build_domain(labels, levels, between) if plain else None,
+        columns=names,
+        partitions=partitions,
+        duplicates=duplicates,  # type: ignore[arg-type]
+        out_of_domain="skip" if skip_outside else "error",
+        progress=sys.stderr.isatty(),
+    )
+    _tell(store)
+
+
+def _tell(store: Store) -> None:
+    """Say what a store holds, and what was left out of it."""
+    tell_dropped(store.dropped)
+    left_out = store.dropped.null_reports
+    null = f"{left_out:,} NULL reports left out; " * bool(left_out)
+    count = len(store.partitions)
+    note(
+        f"{store.tasks:,} tasks, {len(store.workers):,} workers, {len(store):,} answers; {null}"
+        f"{count:,} partition{'s' * (count != 1)} written to {store.folder}."
+    )
+    if store.mechanism is None:
+        note("The store holds the answers themselves: who can read the folder can read them.")
+    elif store.simulated:
+        note("These reports are simulated: they protect nobody.")
+
+
+def infer_from_store(
+    folders: list[Path],
+    choose: Callable[[str], FittingMethod[Any, Any]],
+    method: str | None,
+    scheduler: str | None,
+    *,
+    output: Path | None,
+    workers: Path | None,
+    gold: Path | None,
+    checkpoint: Path | None,
+) -> None:
+    """Infer truths from a store; `choose` makes a method of its name."""
+    if len(folders) > 1:
+        raise ParameterError("a store is inferred from alone: name one folder")
+    if output is None:
+        raise ParameterError("say where the truths go: --output truths.parquet")
+    chosen = None if method is None else choose(method)
+    if gold is not None:
+        refuse_overwriting(gold, output, workers, checkpoint)
+    store = Store.open(folders[0])
+    if store.simulated:
+        note("These reports are simulated: they protect nobody.")
+    known = None if gold is None else read_truths(gold)
+    try:
+        with _executor(scheduler) as executor:
+            estimate = infer_store(
+                store,
+                chosen or choose(usual_method(store.domain, participation=store.participation)),
+                output,
+                workers,
+                gold=known,
+                checkpoint=checkpoint,
+                executor=executor,
+                progress=sys.stderr.isatty(),
+            )
+    except KnownTruthError as error:
+        raise AnswerError(error.in_file(gold)) from None
+    note(
+        closing_words(
+            estimate,
+            counts=(store.tasks, len(store.workers), len(store)),
+            known=estimate.known,
+            null_reports=store.dropped.null_reports,
+            tied=estimate.tied if estimate.method.infers_labels else None,
+            by_default=chosen is None,
+        )
+    )
+
+
+def randomize_a_store(
+    folder: Path,
+    output: Path,
+    mechanism: tuple[str, Callable[..., Mechanism]],
+    epsilon: float,
+    simulate: int | None,
+    scheduler: str | None,
+    *,
+    tasks: Path | None,
+    workers: Path | None,
+) -> None:
+    """Randomise a store; `mechanism` is a name with its parameters, and what makes it."""
+    name, maker = mechanism
+    store = Store.open(folder)
+    randomiser = check_randomizable(store, maker(domain=store.domain, epsilon=epsilon))
+    if simulate is None and (tasks is None or workers is None):
+        refuse_own_lists(name, randomiser)
+    listed = read_ids(tasks, "task"), read_ids(workers, "worker")
+    number = len(store.workers if listed[1] is None else listed[1])
+    if simulate is None:
+        parts = store.partitions
+        count = store.tasks if listed[0] is None else len(listed[0])
+        shares = [count * part.tasks // max(store.tasks, 1) for part in parts]
+        announce_exact_noise(
+            sum(
+                randomiser.noise_draws(answers=part.rows, tasks=share, workers=number)
+                for part, share in zip(parts, shares, strict=True)
+            )
+        )
+    with _executor(scheduler) as executor:
+        reports = randomize_store(
+            store,
+            randomiser,
+            output,
+            seed=simulate,
+            tasks=listed[0],
+            workers=listed[1],
+            executor=executor,
+            progress=sys.stderr.isatty(),
+        )
+    sent = len(reports) + reports.dropped.null_reports
+    note(f"{sent:,} reports written to {output}; workers: {len(reports.workers):,}.")
+    tell_guarantee(
+        randomiser,
+        name,
+        store.answers_per_worker,
+        reports.tasks,
+        simulated=reports.simulated,
+        listed=tasks is not None,
+    )
+
+
+def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:
+    """Return a cluster, if one is asked for; else threads do the work."""
+    return nullcontext() if scheduler is None else connect(scheduler)

@@ -1,0 +1,19 @@
+"""Truth inference on more answers than fit into memory: partitions on disk, passed over in turn."""
+
+from quietcrowd.scale.connecting import connect
+from quietcrowd.scale.dask import DaskExecutor
+from quietcrowd.scale.importing import partition_parquet
+from quietcrowd.scale.randomizing import randomize_store
+from quietcrowd.scale.running import StoreEstimate, infer_store
+from quietcrowd.scale.store import Store, is_store
+
+__all__ = [
+    "DaskExecutor",
+    "Store",
+    "StoreEstimate",
+    "connect",
+    "infer_store",
+    "is_store",
+    "partition_parquet",
+    "randomize_store",
+]

@@ -1,0 +1,183 @@
+"""The state of a run in a file, so that a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats.whole_file import check_folder, replacing
+from quietcrowd.inference.method import State, TruthInference
+from quietcrowd.inference.sweep import Course
+
+__all__ = ["Checkpoint"]
+
+FORMAT, VERSION = "quietcrowd-checkpoint", 1
+NESTED = "."
+
+_UNREADABLE = (
+    AttributeError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+)
+
+
+@frozen(kw_only=True)
+class Checkpoint:
+    """Where a run keeps its course, and what run it is.
+
+    Attributes
+    ----------
+    path : Path
+        The file; it is replaced as a whole after every update.
+    method : TruthInference
+        What runs.
+    store, gold : str
+        Fingerprints of the answers and of the known truths.
+    example : callable
+        Gives a state as the method makes it of these answers, if it does: one that is loaded must
+        be like it.
+    """
+
+    path: Path
+    method: TruthInference[Any, Any]
+    store: str
+    gold: str
+    example: Callable[[], State | None]
+
+    def load(self) -> Course[Any]:
+        """Return the course so far; one that is yet to begin where there is no file.
+
+        Raises
+        ------
+        ParameterError
+            Where the file is of another run.
+        FormatError
+            Where it cannot be read.
+        FileNotFoundError
+            Where the folder does not exist.
+        """
+        check_folder(self.path)
+        if not self.path.exists():
+            return Course()
+        try:
+            with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            note = json.loads(str(arrays.pop("note")))
+            history = arrays.pop("history")
+        except _UNREADABLE as error:
+            reason = " ".join(str(error).split())
+            raise self._wrong(reason) from None
+        if history.ndim != 1 or history.dtype != np.float64:
+            raise self._wrong(f"history is {history.dtype} of shape {history.shape}")
+        self._check(note, len(history))
+        state = self._state(note.get("state"), arrays)
+        return Course(state=state, history=tuple(history.tolist()))
+
+    def save(self, course: Course[Any]) -> None:
+        """Keep a course."""
+        note = {**self._note(), "state": type(course.state).__name__}
+        arrays: dict[str, Any] = dict(_flat(course.state))
+        with replacing(self.path) as temporary, temporary.open("wb") as file:
+            np.savez(
+                file,
+                note=np.array(json.dumps(note)),
+                history=np.array(course.history, np.float64),
+                **arrays,
+            )
+
+    def _note(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "method": self.method.to_dict(),
+            "store": self.store,
+            "gold": self.gold,
+        }
+
+    def _check(self, note: Any, updates: int) -> None:
+        """Raise unless the note is of this run; the limit of iterations may be another one."""
+        own = self._note()
+        if not isinstance(note, dict) or note.get("format") != FORMAT:
+            raise self._wrong("it does not say that it is one")
+        if note.get("version") != VERSION:
+            raise FormatError(
+                f"{self.path}: the checkpoint has version {note.get('version')!r}; this "
+                f"quietcrowd reads {VERSION}"
+            )
+        for name, what in (("store", "another store"), ("gold", "other known truths")):
+            if note.get(name) != own[name]:
+                raise self._of_another(f"was made with {what}")
+        if not isinstance(note.get("method"), dict):
+            raise self._wrong(f"its method is {note.get('method')!r}")
+        limit = {"max_iterations": None}
+        if {**note["method"], **limit} != {**own["method"], **limit}:
+            raise self._of_another(
+                f"is of {json.dumps(note['method'])}, this run of {json.dumps(own['method'])}"
+            )
+        if updates > self.method.max_iterations:
+            raise self._of_another(
+                f"has {updates:,} iterations, max_iterations is {self.method.max_iterations:,}"
+            )
+
+    def _of_another(self, what: str) -> ParameterError:
+        return ParameterError(
+            f"checkpoint {self.path} {what}. Name another file, or delete this one to begin anew."
+        )
+
+    def _wrong(self, what: str) -> FormatError:
+        return FormatError(f"{self.path}: this is no checkpoint: {what}")
+
+    def _state(self, name: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> State:
+        """Return the state, if it is of the kind and the shape of the example."""
+        example = self.example()
+        if example is None or name != type(example).__name__:
+            raise self._wrong(f"its state is {name!r}, not {type(example).__name__!r}")
+        expected = dict(_flat(example))
+        if set(arrays) != set(expected):
+            raise self._wrong(
+                f"it holds {', '.join(sorted(arrays))}, not {', '.join(sorted(expected))}"
+            )
+        for field, array in expected.items():
+            found = arrays[field]
+            if (found.dtype, found.shape) != (array.dtype, array.shape):
+                raise self._wrong(
+                    f"{field} is {found.dtype} of shape {found.shape}, not {array.dtype} of "
+                    f"{array.shape}"
+                )
+        state: State = _record(type(example), arrays, "")
+        return state
+
+
+def _flat(record: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """Yield the fields of a record as arrays; those of a record within, by both names."""
+    for name in attrs.fields_dict(type(record)):
+        value = getattr(record, name)
+        if attrs.has(type(value)):
+            yield from _flat(value, f"{prefix}{name}{NESTED}")
+        else:
+            yield prefix + name, np.asarray(value)
+
+
+def _record(kind: Any, arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> Any:
+    """Return the record that `_flat` took apart."""
+    fields: dict[str, Any] = {}
+    for name, attribute in attrs.fields_dict(attrs.resolve_types(kind)).items():
+        inner = attribute.type
+        if isinstance(inner, type) and attrs.has(inner):
+            fields[name] = _record(inner, arrays, f"{prefix}{name}{NESTED}")
+        else:
+            value = arrays[prefix + name]
+            fields[name] = value if value.ndim else value.item()
+    return kind(**fields)

@@ -1,0 +1,115 @@
+"""Connecting to a Dask cluster, or starting one on this machine."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from quietcrowd.exceptions import MissingExtraError, ParameterError
+from quietcrowd.inference.sweep import available_threads
+from quietcrowd.scale.dask import DaskExecutor
+
+__all__ = ["connect"]
+
+CONNECTING = 10.0
+"""Seconds that a scheduler has to answer."""
+
+SILENT = logging.CRITICAL + 1
+"""What the executor cannot go on from, it says itself."""
+
+LOCAL = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.deploy.lost-worker-timeout": "100 days",
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**25,
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
+    "distributed.worker.profile.enabled": False,
+}
+"""Settings of a local cluster: nobody looks at it, and a process that is lost is begun anew.
+
+Memory that a pass needs is kept for the next one, not handed back in between.
+"""
+
+LEAVE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+"""What its processes run first: Ctrl-C is for the one that started them."""
+
+
+@contextmanager
+def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
+    """Connect to a Dask cluster, or start one on this machine; it is left or ended afterwards.
+
+    Parameters
+    ----------
+    scheduler : str
+        ``tcp://host:port`` of a scheduler, whose workers see the folders of stores under the same
+        paths and have the same quietcrowd; ``local``, or ``local:N`` for N processes with one
+        thread each: on one machine threads of a single process are as fast or faster.
+
+    Raises
+    ------
+    ParameterError
+        Where `scheduler` is neither.
+    ConnectionError
+        Where no scheduler answers there.
+    MissingExtraError
+        Where Dask's distributed is not installed.
+    """
+    local = re.fullmatch(r"local(?::([1-9][0-9]{0,3}))?", scheduler)
+    if local is None and "://" not in scheduler:
+        raise ParameterError(
+            f"scheduler must be tcp://host:port, local, or local:N with N processes; "
+            f"got {scheduler!r}"
+        )
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtraError(
+            "a cluster needs Dask's distributed: pip install 'quietcrowd[scale]'"
+        ) from None
+    if local is None:
+        try:
+            client = Client(scheduler, timeout=CONNECTING, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ConnectionError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+        with _working(client) as executor:
+            yield executor
+        return
+    with _local_cluster(int(local[1] or available_threads())) as cluster:
+        client = Client(cluster, set_as_default=False, direct_to_workers=True)
+        with _working(client) as executor:
+            yield executor
+
+
+@contextmanager
+def _working(client: Any) -> Iterator[DaskExecutor]:
+    """Give the executor of a client, which is closed afterwards."""
+    executor = DaskExecutor(client)
+    with client:
+        try:
+            yield executor
+        finally:
+            executor.forget()
+
+
+@contextmanager
+def _local_cluster(workers: int) -> Iterator[Any]:
+    """Start a scheduler and worker processes that this machine alone can reach; end them."""
+    import dask
+    from distributed import Nanny, Scheduler, SpecCluster
+
+    own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    worker = {**own, "nthreads": 1, "memory_limit": 0, "silence_logs": SILENT}
+    worker["preload"] = [LEAVE_INTERRUPTS]
+    with dask.config.set(LOCAL):
+        cluster = SpecCluster(
+            scheduler={"cls": Scheduler, "options": {**own, "port": 0}},
+            workers={name: {"cls": Nanny, "options": worker} for name in range(workers)},
+            silence_logs=SILENT,
+        )
+        try:
+            yield cluster
+        finally:
+            with suppress(KeyError):  # it misses workers that ended before it
+                cluster.close()

@@ -1,0 +1,83 @@
+"""Who works on partitions: threads of this process, or a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+from quietcrowd.scale.in_order import in_order
+
+__all__ = ["Executor", "ThreadExecutor"]
+
+GivenT = TypeVar("GivenT")
+JobT = TypeVar("JobT")
+T = TypeVar("T")
+
+
+class Executor(Protocol):
+    """Who works on partitions.
+
+    A job is a record that knows the store; it stays the same from pass to pass. `work` is one of
+    its methods: it takes the job, the index of a partition, and what is given to this pass.
+    """
+
+    def each(
+        self,
+        work: Callable[[JobT, int, GivenT], T],
+        job: JobT,
+        indices: Sequence[int],
+        given: GivenT,
+    ) -> Iterator[T]:
+        """Yield ``work(job, index, given)`` for each of the partitions, in their order."""
+
+    def sums(
+        self,
+        work: Callable[[JobT, int, GivenT], T],
+        job: JobT,
+        indices: Sequence[int],
+        given: GivenT,
+    ) -> Iterator[tuple[T, int]]:
+        """Yield sums of ``work(job, index, given)``, and of how many partitions each is.
+
+        Every partition is in one of them.
+        """
+
+
+class ThreadExecutor:
+    """Threads of this process; each holds one partition at a time.
+
+    Parameters
+    ----------
+    threads : int
+        How many.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def each(
+        self,
+        work: Callable[[JobT, int, GivenT], T],
+        job: JobT,
+        indices: Sequence[int],
+        given: GivenT,
+    ) -> Iterator[T]:
+        """See `Executor`."""
+        with ThreadPoolExecutor(self.threads) as pool:
+
+            def start(index: int) -> Future[T]:
+                return pool.submit(work, job, index, given)
+
+            yield from in_order(start, indices, self.threads + 1)
+
+    def sums(
+        self,
+        work: Callable[[JobT, int, GivenT], T],
+        job: JobT,
+        indices: Sequence[int],
+        given: GivenT,
+    ) -> Iterator[tuple[T, int]]:
+        """See `Executor`."""
+        for one in self.each(work, job, indices, given):
+            yield one, 1

@@ -1,0 +1,210 @@
+"""From Parquet files to a store: one pass over the rows, then one partition after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve
+from rich.console import Console
+from rich.progress import Progress
+
+from quietcrowd.answer_errors import answered_twice
+from quietcrowd.answers import OutOfDomain
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.formats.report_files import listed_ids
+from quietcrowd.formats.whole_file import new_folder
+from quietcrowd.frames import positions_by_text
+from quietcrowd.inference.partition import hash_ids
+from quietcrowd.inference.sweep import available_threads
+from quietcrowd.row_order import Duplicates
+from quietcrowd.scale.in_order import in_order
+from quietcrowd.scale.reading import Reader
+from quietcrowd.scale.sorting import AnsweredTwiceError, Sorter
+from quietcrowd.scale.sources import Source
+from quietcrowd.scale.spill import Spill
+from quietcrowd.scale.store import Store, partition_places
+from quietcrowd.scale.writing import SortedPartition, whole_store
+from quietcrowd.validation import check_choice, check_whole
+
+__all__ = ["partition_parquet"]
+
+ROWS_PER_PARTITION = 2_000_000
+"""So many rows are held at once, by each thread."""
+
+MOST_PARTITIONS = 10_000
+
+
+def partition_parquet(
+    paths: str | Path | Sequence[str | Path],
+    folder: str | Path,
+    *,
+    domain: Domain | None = None,
+    columns: tuple[str, str, str] = ("task", "worker", "label"),
+    partitions: int | None = None,
+    duplicates: Duplicates = "error",
+    out_of_domain: OutOfDomain = "error",
+    threads: int | None = None,
+    progress: bool = False,
+) -> Store:
+    """Make a store of Parquet files that need not fit into memory.
+
+    Rows are read once, put aside by the hash of the task's id, and sorted partition by partition.
+
+    Parameters
+    ----------
+    paths : str, Path or sequence of them
+        Files of reports, made alike, or of plain answers.
+    folder : str or Path
+        Where the store goes; nothing may be there yet. It is there whole or not at all.
+    domain : Domain, optional
+        What an answer can be, where the files hold plain answers. Reports carry their own.
+    columns : tuple of str
+        Names of the columns of tasks, workers and labels of plain answers.
+    partitions : int, optional
+        At most one per row is made. Default: so many that each holds about 2 million rows.
+    duplicates, out_of_domain
+        As of `Answers.from_frame`, for plain answers.
+    threads : int, optional
+        Default: as many as the process may use.
+    progress : bool
+        Whether to show a bar on standard error.
+
+    Raises
+    ------
+    AnswerError
+        Where a row breaks a rule of `Answers.from_frame`; the message names file, row and value.
+        Rows count from 0 in each file.
+    FormatError
+        Where a file cannot be read, or holds sketches, which are about all tasks at once.
+    ParameterError
+        Where a parameter breaks its rule, or something is at `folder` already.
+    OSError
+        Where a file cannot be opened or written.
+    """
+    check_choice("duplicates", duplicates, ("error", "first", "last"))
+    check_choice("out_of_domain", out_of_domain, ("error", "skip"))
+    if domain is None and (duplicates != "error" or out_of_domain != "error"):
+        raise ParameterError(
+            "of reports nothing can be left out: duplicates and out_of_domain go with a domain"
+        )
+    threads = available_threads() if threads is None else threads
+    check_whole("threads", threads, 1)
+    source = _source([paths] if isinstance(paths, str | Path) else paths, domain, columns)
+    rows = len(source)
+    if partitions is None:
+        partitions = min(max(1, round(rows / ROWS_PER_PARTITION)), MOST_PARTITIONS)
+    check_whole("partitions", partitions, 1, MOST_PARTITIONS)
+    partitions = min(partitions, max(1, rows))
+    with (
+        new_folder(Path(folder)) as temporary,
+        Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar,
+    ):
+        skip = out_of_domain == "skip"
+        reader = Reader(source=source, spill=Spill(temporary / "spill", partitions), skip=skip)
+        shown = bar.add_task("reading", total=rows)
+        for some in source.rows():
+            reader.read(some)
+            bar.advance(shown, len(some))
+        store = _sort(reader, temporary, duplicates, threads, bar)
+        reader.spill.folder.rmdir()
+        store.write_note()
+    return evolve(store, folder=Path(folder))
+
+
+def _source(
+    paths: Sequence[str | Path], domain: Domain | None, columns: tuple[str, str, str]
+) -> Source:
+    places = [Path(path) for path in paths]
+    if not places:
+        raise ParameterError("paths must be one file at least; got none")
+    if domain is None:
+        return Source.of_reports(places)
+    if not isinstance(domain, Domain):
+        raise ParameterError(f"domain must be Categorical, Ordinal or Interval; got {domain!r}")
+    return Source.of_answers(places, domain, columns)
+
+
+def _sort(
+    reader: Reader, folder: Path, duplicates: Duplicates, threads: int, bar: Progress
+) -> Store:
+    """Sort and write one partition after the other, and return what is known of all."""
+    source, partitions = reader.source, reader.spill.partitions
+    if not reader.rows:
+        raise AnswerError(f"{_names(source)}: there is no answer")
+    try:
+        workers = reader.workers
+        if source.mechanism is not None:
+            workers = listed_ids(reader.workers, source.workers)
+        sorter = Sorter(
+            folder=folder,
+            source=source,
+            spill=reader.spill,
+            worker_codes=positions_by_text(reader.workers, workers).astype(np.int32),
+            workers=len(workers),
+            silent=_routed(source.tasks, partitions),
+            duplicates=duplicates,
+        )
+        with ThreadPoolExecutor(threads) as pool:
+
+            def start(index: int) -> Future[SortedPartition]:
+                return pool.submit(sorter, index)
+
+            done = in_order(start, range(partitions), threads)
+            return whole_store(
+                folder,
+                source.domain,
+                workers,
+                bar.track(done, total=partitions, description="sorting"),
+                mechanism=source.mechanism,
+                simulated=source.simulated,
+                skipped=reader.skipped,
+            )
+    except AnsweredTwiceError as error:
+        raise _tell_rows(source, error.task, workers[error.worker]) from None
+    except pa.ArrowException as error:
+        reason = " ".join(str(error).split())
+        raise FormatError(f"{_names(source)}: the ids do not go together: {reason}") from None
+    except AnswerError as error:
+        raise AnswerError(f"{_names(source)}: {error}") from None
+
+
+def _routed(tasks: Sequence[Any], partitions: int) -> dict[int, list[Any]]:
+    """Return ids of tasks by their partition."""
+    routed: dict[int, list[Any]] = {}
+    if tasks:
+        texts = pa.array([str(task) for task in tasks])
+        for task, place in zip(tasks, partition_places(hash_ids(texts), partitions), strict=True):
+            routed.setdefault(int(place), []).append(task)
+    return routed
+
+
+def _tell_rows(source: Source, task: pa.Scalar, worker: pa.Scalar) -> AnswerError:
+    """Return what to raise where a worker answered a task twice, with the places of the rows."""
+    places: list[tuple[Path, int]] = []
+    for rows in source.rows():
+        columns = rows.columns
+        same = pc.and_(pc.equal(columns["task"], task), pc.equal(columns["worker"], worker))
+        hits = np.flatnonzero(same.to_numpy())
+        possible = source.domain.encode(columns["label"].take(pa.array(hits)))[1]
+        places += [(rows.path, rows.first + int(hit)) for hit in hits[possible]]
+        if len(places) > 1:
+            break
+    (first_path, first), (path, row) = places[:2]
+    error = answered_twice(
+        (source.names[0], source.names[1]),
+        (task.as_py(), worker.as_py()),
+        (f"{first}" if path == first_path else f"{first} of {first_path}", row),
+        advice="answers" if source.mechanism is None else "reports",
+    )
+    return AnswerError(f"{path}: {error}")
+
+
+def _names(source: Source) -> str:
+    return ", ".join(map(str, source.paths))

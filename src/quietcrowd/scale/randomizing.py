@@ -1,0 +1,260 @@
+"""Randomising a store: from answers to reports, one partition at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import evolve, frozen
+from rich.console import Console
+from rich.progress import Progress
+
+from quietcrowd.answers import Answers
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.formats.whole_file import new_folder
+from quietcrowd.frames import positions_by_text
+from quietcrowd.inference.partition import hash_ids
+from quietcrowd.inference.sweep import available_threads
+from quietcrowd.mechanisms.dense import check_cells
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
+from quietcrowd.row_order import offsets_of, sort_rows
+from quietcrowd.scale.executor import Executor, ThreadExecutor
+from quietcrowd.scale.store import Store, partition_name
+from quietcrowd.scale.writing import SortedPartition, whole_store, write_sorted
+from quietcrowd.validation import check_whole
+
+__all__ = ["check_randomizable", "randomize_store"]
+
+OF_WORKERS, OF_PARTITIONS = 0, 1
+"""Places of independent streams of simulated randomness: that of all workers, the first of all."""
+
+
+def randomize_store(
+    store: Store,
+    mechanism: Mechanism,
+    folder: str | Path,
+    *,
+    seed: int | None = None,
+    tasks: Iterable[Any] | None = None,
+    workers: Iterable[Any] | None = None,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+) -> Store:
+    """Randomise the answers of a store, as the workers' devices do, into a store of reports.
+
+    What a worker draws once for all tasks is drawn before the first partition. Reports follow the
+    law of `Mechanism.randomize`; simulated ones are other numbers than there.
+
+    Parameters
+    ----------
+    store : Store
+        Plain answers.
+    mechanism : Mechanism
+        One that works task by task: all but `MatrixFactorization`, whose sketches are about all
+        tasks at once.
+    folder : str or Path
+        Where the store of reports goes; nothing may be there yet. It is there whole or not at all.
+    seed : int, optional
+        For simulation: the same reports for any threads and cluster, private to nobody. Default:
+        the operating system's randomness.
+    tasks, workers : iterable, optional
+        All ids, in any order, including those without an answer; both or none. Where a mechanism
+        hides who answered, those that occur in the store would give it away.
+    threads : int, optional
+        Default: as many as the process may use.
+    executor : Executor, optional
+        Who randomises the partitions, instead of threads of this process. A cluster sees the
+        answers, and what the workers drew.
+    progress : bool
+        Whether to show a bar on standard error.
+
+    Returns
+    -------
+    Store
+        In the same partitions; tasks and workers are sorted by id.
+
+    Raises
+    ------
+    AnswerError
+        Where the store holds reports, its domain is not that of the mechanism, or an id is not in
+        a given list.
+    ParameterError
+        Where the mechanism works on all tasks at once, every worker reports every task and that
+        is too much, something is at `folder` already, or a parameter breaks its rule.
+    OSError
+        Where a file cannot be opened or written.
+    """
+    threads = available_threads() if threads is None else threads
+    check_whole("threads", threads, 1)
+    if seed is not None:
+        check_whole("seed", seed, 0)
+    taskwise = check_randomizable(store, mechanism)
+    listed = _listed(store, tasks, workers)
+    ids = _sorted(store.workers if listed is None else listed.workers)
+    if taskwise.every_task:
+        check_cells(store.tasks if listed is None else len(listed.tasks), len(ids))
+    drawn = taskwise.draw_workers(len(ids), _generator(seed, OF_WORKERS))
+    with (
+        new_folder(Path(folder)) as temporary,
+        Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar,
+    ):
+        job = _Randomization(
+            store=evolve(store, folder=store.folder.absolute()),
+            mechanism=taskwise,
+            folder=temporary.absolute(),
+            workers=ids,
+            worker_codes=_positions(store.workers, ids, "worker"),
+            tasks=None if listed is None else _routed(store, listed.tasks),
+            drawn=drawn,
+            seed=seed,
+        )
+        indices = range(len(store.partitions))
+        attempts = (executor or ThreadExecutor(threads)).each(
+            _Randomization.randomize, job, indices, None
+        )
+        watched = bar.track(attempts, total=len(indices), description="randomising")
+        reports = whole_store(
+            temporary,
+            taskwise.report_domain,
+            ids,
+            _named(watched, temporary),
+            mechanism=taskwise,
+            simulated=seed is not None,
+        )
+        reports.write_note()
+    return evolve(reports, folder=Path(folder))
+
+
+def check_randomizable(store: Store, mechanism: Mechanism) -> TaskwiseMechanism:
+    """Return the mechanism if it can randomise a store; errors as of `randomize_store`."""
+    if store.mechanism is not None:
+        raise AnswerError(f"{store.folder}: these are reports, randomised already")
+    mechanism.check_domain(store.domain)
+    if not isinstance(mechanism, TaskwiseMechanism):
+        raise ParameterError(
+            f"{mechanism.name} makes what a worker sends of all its answers at once, and a store "
+            "is partitioned by task: randomise in memory, groups of workers one by one, or take "
+            "another mechanism"
+        )
+    return mechanism
+
+
+@frozen(kw_only=True, eq=False)
+class _Attempt:
+    """A partition that was written under a name of its own: others may be at it as well."""
+
+    name: str
+    partition: SortedPartition
+
+
+@frozen(kw_only=True, eq=False)
+class _Randomization:
+    """What to do with a partition; it can be sent to another process that sees both folders."""
+
+    store: Store
+    mechanism: TaskwiseMechanism
+    folder: Path
+    workers: pa.Array
+    worker_codes: npt.NDArray[np.int32]
+    tasks: Mapping[int, pa.Array] | None
+    drawn: npt.NDArray[Any] | None
+    seed: int | None
+
+    def randomize(self, index: int, _: None) -> _Attempt:
+        """Write the reports of a partition."""
+        rng = _generator(self.seed, OF_PARTITIONS + index)
+        reports = self.mechanism.randomize_tasks(self._answers(index), self.drawn, rng)
+        table, bits = reports.table, reports.participation_codes
+        name = f"{partition_name(index)}.{uuid4().hex}"
+        written = write_sorted(
+            self.folder / name,
+            table.domain,
+            table.tasks,
+            table.task_codes,
+            table.worker_codes,
+            {"label": table.values} | ({} if bits is None else {"participation": bits}),
+            workers=len(self.workers),
+        )
+        return _Attempt(name=name, partition=written)
+
+    def _answers(self, index: int) -> Answers:
+        """Return the answers of a partition, with all workers; tasks and workers are sorted."""
+        stored, ids = self.store.partition(index), self.store.task_ids(index)
+        tasks = _sorted(ids if self.tasks is None else self.tasks.get(index, ids[:0]))
+        places = np.repeat(_positions(ids, tasks, "task"), np.diff(stored.offsets))
+        codes = self.worker_codes[stored.worker_codes]
+        order, task_codes, worker_codes = sort_rows(places, codes, len(tasks), len(self.workers))
+        values = stored.values[order]
+        return Answers(
+            domain=self.store.domain,
+            tasks=tasks,
+            workers=self.workers,
+            offsets=offsets_of(task_codes, len(tasks)),
+            worker_codes=worker_codes,
+            values=values.astype(np.float64) if values.dtype == np.float32 else values,
+        )
+
+
+def _generator(seed: int | None, place: int) -> np.random.Generator | None:
+    """Return one of many independent generators of a seed; None stands for the system's words."""
+    if seed is None:
+        return None
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(place,)))
+
+
+def _named(attempts: Iterable[_Attempt], folder: Path) -> Iterator[SortedPartition]:
+    """Give the partitions their names, and forget what else was written of them."""
+    for index, attempt in enumerate(attempts):
+        os.rename(folder / attempt.name, folder / partition_name(index))
+        yield attempt.partition
+    for other in folder.glob("partition-*.*"):
+        rmtree(other)
+
+
+def _sorted(ids: pa.Array) -> pa.Array:
+    return ids.take(pc.sort_indices(ids))
+
+
+def _positions(ids: pa.Array, listed: pa.Array, name: str) -> npt.NDArray[np.int32]:
+    positions = positions_by_text(ids, listed)
+    if (positions < 0).any():
+        stranger = ids[int(np.argmin(positions))].as_py()
+        raise AnswerError(
+            f"{name} {stranger!r} of the store is not in the list of {name}s. Add it to {name}s= "
+            f"(on the command line: --all-{name}s)."
+        )
+    return positions.astype(np.int32)
+
+
+def _listed(
+    store: Store, tasks: Iterable[Any] | None, workers: Iterable[Any] | None
+) -> Answers | None:
+    """Return the given lists of ids, as a table without an answer."""
+    if tasks is None and workers is None:
+        return None
+    if tasks is None or workers is None:
+        raise ParameterError(
+            "give both tasks= and workers=, or none (on the command line: --all-tasks and "
+            "--all-workers)"
+        )
+    nothing = pa.table({name: pa.nulls(0) for name in ("task", "worker", "label")})
+    return Answers.from_frame(nothing, store.domain, tasks=tasks, workers=workers)
+
+
+def _routed(store: Store, tasks: pa.Array) -> dict[int, pa.Array]:
+    """Return the ids of tasks by their partition."""
+    places = store.places(hash_ids(tasks))
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum(np.bincount(places, minlength=len(store.partitions)))
+    parts = np.split(order, ends[:-1])
+    return {index: tasks.take(pa.array(part)) for index, part in enumerate(parts)}

@@ -1,0 +1,105 @@
+"""The pass over all rows that makes a store: workers become codes, labels stored values."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quietcrowd.answer_errors import check_ids, outside_domain, plain_type
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import dictionary_codes
+from quietcrowd.inference.partition import hash_ids
+from quietcrowd.scale.sources import Rows, Source
+from quietcrowd.scale.spill import Spill
+from quietcrowd.scale.store import partition_places
+
+__all__ = ["SKIPPED", "Reader"]
+
+SKIPPED = -1
+"""The code of the worker of a row that is left out: its task is a task nevertheless."""
+
+
+class Reader:
+    """Turns rows into what partitions hold, and puts them aside by partition.
+
+    Parameters
+    ----------
+    source : Source
+        Where they come from.
+    spill : Spill
+        Where they go.
+    skip : bool
+        Whether to leave out rows whose answer is missing or outside of the domain.
+
+    Attributes
+    ----------
+    workers : pyarrow.Array
+        Ids so far, in the order of their first row.
+    rows, skipped : int
+        How many rows were read, and how many of them left out.
+    """
+
+    def __init__(self, source: Source, spill: Spill, *, skip: bool) -> None:
+        self.source, self.spill, self.skip = source, spill, skip
+        self.workers = pa.nulls(0)
+        self.rows = self.skipped = 0
+
+    def read(self, rows: Rows) -> None:
+        """Take in some rows.
+
+        Raises
+        ------
+        AnswerError
+            Where an id is missing, or an answer missing or outside of the domain.
+        """
+        task, worker = rows.columns["task"], rows.columns["worker"]
+        try:
+            check_ids(task, self.source.names[0], rows.first)
+            check_ids(worker, self.source.names[1], rows.first)
+            columns, inside = self._values(rows)
+        except AnswerError as error:
+            raise AnswerError(f"{rows.path}: {error}") from None
+        codes = np.where(inside, self._codes(worker), np.int32(SKIPPED))
+        self.rows += len(rows)
+        self.skipped += len(rows) - int(inside.sum())
+        table = pa.table({"task": task.combine_chunks(), "worker_code": codes, **columns})
+        self.spill.add(
+            table, partition_places(hash_ids(table["task"].chunk(0)), self.spill.partitions)
+        )
+
+    def _values(self, rows: Rows) -> tuple[dict[str, pa.Array], npt.NDArray[np.bool_]]:
+        """Return stored values, and which rows have answers that are possible."""
+        source = self.source
+        domains: dict[str, Domain] = {"label": source.domain}
+        if source.mechanism is not None and source.mechanism.participation_domain is not None:
+            domains["participation"] = source.mechanism.participation_domain
+        columns, inside = {}, np.ones(len(rows), np.bool_)
+        for name, domain in domains.items():
+            column = rows.columns[name]
+            values, possible = domain.encode(column)
+            if not (possible.all() or self.skip):
+                raise outside_domain(
+                    column,
+                    source.names[2] if name == "label" else name,
+                    int(np.argmin(possible)),
+                    domain,
+                    advice="answers" if source.mechanism is None else "reports",
+                    first=rows.first,
+                )
+            columns[name] = pa.array(values)
+            inside &= possible
+        return columns, inside
+
+    def _codes(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+        """Return each row's place in `workers`, to which new ones are added."""
+        codes, ids = dictionary_codes(column)
+        ids = pc.cast(ids, plain_type(ids.type))
+        known = self.workers if len(self.workers) else ids[:0]
+        new = ids.filter(pc.invert(pc.is_in(ids, known)))
+        self.workers = pa.concat_arrays([known, new])
+        places = pc.index_in(ids, self.workers).to_numpy().astype(np.int32)
+        rows: npt.NDArray[np.int32] = places[codes]
+        return rows

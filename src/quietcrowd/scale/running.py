@@ -1,0 +1,276 @@
+"""Truth inference on a store: one partition at a time, and the state of the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import evolve, field, frozen
+from rich.console import Console
+from rich.progress import Progress
+
+from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats.tables import check_target, write_table
+from quietcrowd.formats.whole_file import check_folder, refuse_overwriting, replacing
+from quietcrowd.inference.estimate import worker_columns
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.scatter import Scatter
+from quietcrowd.inference.sweep import Course, available_threads, iterate
+from quietcrowd.scale.checkpoint import Checkpoint
+from quietcrowd.scale.executor import Executor, ThreadExecutor
+from quietcrowd.scale.gold import match_truths
+from quietcrowd.scale.passes import EstimatedPartition, Job
+from quietcrowd.scale.store import Store
+from quietcrowd.validation import check_whole
+
+__all__ = ["StoreEstimate", "infer_store"]
+
+
+@frozen(kw_only=True, eq=False)
+class StoreEstimate:
+    """What a run on a store found.
+
+    Attributes
+    ----------
+    method : FittingMethod
+        What found it.
+    store : Store
+        What it was found from.
+    truths : Path
+        The Parquet file of the truths; columns as of `TruthEstimate.truths`.
+    workers : pyarrow.Table
+        Columns as of `TruthEstimate.workers`.
+    known : int
+        How many truths were given.
+    tied : int
+        How many labels are tied.
+    state : State or None
+        What the method believes of the workers.
+    iterations : int
+        How many times the workers were weighed.
+    converged : bool
+        Whether the objective came to rest before the limit of iterations.
+    history : tuple of float
+        The objective per answer after each iteration.
+    """
+
+    method: FittingMethod[Any, Any]
+    store: Store
+    truths: Path
+    workers: pa.Table = field(repr=False)
+    known: int
+    tied: int
+    state: State | None = field(repr=False)
+    iterations: int
+    converged: bool
+    history: tuple[float, ...] = field(repr=False)
+
+
+def infer_store(
+    store: Store,
+    method: FittingMethod[Any, Any],
+    truths: str | Path,
+    workers: str | Path | None = None,
+    *,
+    gold: Any = None,
+    checkpoint: str | Path | None = None,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+) -> StoreEstimate:
+    """Find the truths and the workers' quality from a store.
+
+    They are bit for bit those of `FittingMethod.fit`, whatever the number of partitions and
+    threads. In memory are one partition per thread, and what is known and believed of the workers.
+
+    Parameters
+    ----------
+    store : Store
+        Answers or reports.
+    method : FittingMethod
+        Any.
+    truths : str or Path
+        A Parquet file for the truths; partition by partition, it is there whole or not at all.
+    workers : str or Path, optional
+        A file for the workers' quality; its suffix says how.
+    gold : dataframe, optional
+        As of `FittingMethod.fit`.
+    checkpoint : str or Path, optional
+        A file that keeps the state after every iteration. A run that finds one of the same store,
+        method and known truths goes on from it, and ends as if it had never stopped.
+    threads : int, optional
+        Default: as many as the process may use.
+    executor : Executor, optional
+        Who passes over the partitions, instead of threads of this process; a cluster is one of
+        `quietcrowd.scale.connect`.
+    progress : bool
+        Whether to show a bar on standard error.
+
+    Raises
+    ------
+    AnswerError
+        As of `FittingMethod.fit`.
+    ParameterError
+        Where the checkpoint is of another run, two files to be written are one, or one of them
+        lies in the store.
+    FormatError
+        Where a partition or the checkpoint is not what was written, or a file that is to be
+        written has another suffix.
+    OSError
+        Where a file cannot be opened or written.
+
+    Warns
+    -----
+    NoiseIgnoredWarning, NoSignalWarning
+        As `FittingMethod.fit` does.
+    """
+    kept = None if checkpoint is None else Path(checkpoint)
+    target = _check_targets(store, truths, workers, kept)
+    threads = available_threads() if threads is None else threads
+    check_whole("threads", threads, 1)
+    job = _job(store, method, gold)
+    states = None if kept is None else _checkpoint(job, kept)
+    course = Course() if states is None else states.load()
+    if store.mechanism is not None:  # after all errors of what came in
+        method.warn_of_noise(store.mechanism, 3)
+    with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
+        run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
+        save = None if states is None else states.save
+        course = iterate(method, job.summary, run.tally, course, save)
+        last = run.estimate(course.state, target)
+    method.warn_of_signal(job.summary, course.state, last.scatter, 3)
+    qualities = method.qualities(job.summary, last.tally, course.state)
+    table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
+    if workers is not None:
+        write_table(table, workers)
+    return StoreEstimate(
+        method=method,
+        store=store,
+        truths=target,
+        workers=table,
+        known=len(job.gold),
+        tied=last.tied,
+        state=course.state,
+        iterations=len(course.history),
+        converged=course.rests(method),
+        history=course.history,
+    )
+
+
+def _check_targets(
+    store: Store, truths: str | Path, workers: str | Path | None, checkpoint: Path | None
+) -> Path:
+    """Return where the truths go, if all that is to be written has a place of its own."""
+    target = Path(truths)
+    if not target.name.lower().endswith(".parquet"):
+        raise FormatError(
+            f"{target}: the truths of a store go to a Parquet file, whose name ends in .parquet"
+        )
+    check_folder(target)
+    if workers is not None:
+        check_target(Path(workers))
+    refuse_overwriting(store.folder, target, None if workers is None else Path(workers), checkpoint)
+    return target
+
+
+def _job(store: Store, method: FittingMethod[Any, Any], gold: Any) -> Job:
+    """Return what there is to do; errors are those of `FittingMethod.fit`."""
+    if not len(store):
+        raise AnswerError("there is no answer")
+    if store.mechanism is not None:
+        method.refuse(store.mechanism)
+    known = match_truths(store, method, gold)
+    summary = method.summarize(store.overview, known.values)
+    place = store.folder.absolute()  # another process may stand in another folder
+    return Job(store=evolve(store, folder=place), method=method, summary=summary, gold=known)
+
+
+def _checkpoint(job: Job, path: Path) -> Checkpoint:
+    return Checkpoint(
+        path=path,
+        method=job.method,
+        store=job.store.fingerprint,
+        gold=job.gold.fingerprint,
+        example=job.example,
+    )
+
+
+@frozen(kw_only=True, eq=False)
+class _Estimated:
+    """What the last pass tells of all partitions."""
+
+    tally: Tally
+    scatter: Scatter
+    tied: int
+
+    @classmethod
+    def of(cls, part: EstimatedPartition) -> _Estimated:
+        return cls(tally=part.tally, scatter=part.scatter, tied=part.tied)
+
+    def __add__(self, other: _Estimated) -> _Estimated:
+        return _Estimated(
+            tally=self.tally + other.tally,
+            scatter=self.scatter + other.scatter,
+            tied=self.tied + other.tied,
+        )
+
+
+@frozen(kw_only=True, eq=False)
+class _Run:
+    """Passes over all partitions that have tasks."""
+
+    job: Job
+    executor: Executor
+    bar: Progress
+
+    @property
+    def indices(self) -> list[int]:
+        partitions = self.job.store.partitions
+        return [index for index, partition in enumerate(partitions) if partition.tasks]
+
+    def tally(self, state: State | None) -> Tally:
+        sums = self.executor.sums(Job.tally, self.job, self.indices, state)
+        total: Tally = reduce(add, self._watched(sums, "sweep"))
+        return total
+
+    def estimate(self, state: State | None, target: Path) -> _Estimated:
+        """Write the truths to a file, and return what they tell."""
+        parts = self.executor.each(Job.estimate, self.job, self.indices, state)
+        watched = self._watched(((part, 1) for part in parts), "estimates")
+        with replacing(target) as temporary:
+            return reduce(add, _write(watched, temporary))
+
+    def _watched(self, results: Iterator[tuple[Any, int]], what: str) -> Iterator[Any]:
+        shown = self.bar.add_task(what, total=len(self.indices))
+        for result, partitions in results:
+            yield result
+            self.bar.advance(shown, partitions)
+        self.bar.remove_task(shown)
+
+
+def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[_Estimated]:
+    """Append the truths of each partition to a file, and yield what else it tells."""
+    with ExitStack() as stack:
+        writer = None
+        for part in parts:
+            if writer is None:
+                writer = stack.enter_context(_table_writer(path, part.truths.schema))
+            writer.write_table(part.truths)
+            yield _Estimated.of(part)
+
+
+def _table_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return what writes tables of truths; ids and floats hardly repeat: no dictionary of them."""
+    repeated = [
+        column.name
+        for column in schema
+        if column.name != "task" and not pa.types.is_floating(column.type)
+    ]
+    return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=repeated)

@@ -1,0 +1,212 @@
+"""Parquet files of answers or reports, read a few rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from attrs import frozen
+
+from quietcrowd.answer_errors import plain_type
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats.parquet_files import check_once
+from quietcrowd.formats.report_files import check_alike, read_report_note
+from quietcrowd.formats.tables import read_note
+from quietcrowd.frames import as_frame, column_of
+from quietcrowd.mechanisms.mechanism import Mechanism
+
+__all__ = ["Rows", "Source"]
+
+ROWS_AT_ONCE = 2**20
+"""So many rows are read at once."""
+
+
+@frozen(kw_only=True, eq=False)
+class Rows:
+    """Some consecutive rows of a file.
+
+    Attributes
+    ----------
+    path : Path
+        Of the file.
+    first : int
+        How many rows stand before them in the file.
+    columns : mapping of str to pyarrow.ChunkedArray
+        ``task``, ``worker``, ``label``, and ``participation`` where there is one.
+    """
+
+    path: Path
+    first: int
+    columns: dict[str, pa.ChunkedArray]
+
+    def __len__(self) -> int:
+        return len(self.columns["task"])
+
+
+@frozen(kw_only=True, eq=False)
+class Source:
+    """Parquet files that are read as one.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+        The files.
+    names : tuple of str
+        Of the columns of tasks, workers, labels and, where there are any, participation bits.
+    domain : Domain
+        What a label can be.
+    mechanism : Mechanism or None
+        What made the reports; None for plain answers.
+    simulated : bool
+        Whether the noise is simulated.
+    tasks, workers : tuple
+        Ids that no row names.
+    """
+
+    paths: tuple[Path, ...]
+    names: tuple[str, ...]
+    domain: Domain
+    mechanism: Mechanism | None = None
+    simulated: bool = False
+    tasks: tuple[Any, ...] = ()
+    workers: tuple[Any, ...] = ()
+
+    @classmethod
+    def of_answers(
+        cls, paths: Sequence[Path], domain: Domain, names: tuple[str, str, str]
+    ) -> Source:
+        """Return files of plain answers as a source.
+
+        Raises
+        ------
+        FormatError
+            Where a file is no Parquet file, or one of reports.
+        """
+        for path in paths:
+            _check_suffix(path)
+            note = read_note(path)
+            if note is not None and "mechanism" in note:
+                raise FormatError(
+                    f"{path}: these are randomised reports: leave the domain away (on the command "
+                    "line: --plain)"
+                )
+        return cls(paths=tuple(paths), names=names, domain=domain)
+
+    @classmethod
+    def of_reports(cls, paths: Sequence[Path]) -> Source:
+        """Return files of reports as a source; errors as of `quietcrowd.read_reports`."""
+        for path in paths:
+            _check_suffix(path)
+        notes = [read_report_note(path) for path in paths]
+        mechanism = notes[0].mechanism
+        if "task" not in mechanism.columns:
+            raise FormatError(
+                f"{paths[0]}: {mechanism.name} sends sketches, each about all tasks: they cannot "
+                "be partitioned by task. Infer from them in memory (on the command line: "
+                "quietcrowd infer)."
+            )
+        check_alike(notes)
+        return cls(
+            paths=tuple(paths),
+            names=mechanism.columns,
+            domain=mechanism.report_domain,
+            mechanism=mechanism,
+            simulated=any(note.simulated for note in notes),
+            tasks=tuple(task for note in notes for task in note.tasks),
+            workers=tuple(worker for note in notes for worker in note.workers),
+        )
+
+    def __len__(self) -> int:
+        return sum(_open(path).metadata.num_rows for path in self.paths)
+
+    def rows(self) -> Iterator[Rows]:
+        """Yield all rows, file by file.
+
+        Ids are of one type: that of all files, or text where they are of several.
+
+        Raises
+        ------
+        AnswerError
+            Where a column is missing.
+        FormatError
+            Where a file cannot be read, or a column is there more than once.
+        """
+        schemas = [self._schema(path) for path in self.paths]
+        kinds = [
+            _common_kind([schema.field(name).type for schema in schemas]) for name in self.names[:2]
+        ]
+        for path in self.paths:
+            first = 0
+            for table in _tables(path, self.names):
+                yield Rows(path=path, first=first, columns=self._columns(path, table, kinds))
+                first += len(table)
+
+    def _schema(self, path: Path) -> pa.Schema:
+        schema = _open(path).schema_arrow
+        missing = [name for name in self.names if name not in schema.names]
+        if missing:
+            raise AnswerError(
+                f"{path}: column {missing[0]!r} is missing; there are "
+                f"{', '.join(map(repr, schema.names))}"
+            )
+        check_once(path, schema.names, self.names)
+        return schema
+
+    def _columns(
+        self, path: Path, table: pa.Table, kinds: Sequence[pa.DataType]
+    ) -> dict[str, pa.ChunkedArray]:
+        frame = as_frame(table)
+        try:
+            columns = [column_of(frame, name) for name in self.names]
+            columns[:2] = [
+                pc.cast(column, kind) for column, kind in zip(columns, kinds, strict=False)
+            ]
+        except AnswerError as error:
+            raise AnswerError(f"{path}: {error}") from None
+        except pa.ArrowException as error:
+            raise FormatError(f"{path}: the ids do not go together: {_reason(error)}") from None
+        return dict(zip(("task", "worker", "label", "participation"), columns, strict=False))
+
+
+def _common_kind(kinds: Sequence[pa.DataType]) -> pa.DataType:
+    """Return the type of ids, or text where they are of several."""
+    plain = {
+        plain_type(kind.value_type if pa.types.is_dictionary(kind) else kind) for kind in kinds
+    }
+    return plain.pop() if len(plain) == 1 else pa.string()
+
+
+def _check_suffix(path: Path) -> None:
+    if not path.name.lower().endswith(".parquet"):
+        raise FormatError(
+            f"{path}: a store is made of Parquet files, whose names end in .parquet. Write this "
+            "one anew with quietcrowd.write_table, or infer from it in memory."
+        )
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    with path.open("rb"):
+        pass  # what goes wrong from here on is the content's fault
+    try:
+        return pq.ParquetFile(path, buffer_size=2**20)
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{path}: this cannot be read as Parquet: {_reason(error)}") from None
+
+
+def _tables(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the columns of a file, some rows at a time."""
+    file = _open(path)
+    try:
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names)):
+            yield pa.table(batch)
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{path}: this cannot be read as Parquet: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,329 @@
+"""A store: answers or reports in a folder, partitioned by task, ready to be passed over."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import asdict, field, frozen
+
+from quietcrowd.answer_errors import is_id_type
+from quietcrowd.answers import DroppedRows
+from quietcrowd.domains import Domain, check_numeric
+from quietcrowd.exceptions import FormatError
+from quietcrowd.inference.partition import Overview, Partition, hash_ids
+from quietcrowd.known_truths import UNKNOWN
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.scale.partition_files import (
+    PartitionRecord,
+    array_names,
+    is_count,
+    map_array,
+    read_ids,
+)
+from quietcrowd.scale.verification import verify_partition
+
+__all__ = ["Store", "is_store", "partition_name", "partition_places"]
+
+FORMAT, VERSION = "quietcrowd-store", 1
+NOTE, WORKERS = "store.json", "workers.parquet"
+
+
+def is_store(folder: str | Path) -> bool:
+    """Return whether a store is in a folder, whole or not."""
+    return (Path(folder) / NOTE).is_file()
+
+
+def partition_name(index: int) -> str:
+    """Return what the folder of a partition is called."""
+    return f"partition-{index:05d}"
+
+
+def partition_places(hashes: npt.NDArray[np.uint64], partitions: int) -> npt.NDArray[np.uint16]:
+    """Return the partition of each task from the hash of its id, shape (tasks,)."""
+    places = ((hashes >> np.uint64(32)) * np.uint64(partitions)) >> np.uint64(32)
+    return places.astype(np.uint16)
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class Store:
+    """Answers or reports in a folder, partitioned by task.
+
+    Make one with `quietcrowd.scale.partition_parquet`, open one with `Store.open`. Partitions are
+    mapped into memory when they are asked for: a store itself holds ids and counts of workers.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it is.
+    domain : Domain
+        What an answer can be; NULL reports were left out.
+    mechanism : Mechanism or None
+        What made the reports; None where the store holds plain answers.
+    simulated : bool
+        Whether the noise of the reports is simulated.
+    partitions : tuple of PartitionRecord
+        What is known of each.
+    longest_task : int
+        Most answers that a task has.
+    low, high : float
+        The smallest and the largest answer; 0 where answers are no numbers.
+    dropped : DroppedRows
+        What was left out on the way in.
+    workers : pyarrow.Array
+        Ids.
+    answers_per_worker : ndarray of int64, shape (workers,)
+        How many answers each worker gave.
+    """
+
+    folder: Path
+    domain: Domain
+    mechanism: Mechanism | None = None
+    simulated: bool = False
+    partitions: tuple[PartitionRecord, ...]
+    longest_task: int
+    low: float
+    high: float
+    dropped: DroppedRows
+    workers: pa.Array
+    answers_per_worker: npt.NDArray[np.int64]
+    _verified: set[int] = field(factory=set, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return sum(partition.rows for partition in self.partitions)
+
+    def __repr__(self) -> str:
+        return (
+            f"Store({str(self.folder)!r}, {len(self):,} answers, {self.tasks:,} tasks, "
+            f"{len(self.workers):,} workers, {len(self.partitions):,} partitions)"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process open the same store, or fail: its files stay where they are."""
+        return _open_same, (str(self.folder.absolute()), self.fingerprint)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are."""
+        return sum(partition.tasks for partition in self.partitions)
+
+    @property
+    def participation(self) -> bool:
+        """Whether a noisy participation bit stands beside each report."""
+        return self.mechanism is not None and self.mechanism.participation_domain is not None
+
+    @property
+    def overview(self) -> Overview:
+        """What a method asks of all answers before it begins."""
+        return Overview(
+            domain=self.domain,
+            answers_per_worker=self.answers_per_worker,
+            tasks=self.tasks,
+            longest_task=self.longest_task,
+            low=self.low,
+            high=self.high,
+            channel=None if self.mechanism is None else self.mechanism.worker_channel,
+            participation=self.participation,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that is in the store: two that differ have different ones."""
+        digest = blake2b(json.dumps(self._note(), sort_keys=True).encode(), digest_size=16)
+        digest.update(hash_ids(self.workers).tobytes())
+        digest.update(self.answers_per_worker.tobytes())
+        return digest.hexdigest()
+
+    def partition(self, index: int, gold: npt.NDArray[Any] | None = None) -> Partition:
+        """Return a partition, mapped into memory until it is let go.
+
+        The first time all that is in its files is verified.
+
+        Parameters
+        ----------
+        index : int
+            Its place in `partitions`.
+        gold : ndarray, shape (tasks,), optional
+            See `Partition`; by default no label is known.
+
+        Raises
+        ------
+        FormatError
+            Where a file is not what was written.
+        """
+        folder = self.folder / partition_name(index)
+        if index not in self._verified:
+            verify_partition(
+                folder, self.partitions[index], _domains(self.domain, self.mechanism), self.overview
+            )
+            self._verified.add(index)
+        bits = None
+        if self.mechanism is not None and self.mechanism.participation_domain is not None:
+            domain = check_numeric(self.mechanism.participation_domain, "participation")
+            bits = domain.numbers(map_array(folder, "participation"))
+        return Partition(
+            offsets=map_array(folder, "offsets"),
+            worker_codes=map_array(folder, "worker_codes"),
+            values=map_array(folder, "values"),
+            draws=map_array(folder, "draws", writable=True),  # kernels are compiled for such arrays
+            gold=np.full(self.partitions[index].tasks, UNKNOWN, np.int32) if gold is None else gold,
+            participation=bits,
+        )
+
+    def task_ids(self, index: int) -> pa.Array:
+        """Return the ids of the tasks of a partition; FormatError where they cannot be read."""
+        return read_ids(self.folder / partition_name(index), self.partitions[index].tasks)
+
+    def places(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
+        """Return the partition of each task, shape (tasks,), from `hash_ids` of its id."""
+        return partition_places(hashes, len(self.partitions))
+
+    def _note(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "domain": self.domain.to_dict(),
+            "mechanism": None if self.mechanism is None else self.mechanism.to_dict(),
+            "simulated": self.simulated,
+            "answers": len(self),
+            "tasks": self.tasks,
+            "workers": len(self.workers),
+            "longest_task": self.longest_task,
+            "low": self.low,
+            "high": self.high,
+            "dropped": asdict(self.dropped),
+            "partitions": [partition.to_dict() for partition in self.partitions],
+        }
+
+    def write_note(self) -> None:
+        """Write what is about all partitions: with it the store is whole."""
+        table = pa.table({"worker": self.workers, "answers": self.answers_per_worker})
+        pq.write_table(table, self.folder / WORKERS, compression="zstd", write_page_checksum=True)
+        (self.folder / NOTE).write_text(json.dumps(self._note(), indent=1) + "\n")
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Store:
+        """Open a store.
+
+        Raises
+        ------
+        FormatError
+            Where the folder holds no store, one of another version, or one of which files are
+            missing, cut off or exchanged.
+        OSError
+            Where a file cannot be opened.
+        """
+        place = Path(folder)
+        note = _read_note(place)
+        workers = _read_workers(place / WORKERS)
+        try:
+            store = _from_note(place, note, workers)
+        except FormatError as error:
+            raise FormatError(f"{place / NOTE}: {error}") from None
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise FormatError(f"{place / NOTE}: this cannot be read: {error!r}") from None
+        for index, partition in enumerate(store.partitions):
+            _check_files(place / partition_name(index), partition.files)
+        if store._note() != note or len(store) != int(store.answers_per_worker.sum()):
+            raise FormatError(
+                f"{place}: {NOTE} and the other files tell of different numbers of answers, tasks "
+                "or workers. Make the store anew."
+            )
+        return store
+
+
+def _open_same(folder: str, fingerprint: str) -> Store:
+    store = Store.open(folder)
+    if store.fingerprint != fingerprint:
+        raise FormatError(f"{folder}: another store is there")
+    return store
+
+
+def _read_note(place: Path) -> dict[str, Any]:
+    if place.is_dir() and not is_store(place):
+        raise FormatError(f"{place}: there is no store; quietcrowd partition makes one")
+    try:
+        note = json.loads((place / NOTE).read_text())
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{place / NOTE}: this cannot be read as JSON: {error}") from None
+    if not isinstance(note, dict) or note.get("format") != FORMAT:
+        raise FormatError(f"{place / NOTE}: this describes no store")
+    if note.get("version") != VERSION:
+        raise FormatError(
+            f"{place / NOTE}: the store has version {note.get('version')!r}; this quietcrowd reads "
+            f"{VERSION}. Make it anew."
+        )
+    return note
+
+
+def _from_note(place: Path, note: Mapping[str, Any], workers: pa.Table) -> Store:
+    domain = Domain.from_dict(note["domain"])
+    mechanism = None if note["mechanism"] is None else Mechanism.from_dict(note["mechanism"])
+    names = array_names(_domains(domain, mechanism))
+    dropped = DroppedRows(**note["dropped"])
+    for name, value in {"longest_task": note["longest_task"], **asdict(dropped)}.items():
+        if not is_count(value):
+            raise FormatError(f"{name} must be a whole number of at least 0; got {value!r}")
+    for name in ("low", "high"):
+        if type(note[name]) not in (int, float) or not math.isfinite(note[name]):
+            raise FormatError(f"{name} must be a finite number; got {note[name]!r}")
+    if not isinstance(note["simulated"], bool):
+        raise FormatError(f"simulated must be true or false; got {note['simulated']!r}")
+    return Store(
+        folder=place,
+        domain=domain,
+        mechanism=mechanism,
+        simulated=note["simulated"],
+        partitions=tuple(PartitionRecord.from_dict(one, names) for one in note["partitions"]),
+        longest_task=note["longest_task"],
+        low=note["low"],
+        high=note["high"],
+        dropped=dropped,
+        workers=workers["worker"].combine_chunks(),
+        answers_per_worker=workers["answers"].to_numpy(),
+    )
+
+
+def _domains(domain: Domain, mechanism: Mechanism | None) -> dict[str, Domain]:
+    """Return what is in the arrays of a partition that hold answers."""
+    domains = {"values": domain}
+    if mechanism is not None and mechanism.participation_domain is not None:
+        domains["participation"] = mechanism.participation_domain
+    return domains
+
+
+def _read_workers(path: Path) -> pa.Table:
+    with path.open("rb"):
+        pass  # what goes wrong from here on is the content's fault
+    try:
+        table = pq.read_table(path, columns=["worker", "answers"], page_checksum_verification=True)
+        table.validate(full=True)
+        ids, counts = table["worker"], table["answers"]
+        if ids.null_count or not is_id_type(ids.type):
+            raise ValueError(f"ids are {ids.type} with {ids.null_count:,} missing")
+        if counts.null_count or counts.type != pa.int64() or (counts.to_numpy() < 0).any():
+            raise ValueError("answers must be whole numbers of at least 0")
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise FormatError(f"{path}: this cannot be read: {' '.join(str(error).split())}") from None
+    return table
+
+
+def _check_files(folder: Path, files: Mapping[str, int]) -> None:
+    for name, size in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise FormatError(f"{path}: this file is missing. Make the store anew.")
+        if path.stat().st_size != size:
+            raise FormatError(
+                f"{path}: this file has {path.stat().st_size:,} bytes, not {size:,}. Make the "
+                "store anew."
+            )

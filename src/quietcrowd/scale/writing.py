@@ -1,0 +1,187 @@
+"""From sorted rows to the files of partitions, and from all partitions to a store."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.answers import DroppedRows
+from quietcrowd.domains import Domain, NumericDomain
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.inference.partition import hash_ids
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.report_domains import OrNull
+from quietcrowd.row_order import offsets_of
+from quietcrowd.scale.partition_files import PartitionRecord, write_partition
+from quietcrowd.scale.store import Store
+
+__all__ = ["SortedPartition", "whole_store", "write_sorted"]
+
+
+@frozen(kw_only=True, eq=False)
+class SortedPartition:
+    """What a partition adds to what is known of all.
+
+    Attributes
+    ----------
+    record : PartitionRecord
+        Of its files.
+    reports_per_worker : ndarray of int64, shape (workers,)
+        How many rows each worker has, NULL reports included.
+    answers_per_worker : ndarray of int64, shape (workers,)
+        The same without NULL reports.
+    longest_task : int
+        Most answers that a task has.
+    ends : tuple of float
+        The smallest and the largest number; none where there are no numbers.
+    dropped : DroppedRows
+        Repeated rows and NULL reports.
+    """
+
+    record: PartitionRecord
+    reports_per_worker: npt.NDArray[np.int64]
+    answers_per_worker: npt.NDArray[np.int64]
+    longest_task: int
+    ends: tuple[float, ...]
+    dropped: DroppedRows
+
+
+def write_sorted(
+    folder: Path,
+    domain: Domain,
+    tasks: pa.Array,
+    task_codes: npt.NDArray[np.int32],
+    worker_codes: npt.NDArray[np.int32],
+    columns: dict[str, npt.NDArray[Any]],
+    *,
+    workers: int,
+    repeated: int = 0,
+) -> SortedPartition:
+    """Write the sorted rows of a partition, without those that say NULL.
+
+    Parameters
+    ----------
+    folder : Path
+        It is made.
+    domain : Domain
+        Of the labels.
+    tasks : pyarrow.Array
+        Ids of the tasks of the partition.
+    task_codes, worker_codes : ndarray of int32, shape (rows,)
+        Who answered what.
+    columns : dict of ndarray
+        ``label``, and ``participation`` where there is one, as they are stored.
+    workers : int
+        How many there are in all.
+    repeated : int
+        How many rows were left out because a worker had answered the task already.
+    """
+    reports_per_worker = np.bincount(worker_codes, minlength=workers)
+    null_reports = 0
+    if isinstance(domain, OrNull):
+        told = columns["label"] != domain.null_code
+        null_reports = int(len(told) - told.sum())
+        task_codes, worker_codes = task_codes[told], worker_codes[told]
+        columns = {name: values[told] for name, values in columns.items()}
+    offsets = offsets_of(task_codes, len(tasks)).astype(np.int64)
+    values = _narrow(columns["label"])
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "offsets": offsets,
+        "worker_codes": worker_codes,
+        "values": values,
+        "draws": hash_ids(tasks),
+        **{name: column for name, column in columns.items() if name != "label"},
+    }
+    ends: list[float] = []
+    if isinstance(domain, NumericDomain) and len(values):
+        ends = domain.numbers(np.array([values.min(), values.max()])).tolist()
+    return SortedPartition(
+        record=write_partition(folder, tasks, arrays),
+        reports_per_worker=reports_per_worker,
+        answers_per_worker=np.bincount(worker_codes, minlength=workers),
+        longest_task=int(np.diff(offsets).max(initial=0)),
+        ends=tuple(ends),
+        dropped=DroppedRows(duplicates=repeated, null_reports=null_reports),
+    )
+
+
+def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers in 4 bytes where that changes none of them; others as they are."""
+    if values.dtype != np.float64:
+        return values
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float32)
+    return short if np.array_equal(short, values) else values
+
+
+def whole_store(
+    folder: Path,
+    domain: Domain,
+    workers: pa.Array,
+    partitions: Iterable[SortedPartition],
+    *,
+    mechanism: Mechanism | None = None,
+    simulated: bool = False,
+    skipped: int = 0,
+) -> Store:
+    """Return the store of all partitions, which come one after the other.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it is.
+    domain : Domain
+        Of the labels, as of `write_sorted`.
+    workers : pyarrow.Array
+        Ids.
+    partitions : iterable of SortedPartition
+        In their order.
+    mechanism, simulated
+        See `Store`.
+    skipped : int
+        How many rows were left out because their answers are missing or outside of the domain.
+
+    Raises
+    ------
+    AnswerError
+        Where no answer is left, or a worker who should report every task did not.
+    """
+    records, longest, low, high = [], 0, math.inf, -math.inf
+    duplicates = null_reports = 0
+    reports, answers = np.zeros((2, len(workers)), np.int64)
+    for one in partitions:
+        records.append(one.record)
+        longest = max(longest, one.longest_task)
+        low, high = min(low, *one.ends, low), max(high, *one.ends, high)
+        duplicates += one.dropped.duplicates
+        null_reports += one.dropped.null_reports
+        reports += one.reports_per_worker
+        answers += one.answers_per_worker
+    numbers = low <= high
+    store = Store(
+        folder=folder,
+        domain=domain.domain if isinstance(domain, OrNull) else domain,
+        mechanism=mechanism,
+        simulated=simulated,
+        partitions=tuple(records),
+        longest_task=longest,
+        low=low if numbers else 0.0,
+        high=high if numbers else 0.0,
+        dropped=DroppedRows(
+            duplicates=duplicates, out_of_domain=skipped, null_reports=null_reports
+        ),
+        workers=workers,
+        answers_per_worker=answers,
+    )
+    if mechanism is not None:
+        mechanism.check_complete(workers, reports, store.tasks)
+    elif not len(store):
+        raise AnswerError(f"no answer lies in the domain {domain.describe()}")
+    return store

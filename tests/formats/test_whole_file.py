@@ -1,0 +1,89 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.formats.whole_file import new_folder, refuse_overwriting, replacing
+
+
+def test_a_folder_is_there_when_it_is_whole(tmp_path):
+    with new_folder(tmp_path / "new") as temporary:
+        (temporary / "file").write_text("1")
+        assert not (tmp_path / "new").exists()
+    assert (tmp_path / "new" / "file").read_text() == "1"
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+def test_nothing_is_there_where_something_goes_wrong(tmp_path):
+    def stop():
+        with new_folder(tmp_path / "new") as temporary:
+            (temporary / "file").write_text("1")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_is_kept(tmp_path):
+    (tmp_path / "old").write_text("1")
+    with (
+        pytest.raises(qc.ParameterError, match="old is there already"),
+        new_folder(tmp_path / "old"),
+    ):
+        pass
+    assert (tmp_path / "old").read_text() == "1"
+
+
+@pytest.mark.parametrize("kind", [replacing, new_folder])
+def test_a_full_disk_is_told_with_the_name_of_the_target(tmp_path, kind):
+    def fill(error):
+        with kind(tmp_path / "new") as temporary:
+            raise error(temporary)
+
+    full = errno.ENOSPC
+    for error in (
+        lambda _: OSError(full, "Error writing bytes to file"),
+        lambda temporary: OSError(full, "none left", str(temporary / "values.npy")),
+    ):
+        with pytest.raises(OSError, match="No space left on device") as raised:
+            fill(error)
+        assert raised.value.filename == str(tmp_path / "new")
+    with pytest.raises(OSError, match="new: 800 requested and 0 written"):
+        fill(lambda _: OSError("800 requested and 0 written"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionError("the cluster was lost"), PermissionError(13, "no", "/elsewhere")]
+)
+def test_errors_of_something_else_stay(tmp_path, error):
+    def stop():
+        with replacing(tmp_path / "new"):
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        stop()
+    assert raised.value is error
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no folder that refuses every file")
+@pytest.mark.parametrize("kind", [replacing, new_folder])
+def test_a_folder_that_refuses_files(kind):
+    def write():
+        with kind(Path("/proc/t.parquet")):
+            pass
+
+    with pytest.raises(OSError, match=r"'/proc/t\.parquet'$"):
+        write()
+
+
+def test_what_lies_in_a_source_is_not_overwritten(tmp_path):
+    with pytest.raises(qc.ParameterError, match="two outputs"):
+        refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b", tmp_path / "a")
+    with pytest.raises(qc.ParameterError, match="lies in what is read from"):
+        refuse_overwriting(tmp_path, tmp_path / "a" / "b")
+    with pytest.raises(qc.ParameterError, match="is what is read from"):
+        refuse_overwriting(tmp_path, tmp_path / "a" / "..")
+    refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b")

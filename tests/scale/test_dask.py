@@ -1,0 +1,202 @@
+import os
+import signal
+import time
+from functools import partial
+from operator import itemgetter
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.inference import METHODS
+from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
+from quietcrowd.scale.dask import DaskExecutor
+from quietcrowd.scale.passes import Job
+
+LABELS = qc.Categorical(["no", "perhaps", "yes"])
+NUMBERS = qc.Interval(low=0, high=10)
+PATIENCE = 20.0
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Return two worker processes on this machine."""
+    with connect("local:2") as executor:
+        executor.patience = PATIENCE
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def stores(crowd_files, tmp_path_factory):
+    """Return stores of plain answers, and of reports with noisy bits, in 12 partitions each."""
+    folder = tmp_path_factory.mktemp("stores")
+    return {
+        kind: partition_parquet(
+            crowd_files / f"{kind}.parquet", folder / kind, domain=domain, partitions=12
+        )
+        for kind, domain in (("labels", LABELS), ("numbers", NUMBERS), ("released", None))
+    }
+
+
+def assert_same(found, expected):
+    assert found.truths.read_bytes() == expected.truths.read_bytes()
+    assert found.workers.equals(expected.workers)
+    assert (found.history, found.converged) == (expected.history, expected.converged)
+
+
+def pids(executor):
+    """Return the processes of the workers."""
+    return list(executor.client.run(os.getpid).values())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, name):
+    method = METHODS[name](max_iterations=3)
+    kind = "released" if name == "ratio-mean" else "labels" if method.infers_labels else "numbers"
+    with qc.noise_ignored():
+        run = partial(infer_store, stores[kind], method)
+        expected = run(tmp_path / "here.parquet", threads=2)
+        assert_same(run(tmp_path / "there.parquet", executor=cluster), expected)
+
+
+def test_known_truths_and_checkpoints(cluster, stores, tmp_path):
+    gold = pd.DataFrame({"task": ["task 3", "task 17"], "label": ["no", "yes"]})
+    run = partial(infer_store, stores["labels"], gold=gold)
+    expected = run(qc.WeightedVote(max_iterations=6, tolerance=0.0), tmp_path / "here.parquet")
+    kept = {"checkpoint": tmp_path / "run.checkpoint", "executor": cluster}
+    run(qc.WeightedVote(max_iterations=2, tolerance=0.0), tmp_path / "there.parquet", **kept)
+    method = qc.WeightedVote(max_iterations=6, tolerance=0.0)
+    assert_same(run(method, tmp_path / "there.parquet", **kept), expected)
+
+
+def slow(job, index, given):
+    time.sleep(0.05)
+    return job[0] + index + (given or 0)
+
+
+def test_results_come_in_the_order_that_is_asked_for(cluster):
+    indices = [5, 2, 9, 0, *range(10, 30)]
+    assert list(cluster.each(slow, (100,), indices, 1000)) == [1100 + index for index in indices]
+    sums = list(cluster.sums(slow, (100,), indices, None))
+    assert sum(map(itemgetter(0), sums)) == sum(100 + index for index in indices)
+    assert sum(map(itemgetter(1), sums)) == len(indices)
+    assert len(sums) < len(indices)
+
+
+class Killing(DaskExecutor):
+    """A cluster of which a worker is killed in the third pass."""
+
+    passes = 0
+
+    def sums(self, work, job, indices, given):
+        self.passes += 1
+        for place, result in enumerate(super().sums(work, job, indices, given)):
+            if (self.passes, place) == (3, 0):
+                os.kill(pids(self)[0], signal.SIGKILL)
+            yield result
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
+    method = qc.DawidSkene(max_iterations=6, tolerance=0.0)
+    expected = infer_store(stores["labels"], method, tmp_path / "here.parquet")
+    killing = Killing(cluster.client, PATIENCE)
+    before = set(pids(cluster))
+    found = infer_store(stores["labels"], method, tmp_path / "there.parquet", executor=killing)
+    assert killing.passes == 6
+    assert set(pids(cluster)) != before
+    assert_same(found, expected)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_all_workers_are_lost_and_come_back(cluster):
+    cluster.client.wait_for_workers(2, timeout=PATIENCE)
+    before = set(pids(cluster))
+    for place, result in enumerate(cluster.each(slow, (7,), range(40), 0)):
+        assert result == 7 + place
+        if place == 10:
+            for pid in before:
+                os.kill(pid, signal.SIGKILL)
+    assert before.isdisjoint(pids(cluster))
+
+
+def failing(job, index, given):  # noqa: ARG001
+    if index == 3:
+        raise TimeoutError("the disk sleeps")
+    return index
+
+
+def test_an_error_of_the_work_comes_back(cluster):
+    with pytest.raises(TimeoutError, match="the disk sleeps"):
+        list(cluster.each(failing, (), range(5), None))
+
+
+def test_what_is_left_is_cancelled(cluster):
+    results = cluster.each(slow, (0,), range(10_000), None)
+    assert next(results) == 0
+    results.close()
+    deadline = time.monotonic() + PATIENCE
+    while any(cluster.client.processing().values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(cluster.client.processing().values())
+
+
+def test_a_worker_that_sees_another_store_or_none(cluster, job, crowd_files, tmp_path):
+    def run():
+        return list(cluster.sums(Job.tally, job, range(3), None))
+
+    job.store.folder.rename(tmp_path / "elsewhere")
+    with pytest.raises(qc.FormatError, match=r"does not see the store: .*under the same path"):
+        run()
+    partition_parquet(crowd_files / "released.parquet", job.store.folder, partitions=4)
+    with pytest.raises(qc.FormatError, match="another store is there"):
+        run()
+
+
+def test_a_store_is_sent_as_the_path_to_it(stores):
+    kind, (path, fingerprint) = stores["labels"].__reduce__()
+    assert kind(path, fingerprint).fingerprint == fingerprint == stores["labels"].fingerprint
+
+
+def test_stores_are_randomised_there_as_here(cluster, stores, tmp_path):
+    for name, mechanism in {
+        "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.5),
+        "null": qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
+        "released": qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+    }.items():
+        store = stores["numbers" if mechanism.domain == NUMBERS else "labels"]
+        run = partial(randomize_store, store, mechanism, seed=5)
+        here = run(tmp_path / f"{name} here", threads=2)
+        there = run(tmp_path / f"{name} there", executor=cluster)
+        assert there.fingerprint == here.fingerprint
+        assert Store.open(there.folder).fingerprint == here.fingerprint
+        assert len(list(there.folder.iterdir())) == 12 + 2
+
+
+def test_exact_noise_there(cluster, stores, tmp_path):
+    mechanism = qc.RandomizedResponse(domain=LABELS, epsilon=8.0)
+    reports = randomize_store(stores["labels"], mechanism, tmp_path / "r", executor=cluster)
+    assert not reports.simulated
+    assert len(reports) == len(stores["labels"])
+
+
+def listening():
+    """Return the addresses at which a process can be reached."""
+    connections = psutil.Process().net_connections(kind="inet")
+    return {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN}
+
+
+def test_no_other_machine_can_reach_a_local_cluster(cluster):
+    cluster.client.wait_for_workers(2, timeout=cluster.patience)
+    assert listening() == {"127.0.0.1"}
+    assert list(cluster.client.run(listening).values()) == [{"127.0.0.1"}] * 2
+
+
+def test_another_client_of_the_same_cluster(cluster, job):
+    with connect(cluster.client.scheduler.address) as other:
+        found = [tally.sums for tally, _ in other.sums(Job.tally, job, range(3), None)]
+    expected = sum(job.tally(index, None).sums for index in range(3))
+    assert np.sum(found, axis=0).tolist() == expected.tolist()
+    assert cluster.client.status == "running"

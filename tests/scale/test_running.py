@@ -1,0 +1,335 @@
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.inference import METHODS
+from quietcrowd.known_truths import KnownTruthError
+from quietcrowd.scale import Store, infer_store, partition_parquet
+from quietcrowd.scale.executor import ThreadExecutor
+
+DOMAINS = {
+    "labels": qc.Categorical(["no", "perhaps", "yes"]),
+    "numbers": qc.Interval(low=0, high=10),
+}
+GOLD = {
+    True: pd.DataFrame({"task": ["task 3", "task 17", "task 30"], "label": ["no", "yes", "no"]}),
+    False: pd.DataFrame({"task": ["task 3", "task 17", "task 30"], "label": [1.5, 2.5, 9.0]}),
+}
+SOURCES = {
+    "ratio-mean": ["released"],
+    "moon": ["numbers", "laplace", "filled"],
+}
+CASES = [
+    (name, source)
+    for name, method in METHODS.items()
+    for source in SOURCES.get(
+        name, ["labels", "null"] if method().infers_labels else ["numbers", "laplace"]
+    )
+]
+METHODS_OF_TWO_KINDS = [qc.CRH(loss="zero-one"), qc.CATD(loss="zero-one")]
+
+
+@pytest.fixture(scope="module")
+def stores(crowd_files, tmp_path_factory):
+    """Return a function that gives the store of a source in a number of partitions."""
+    folder, made = tmp_path_factory.mktemp("stores"), {}
+
+    def store(source, partitions):
+        key = (source, partitions)
+        if key not in made:
+            made[key] = partition_parquet(
+                crowd_files / f"{source}.parquet",
+                folder / f"{source}-{partitions}",
+                domain=DOMAINS.get(source),
+                partitions=partitions,
+            )
+        return made[key]
+
+    return store
+
+
+@pytest.fixture
+def in_memory(crowd_files):
+    """Return a function that reads a source into memory."""
+
+    def read(source):
+        path = crowd_files / f"{source}.parquet"
+        return (
+            qc.read_answers(path, DOMAINS[source]) if source in DOMAINS else qc.read_reports(path)
+        )
+
+    return read
+
+
+def with_warnings(call):
+    """Return what a call gives, and what it warns of."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        result = call()
+    return result, sorted(str(warning.message) for warning in seen)
+
+
+def assert_same(found, expected):
+    """Raise unless a run on a store found what a fit did, to the last bit."""
+    truths = pq.read_table(found.truths).to_pandas()
+    assert sorted(truths["task"]) == sorted(expected.truths["task"])
+    by_task = truths.set_index("task").loc[expected.truths["task"]].reset_index()
+    pd.testing.assert_frame_equal(by_task, expected.truths, check_exact=True)
+    pd.testing.assert_frame_equal(found.workers.to_pandas(), expected.workers, check_exact=True)
+    assert found.history == expected.history
+    assert (found.iterations, found.converged) == (expected.iterations, expected.converged)
+    assert found.known == expected.known.sum()
+
+
+@pytest.mark.parametrize(("name", "source"), CASES)
+def test_every_method_finds_what_it_finds_in_memory(stores, in_memory, tmp_path, name, source):
+    method = METHODS[name](max_iterations=12)
+    for gold, partitions in ((None, (1, 3, 8)), (GOLD[method.infers_labels], (3,))):
+        expected, warned = with_warnings(lambda gold=gold: method.fit(in_memory(source), gold=gold))
+        for number in partitions:
+            found, warned_here = with_warnings(
+                lambda number=number, gold=gold: infer_store(
+                    stores(source, number),
+                    method,
+                    tmp_path / "truths.parquet",
+                    gold=gold,
+                    threads=1 + number % 2,
+                )
+            )
+            assert_same(found, expected)
+            assert warned_here == warned
+
+
+@pytest.mark.parametrize("method", METHODS_OF_TWO_KINDS, ids=lambda method: method.name)
+def test_methods_for_numbers_that_take_labels(stores, in_memory, tmp_path, method):
+    found = infer_store(stores("labels", 3), method, tmp_path / "truths.parquet")
+    assert_same(found, method.fit(in_memory("labels")))
+
+
+def test_the_workers_go_to_a_file_of_any_kind(stores, tmp_path):
+    found = infer_store(
+        stores("labels", 3), qc.MajorityVote(), tmp_path / "t.parquet", tmp_path / "w.csv"
+    )
+    written = pd.read_csv(tmp_path / "w.csv")
+    assert written["worker"].tolist() == found.workers["worker"].to_pylist()
+    assert found.tied == pq.read_table(found.truths).to_pandas()["tied"].sum()
+
+
+def test_ties_are_counted(write, tmp_path):
+    frame = pd.DataFrame({"task": [1, 1, 2], "worker": [1, 2, 1], "label": ["a", "b", "a"]})
+    store = partition_parquet(write(frame), tmp_path / "s", domain=qc.Categorical(["a", "b"]))
+    assert infer_store(store, qc.MajorityVote(), tmp_path / "t.parquet").tied == 1
+
+
+@pytest.mark.parametrize(
+    ("gold", "words"),
+    [
+        ({"task": ["task 3", "nobody's"], "label": ["no", "no"]}, 'row 1: task "nobody\'s" is no'),
+        ({"task": ["task 3", "task 3"], "label": ["no", "no"]}, "'task 3' occurs 2 times"),
+        ({"task": ["task 9", "task 3"], "label": ["no", "never"]}, "row 1: 'never' is outside"),
+        ({"task": ["task 3"]}, "column 'label' is missing"),
+        ({"label": ["no"]}, "column 'task' is missing"),
+        ({"task": [], "label": []}, "there is no known truth"),
+        ({"task": [None], "label": ["no"]}, "row 0: task None is no task"),
+    ],
+)
+def test_wrong_known_truths_are_refused_as_in_memory(stores, in_memory, tmp_path, gold, words):
+    frame = pd.DataFrame(gold)
+    with pytest.raises(KnownTruthError, match=words) as here:
+        infer_store(stores("labels", 8), qc.MajorityVote(), tmp_path / "t.parquet", gold=frame)
+    with pytest.raises(KnownTruthError) as there:
+        qc.MajorityVote().fit(in_memory("labels"), gold=frame)
+    assert str(here.value) == str(there.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "method"),
+    [
+        ("labels", qc.Mean()),
+        ("numbers", qc.WeightedVote()),
+        ("numbers", qc.RatioMean()),
+        ("randomised", qc.MOON()),
+    ],
+)
+def test_what_a_method_cannot_use_it_refuses_as_in_memory(
+    stores, in_memory, tmp_path, source, method
+):
+    with pytest.raises(qc.AnswerError) as here:
+        infer_store(stores(source, 3), method, tmp_path / "t.parquet")
+    with pytest.raises(qc.AnswerError) as there:
+        method.fit(in_memory(source))
+    assert str(here.value) == str(there.value)
+
+
+@pytest.mark.parametrize(
+    ("truths", "workers", "error", "words"),
+    [
+        ("t.csv", None, qc.FormatError, r"ends in \.parquet"),
+        ("no/t.parquet", None, FileNotFoundError, "no such folder"),
+        ("t.parquet", "w.txt", qc.FormatError, "must end in"),
+    ],
+)
+def test_targets_are_checked_first(stores, tmp_path, truths, workers, error, words):
+    with pytest.raises(error, match=words):
+        infer_store(
+            stores("labels", 1),
+            qc.MajorityVote(),
+            tmp_path / truths,
+            None if workers is None else tmp_path / workers,
+        )
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("S/t.parquet", None, None), "lies in what is read from"),
+        (("S/partition-00000/t.parquet", None, None), "lies in what is read from"),
+        (("t.parquet", "S/workers.parquet", None), "lies in what is read from"),
+        (("t.parquet", "w.csv", "S/store.json"), "lies in what is read from"),
+        (("t.parquet", "t.parquet", None), "two outputs"),
+        (("t.parquet", None, "T/../t.parquet"), "two outputs"),
+        (("t.parquet", "w.csv", "w.csv"), "two outputs"),
+    ],
+)
+def test_nothing_is_written_over_another(stores, tmp_path, names, words):
+    store = stores("labels", 3)
+    before = store.folder.joinpath("store.json").read_bytes()
+    (tmp_path / "S").symlink_to(store.folder)
+    (tmp_path / "T").mkdir()
+    paths = [None if name is None else tmp_path / name for name in names]
+    with pytest.raises(qc.ParameterError, match=words):
+        infer_store(store, qc.MajorityVote(), paths[0], paths[1], checkpoint=paths[2])
+    assert store.folder.joinpath("store.json").read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["S", "T"]
+
+
+def test_a_store_without_an_answer(tmp_path):
+    domain = qc.Categorical(["a", "b"])
+    answers = qc.Answers.from_frame(
+        pd.DataFrame({"task": ["t"], "worker": ["w"], "label": ["a"]}), domain
+    )
+    mechanism = qc.RandomizedResponse(domain=domain, epsilon=0.1, null="category")
+    drawn = (mechanism.randomize(answers, np.random.default_rng(seed)) for seed in range(20))
+    reports = next(reports for reports in drawn if reports.table.values[0] == domain.size)
+    qc.write_reports(reports, tmp_path / "r.parquet")
+    store = partition_parquet(tmp_path / "r.parquet", tmp_path / "s")
+    assert (len(store), store.dropped.null_reports) == (0, 1)
+    with pytest.raises(qc.AnswerError, match="there is no answer"):
+        infer_store(store, qc.MajorityVote(), tmp_path / "t.parquet")
+
+
+class StoppedError(Exception):
+    pass
+
+
+class Stopping(ThreadExecutor):
+    """Threads that stop in the middle of a pass."""
+
+    def __init__(self, passes):
+        super().__init__(2)
+        self.left = passes
+
+    def each(self, work, job, indices, given):
+        self.left -= 1
+        for place, result in enumerate(super().each(work, job, indices, given)):
+            if self.left < 0 and place == 1:
+                raise StoppedError
+            yield result
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("weighted-vote", "labels"),
+        ("dawid-skene", "labels"),
+        ("glad", "labels"),
+        ("weighted-mean", "numbers"),
+        ("gtm", "numbers"),
+        ("kdem", "numbers"),
+        ("moon", "laplace"),
+        ("ratio-mean", "released"),
+    ],
+)
+def test_a_run_that_was_stopped_goes_on(stores, tmp_path, name, source):
+    method = METHODS[name](max_iterations=6, tolerance=0.0)
+    target, kept = tmp_path / "t.parquet", tmp_path / "run.checkpoint"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", qc.NoiseIgnoredWarning)
+        expected = infer_store(stores(source, 3), method, target)
+        whole = target.read_bytes()
+        target.unlink()
+        for passes in (2, 1, expected.iterations - 3):
+            with pytest.raises(StoppedError):
+                infer_store(
+                    stores(source, 3), method, target, checkpoint=kept, executor=Stopping(passes)
+                )
+            assert not target.exists()
+            assert [path.name for path in tmp_path.iterdir()] == [kept.name]
+        found = infer_store(stores(source, 3), method, target, checkpoint=kept)
+    assert target.read_bytes() == whole
+    assert found.workers.equals(expected.workers)
+    assert found.history == expected.history
+
+
+KILLED = """
+import os, signal, sys
+import quietcrowd as qc
+from quietcrowd.scale import Store, infer_store
+from quietcrowd.scale.executor import ThreadExecutor
+
+class Dying(ThreadExecutor):
+    passes = 0
+    def each(self, work, job, indices, given):
+        Dying.passes += 1
+        for result in super().each(work, job, indices, given):
+            if Dying.passes == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield result
+
+store, truths, checkpoint = sys.argv[1:]
+method = qc.WeightedVote(max_iterations=5, tolerance=0.0)
+infer_store(Store.open(store), method, truths, checkpoint=checkpoint, executor=Dying(2))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_run_that_was_killed_goes_on(stores, tmp_path):
+    store, method = stores("labels", 3), qc.WeightedVote(max_iterations=5, tolerance=0.0)
+    expected = infer_store(store, method, tmp_path / "expected.parquet")
+    target, kept = tmp_path / "t.parquet", tmp_path / "run.checkpoint"
+    words = [sys.executable, "-c", KILLED, *map(str, (store.folder, target, kept))]
+    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+    assert kept.exists()
+    assert not target.exists()
+    passes = []
+
+    class Counting(ThreadExecutor):
+        def each(self, work, job, indices, given):
+            passes.append(given)
+            return super().each(work, job, indices, given)
+
+    again = Store.open(store.folder)
+    found = infer_store(again, method, target, checkpoint=kept, executor=Counting(1))
+    assert len(passes) == expected.iterations - 2 + 1
+    assert target.read_bytes() == (tmp_path / "expected.parquet").read_bytes()
+    assert found.workers.equals(expected.workers)
+
+
+def test_progress_is_shown_where_it_is_wanted(stores, tmp_path, capfd):
+    infer_store(stores("labels", 3), qc.MajorityVote(), tmp_path / "t.parquet")
+    assert capfd.readouterr().err == ""
+    infer_store(stores("labels", 3), qc.MajorityVote(), tmp_path / "t.parquet", progress=True)
+
+
+def test_threads_are_counted(stores, tmp_path):
+    with pytest.raises(qc.ParameterError, match="threads must be a whole number"):
+        infer_store(stores("labels", 1), qc.MajorityVote(), tmp_path / "t.parquet", threads=0)
+    assert os.listdir(tmp_path) == []
