@@ -110,8 +110,9 @@ def _shared(many: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.ND
     beginning = np.uint64(64 - bits)
     begins = np.zeros(2**bits, np.bool_)
     begins[few >> beginning] = True
-    near = many[begins[many >> beginning]]
-    return near[np.isin(near, few)]
+    near: npt.NDArray[np.uint64] = many[begins[many >> beginning]]
+    found: npt.NDArray[np.bool_] = np.isin(near, few)
+    return near[found]
 
 
 def joined_overview(start: Summary, union: WorkerUnion) -> Overview:
