@@ -110,9 +110,10 @@ def _shared(many: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.ND
     beginning = np.uint64(64 - bits)
     begins = np.zeros(2**bits, np.bool_)
     begins[few >> beginning] = True
-    near: npt.NDArray[np.uint64] = many[begins[many >> beginning]]
-    found: npt.NDArray[np.bool_] = np.isin(near, few)
-    return near[found]
+    near: npt.NDArray[np.uint64] = many[begins.take((many >> beginning).view(np.int64))]
+    ranked = np.sort(few)
+    places = np.minimum(np.searchsorted(ranked, near), len(ranked) - 1)
+    return near[ranked[places] == near]
 
 
 def joined_overview(start: Summary, union: WorkerUnion) -> Overview:
@@ -155,7 +156,9 @@ def extend_loop(
     cached = method.carry(
         start.tally, Move(positions=union.earlier, old=start.summary, new=summary)
     )
-    state = None if start.state is None else start.state.take(union.earlier)
+    state = start.state
+    if state is not None and len(union.ids) > start.summary.workers:
+        state = state.take(union.earlier)
 
     def tally_at(state: Any) -> Any:
         return cached + method.sweep(partition, summary, state, None)
