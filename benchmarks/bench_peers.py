@@ -1,6 +1,7 @@
 """Truth inference against crowd-kit 1.4.2: the same answers, in the same run."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -55,7 +56,8 @@ def fit_peer(name, path, iterations):
     """Return crowd-kit's seconds and gigabytes, and what it found."""
     target = path.with_name(f"{name}-{iterations}.npz")
     words = [PEERS, HERE / "peers" / "crowd_kit_fit.py", name, path, str(iterations), target]
-    run = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    ours = {**os.environ, "PYTHONPATH": str(HERE)}  # it measures its memory as ours do
+    run = json.loads(subprocess.run(words, capture_output=True, check=True, env=ours).stdout)
     return run, dict(np.load(target))
 
 
