@@ -105,7 +105,8 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
             )
         note("Your answers are locked since an earlier time.")
     else:
-        _tell_terms(client)
+        if not as_json:
+            _tell_terms(client)
         if not (yes or _agreed("Do you agree, and take part?")):
             note("You take no part. Nothing was sent.")
             raise typer.Exit(1)
@@ -115,13 +116,10 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
             note("Nothing was locked, and nothing was sent.")
             raise typer.Exit(1)
         client.prepare(given)
-    _show_locked(client)
-    if not yes and not _wants_to_send(client):
-        return
-    receipt = client.send()
-    _tell_sent(client, receipt)
-    if as_json:
-        typer.echo(_as_json(client, receipt))
+    if not as_json:
+        _show_locked(client)
+    if yes or _wants_to_send(client):
+        _send(client, as_json=as_json)
 
 
 def _tell_terms(client: Client) -> None:
@@ -223,11 +221,14 @@ def _wants_to_send(client: Client) -> bool:
             return False
 
 
-def _tell_sent(client: Client, receipt: Receipt) -> None:
+def _send(client: Client, *, as_json: bool) -> None:
+    receipt = client.send()
     count = receipt.accepted + receipt.duplicates
     what = "1 report" if count == 1 else f"{count:,} reports"
     spent = show_loss(client.spent().total_epsilon)
     note(f"Sent: {what}. This device has spent epsilon = {spent}. --withdraw takes them back.")
+    if as_json:
+        typer.echo(_as_json(client, receipt))
 
 
 def _as_json(client: Client, receipt: Receipt) -> str:

@@ -339,7 +339,7 @@ def test_a_loss_without_a_bound_needs_a_delta(tmp_path):
     assert Client(NOWHERE, folder=tmp_path, transport=fake, budget=50, delta=0.2).prepare(given)
 
 
-def test_the_budget_is_charged_once_however_often_is_sent(desk, device):
+def test_the_budget_is_charged_once_however_often_is_sent(device):
     wire = Between(failing(3, FAILURES["500"]))
     client = device(transport=wire, patience=0)
     client.join()
@@ -450,23 +450,20 @@ def test_a_rejected_report_is_told(desk, device):
     client = device(link, transport=wire)
     for _ in range(2):
         with pytest.raises(
-            CampaignError, match=r"took 2 reports and rejects 1: that on 't0' \(con"
+            CampaignError, match=r"took 2 reports and rejects 1: that on 't\d' \(con"
         ):
             client.send() if client.locked else client.answer(ANSWERS)
     assert len(wire.bodies()) == 1
 
 
 def _rejecting(request, _):
-    reports = json.loads(request.content)["reports"]
-    tasks = [one["report_id"] for one in reports]
-    names = {one["task_id"]: one["report_id"] for one in reports}
-    del names
+    first = json.loads(request.content)["reports"][0]["report_id"]
     return httpx.Response(
         200,
         json={
             "accepted": 2,
             "duplicates": 0,
-            "rejected": [{"report_id": tasks[0], "code": "conflict"}],
+            "rejected": [{"report_id": first, "code": "conflict"}],
         },
     )
 
@@ -576,7 +573,7 @@ def test_frequencies_of_what_is_prepared_are_those_of_the_table(tmp_path, name):
     for answer in range(len(table)):
         counts = [0] * len(table)
         given = None if answer == 2 else mechanism.domain.labels[answer]
-        for place in range(5):
+        for place in range(3):
             folder = tmp_path / f"{answer}-{place}"
             client = Client(NOWHERE, folder=folder, transport=fake)
             client.join()

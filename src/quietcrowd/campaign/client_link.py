@@ -110,7 +110,7 @@ def _invite(parts: SplitResult, given: str | None) -> str | None:
     if len(invites) > 1:
         raise ParameterError("the link has another invite than the one that is given: give one")
     for invite in invites:
-        if not isinstance(invite, str) or not has_prefix(invite, "qci_"):
+        if not has_prefix(str(invite), "qci_"):
             raise ParameterError("an invite is qci_ and 43 letters or digits: copy it whole")
         return invite
     return None
