@@ -230,3 +230,43 @@ def test_the_help_shows_examples(run):
     assert status == 0
     assert "quietcrowd answer LINK --answers mine.csv --yes" in " ".join(output.split())
     assert max(map(len, output.splitlines())) <= 80
+
+
+def test_a_server_that_is_gone_costs_no_answers(run, tmp_path, start, monkeypatch):
+    server = start()
+    desk = new_desk(server)
+    link = desk.link(desk.campaign())
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    real = Client.prepare
+
+    def prepare(client, given):
+        upload = real(client, given)
+        server.stop()
+        return upload
+
+    monkeypatch.setattr(Client, "prepare", prepare)
+    monkeypatch.setattr(Client, "preview", lambda _: ())
+    monkeypatch.setattr("quietcrowd.campaign.client_http.FIRST_PAUSE", 1e9)
+    status, _, errors = run(link, "--answers", file, "--yes")
+    assert status == 2
+    assert "What you locked is kept. The same command sends it again" in errors
+    assert "cannot be reached" in errors.strip().splitlines()[-1]
+    assert Client(link).locked
+
+
+@pytest.fixture
+def start(tmp_path):
+    def make():
+        database = f"sqlite:///{tmp_path}/gone.db"
+        return Running(Settings(database=database, infer=False, requests_per_second=0)).start()
+
+    return make
+
+
+def test_a_loss_without_bound_is_told(run, types, desk):
+    link = desk.link(desk.campaign(MECHANISMS["sampled variance"]))
+    types("n")
+    assert "nothing bounds it, unless --delta allows" in " ".join(run(link)[1].split())
+    types("n")
+    told = " ".join(run(link, "--delta", 0.2)[1].split())
+    assert re.search(r"at delta = 0\.2; after this campaign it will be at most [0-9.]+\.", told)

