@@ -74,7 +74,7 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     shown = " ".join(output.split())
     assert "Birds Look at the sky." in shown
     assert "\x1b" not in output
-    assert "A worker who gives 3 answers loses at most epsilon = 1 about one of them" in shown
+    assert "Epsilon is at most 1 about one answer, and 3 about all together. That is:" in shown
     assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
     assert "has spent epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
         shown

@@ -16,7 +16,7 @@ from quietcrowd.cli_questions import Questions, in_reading_order, read_line, sho
 from quietcrowd.cli_reading import note
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.formats import read_table
-from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.client import Client
@@ -34,7 +34,7 @@ def answer(
         typer.Argument(
             metavar="LINK",
             envvar="QUIETCROWD_LINK",
-            help="Of who invites you: https://.../j/...; others on this machine may see it here.",
+            help="As who invites you gives it: https://.../j/...#i=...",
         ),
     ],
     answers: Annotated[
@@ -136,12 +136,20 @@ def _tell_terms(client: Client) -> None:
     typer.echo("")
     plural = "s" * (terms.tasks != 1)
     show_text(f"{terms.tasks:,} question{plural}; you give up to {terms.answers:,} answers.")
-    show_text(" ".join(str(client.guarantee).split()))
+    show_text(_cost(client.guarantee))
     typer.echo("")
     for sentence in client.consent:
         show_text(sentence)
     typer.echo("")
     _tell_budget(client)
+
+
+def _cost(guarantee: PrivacyGuarantee) -> str:
+    chance = f", but for a probability delta = {guarantee.delta:.3g}" * bool(guarantee.delta)
+    return (
+        f"Epsilon is at most {show_loss(guarantee.epsilon)} about one answer, and "
+        f"{show_loss(guarantee.worker_epsilon)} about all together{chance}. That is:"
+    )
 
 
 def _tell_budget(client: Client) -> None:
@@ -200,7 +208,7 @@ def _show_locked(client: Client) -> None:
     _print_reports(client.preview(), client)
     if upload.sketch is not None:
         _print_sketch(tuple(upload.sketch["numbers"]))
-    note("Some of it differs from what you answered: that is the protection.")
+    note("Some of it may differ from what you answered: that is the protection.")
 
 
 def _print_reports(reports: tuple[Report, ...], client: Client) -> None:

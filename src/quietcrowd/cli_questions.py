@@ -26,7 +26,9 @@ BACK, NONE, LOCK = "<", "-", "lock"
 def show_text(text: str) -> None:
     """Print a text that somebody wrote, in lines that fit."""
     for line in printable(text).splitlines() or [""]:
-        typer.echo("\n".join(textwrap.wrap(line, WIDTH)) if line.strip() else "")
+        typer.echo(
+            "\n".join(textwrap.wrap(line, WIDTH, break_on_hyphens=False)) if line.strip() else ""
+        )
 
 
 def spell(value: Any) -> str:
