@@ -9,7 +9,7 @@ from quietcrowd.campaign.report_values import decoded
     [
         ("one-layer", [1, 0], ["yes", "no"]),
         ("one-layer with NULL", [2, 1], [None, "yes"]),
-        ("laplace, filled", [-3, 0], [-3.0, 0.0]),
+        ("laplace, filled", [-256, 0], [-1.0, 0.0]),
     ],
 )
 def test_whole_numbers_become_what_they_stand_for(name, codes, values):
