@@ -19,6 +19,7 @@ import typer
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
+from quietcrowd.cli_answer import answer
 from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
 from quietcrowd.cli_campaign import campaign
@@ -423,6 +424,7 @@ app.command()(partition)
 app.command()(audit)
 app.command()(synthesize)
 app.command()(budget)
+app.command()(answer)
 app.command()(serve)
 app.add_typer(campaign)
 
