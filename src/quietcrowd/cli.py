@@ -19,6 +19,8 @@ import typer
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
+from quietcrowd.cli_answer import answer
+from quietcrowd.campaign.extra import require_client, require_server
 from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
 from quietcrowd.cli_campaign import campaign
@@ -422,6 +424,7 @@ app.command()(partition)
 app.command()(audit)
 app.command()(synthesize)
 app.command()(budget)
+app.command()(answer)
 app.command()(serve)
 app.add_typer(campaign)
 
@@ -442,6 +445,8 @@ def demo(
 
     Example: quietcrowd demo --epsilon 0.5
     """
+    require_server()
+    require_client()
     from quietcrowd.demo import play
 
     play(epsilon=epsilon, seed=seed, stay=stay)

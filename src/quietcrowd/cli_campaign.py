@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quietcrowd import cli_options as options
+from quietcrowd.campaign.extra import require_client, require_server
+from quietcrowd.campaign.refusals import refusal
 from quietcrowd.cli_reading import note
 from quietcrowd.cli_serve import Database
-from quietcrowd.exceptions import MissingExtraError, ParameterError
+from quietcrowd.exceptions import ParameterError
 
 if TYPE_CHECKING:
     import httpx
@@ -64,12 +66,9 @@ _LOCAL = "http://127.0.0.1:8000"
 @contextmanager
 def _client(server: str, secret: str) -> Iterator[httpx.Client]:
     """Give a client of a server; what goes wrong on the way is one sentence."""
-    try:
-        import httpx
-    except ImportError:
-        raise MissingExtraError(
-            "campaigns need an HTTP client: pip install 'quietcrowd[campaign]'"
-        ) from None
+    require_client()
+    import httpx
+
     if not secret:
         raise ParameterError(
             "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key makes "
@@ -87,13 +86,7 @@ def _checked(response: httpx.Response) -> httpx.Response:
     """Return a response; ParameterError where it is a refusal."""
     if response.is_success:
         return response
-    try:
-        problem = response.json()
-        told = [problem["title"], problem["detail"]]
-        told += [f"{one['pointer']} {one['message']}".strip() for one in problem.get("errors", [])]
-    except (ValueError, KeyError, TypeError):
-        told = [f"status {response.status_code}"]
-    raise ParameterError(f"the server refuses: {'; '.join(told)}")
+    raise ParameterError(f"the server refuses: {refusal(response)}")
 
 
 @campaign.command()
@@ -108,6 +101,7 @@ def key(
 
     Example: quietcrowd campaign key "bird group"
     """
+    require_server()
     from quietcrowd.campaign.database import Database as Opened
     from quietcrowd.campaign.migrating import migrate
     from quietcrowd.campaign.requesters import issue_key
@@ -129,6 +123,7 @@ def backup(
 
     Example: quietcrowd campaign backup copy.db
     """
+    require_server()
     from quietcrowd.campaign.database import Database as Opened
 
     opened = Opened.open(database)

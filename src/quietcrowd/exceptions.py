@@ -8,6 +8,8 @@
         ├── AnswerError            (ValueError)   an answer, a task or a worker breaks its rule
         ├── FormatError            (ValueError)   a file is not what it should be
         │   └── MissingMechanismError             reports without the mechanism that made them
+        ├── CampaignError          (RuntimeError) a campaign's server refuses, or tells untruths
+        │   └── UnansweredError                   it cannot be reached, or has too much to do
         └── MissingExtraError      (ImportError)  an optional dependency is not installed
     Warning
     └── QuietcrowdWarning          (UserWarning)
@@ -20,6 +22,7 @@ person who holds the data: nothing that a worker's device sends is ever derived 
 
 __all__ = [
     "AnswerError",
+    "CampaignError",
     "FormatError",
     "MissingExtraError",
     "MissingMechanismError",
@@ -28,6 +31,7 @@ __all__ = [
     "ParameterError",
     "QuietcrowdError",
     "QuietcrowdWarning",
+    "UnansweredError",
 ]
 
 
@@ -49,6 +53,14 @@ class FormatError(QuietcrowdError, ValueError):
 
 class MissingMechanismError(FormatError):
     """A file of reports does not carry the mechanism that made them."""
+
+
+class CampaignError(QuietcrowdError, RuntimeError):
+    """The server of a campaign refuses, or says what is not so."""
+
+
+class UnansweredError(CampaignError):
+    """The server of a campaign cannot be reached, or has too much to do: try again later."""
 
 
 class MissingExtraError(QuietcrowdError, ImportError):

@@ -155,6 +155,10 @@ class Desk:
         response = self.client.post(f"/campaigns/{campaign}/invites", json={"count": count})
         return response.raise_for_status().json()["invites"]
 
+    def link(self, campaign: str) -> str:
+        """Return a link that lets one worker in."""
+        return f"{self.server.url}/j/{campaign}#i={self.invite(campaign)[0]}"
+
     def guest(self, campaign: str) -> Worker:
         """Return a worker who has not joined."""
         credential = new_token("qcw_")

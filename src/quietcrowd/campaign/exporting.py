@@ -16,7 +16,7 @@ from quietcrowd.campaign import tables
 from quietcrowd.campaign.channel_config import report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.database import Database
-from quietcrowd.campaign.stored_reports import decoded
+from quietcrowd.campaign.report_values import decoded
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["ReportExport"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from quietcrowd.campaign.file_lock import file_lock
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["only_server"]
@@ -17,26 +16,20 @@ __all__ = ["only_server"]
 def only_server(database: Path | None) -> Iterator[None]:
     """Hold the lock of an SQLite file; None, a server database, needs none.
 
-    The lock ends with the process, however that ends.
-
     Raises
     ------
     ParameterError
         Where another server holds it.
     """
-    if database is None:
+    with ExitStack() as held:
+        if database is not None:
+            try:
+                held.enter_context(
+                    file_lock(database.with_name(f"{database.name}.lock"), wait=False)
+                )
+            except BlockingIOError:
+                raise ParameterError(
+                    f"{database} is served by another process already: one server per SQLite file. "
+                    "For several processes take PostgreSQL."
+                ) from None
         yield
-        return
-    lock = database.with_name(f"{database.name}.lock")
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ParameterError(
-                f"{database} is served by another process already: one server per SQLite file. "
-                "For several processes take PostgreSQL."
-            ) from None
-        yield
-    finally:
-        os.close(handle)

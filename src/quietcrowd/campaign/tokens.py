@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Prefix",
     "has_prefix",
+    "hide_tokens",
     "new_id",
     "new_pseudonym",
     "new_token",
@@ -24,6 +25,7 @@ Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_"]
 """Of a requester's key, a worker's credential, an invite: a leak of one can be searched for."""
 
 _TOKEN = re.compile(r"qc[kwi]_[A-Za-z0-9_-]{43}", re.ASCII)
+_TOKEN_LIKE = re.compile(r"(qc[kwi]_)[A-Za-z0-9_-]+", re.ASCII)
 
 
 def new_token(prefix: Prefix) -> str:
@@ -34,6 +36,11 @@ def new_token(prefix: Prefix) -> str:
 def has_prefix(token: str, prefix: Prefix) -> bool:
     """Return whether a text has the form of a token of this kind."""
     return token.startswith(prefix) and _TOKEN.fullmatch(token) is not None
+
+
+def hide_tokens(text: str) -> str:
+    """Return a text in which nobody can read a token; for messages."""
+    return _TOKEN_LIKE.sub(r"\1...", text)
 
 
 def token_hash(token: str) -> bytes:

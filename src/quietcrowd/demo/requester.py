@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 from attrs import field, frozen
 
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.campaign.refusals import refusal
+from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["DemoCampaign", "requester_of"]
@@ -62,7 +63,7 @@ class DemoCampaign:
 
         Raises
         ------
-        ParameterError
+        CampaignError
             Where they do not come.
         """
         until = time.monotonic() + _PATIENCE
@@ -72,7 +73,7 @@ class DemoCampaign:
                 found: dict[str, Any] = answer.json()
                 return found
             time.sleep(_PAUSE)
-        raise ParameterError(f"the server has inferred nothing for {_PATIENCE:g} seconds")
+        raise CampaignError(f"the server has inferred nothing for {_PATIENCE:g} seconds")
 
     def export(self, file: Path) -> None:
         """Write all reports to a file."""
@@ -85,7 +86,7 @@ class DemoCampaign:
 
 def _checked(response: httpx.Response) -> httpx.Response:
     if not response.is_success:
-        raise ParameterError(f"the server refuses: {response.json()['title']}")
+        raise CampaignError(f"the server refuses: {refusal(response)}")
     return response
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select, update
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.campaign_rows import delete_campaign, documents, open_campaign
 from quietcrowd.campaign.canonical import canonical_json
-from quietcrowd.campaign.channel_config import report_rule
+from quietcrowd.campaign.configuration import usable_mechanism
 from quietcrowd.campaign.cursors import read_cursor, write_cursor
 from quietcrowd.campaign.problems import Problem, ProblemError, documented
 from quietcrowd.campaign.schemas import (
@@ -24,8 +24,7 @@ from quietcrowd.campaign.schemas import (
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.states import State, require_step
 from quietcrowd.campaign.tokens import new_id
-from quietcrowd.exceptions import QuietcrowdError
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.exceptions import FormatError, QuietcrowdError
 
 __all__ = [
     "change_campaign",
@@ -40,7 +39,6 @@ __all__ = [
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"])
 
-_MOST_LEVELS = 1_000
 _UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 _FIXED = frozenset({"title", "description", "answers_per_participant"})
 """What is part of the configuration, and fixed once a campaign is open."""
@@ -53,24 +51,10 @@ def _refused(member: str, message: str) -> ProblemError:
 
 def _mechanism_text(described: dict[str, Any]) -> str:
     """Return a mechanism as it is stored."""
-    domain = described.get("domain")
-    levels = (
-        [len(one) for one in domain.values() if isinstance(one, list)]
-        if isinstance(domain, dict)
-        else []
-    )
     try:
-        if max(levels, default=0) > _MOST_LEVELS:
-            raise ValueError
-        mechanism = Mechanism.from_dict(described)
-        report_rule(mechanism, 1)
-        return canonical_json(mechanism.to_dict()).decode()
-    except _UNREADABLE:
-        raise _refused(
-            "mechanism",
-            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
-            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53.",
-        ) from None
+        return canonical_json(usable_mechanism(described).to_dict()).decode()
+    except FormatError as error:
+        raise _refused("mechanism", str(error)) from None
 
 
 def _method_text(described: dict[str, Any] | None) -> str | None:
