@@ -19,8 +19,8 @@ import typer
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
-from quietcrowd.cli_answer import answer
 from quietcrowd.campaign.extra import require_client, require_server
+from quietcrowd.cli_answer import answer
 from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
 from quietcrowd.cli_campaign import campaign

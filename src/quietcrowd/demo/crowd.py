@@ -10,11 +10,11 @@ from quietcrowd.domains import Label
 
 __all__ = ["draw_crowd", "own_answers", "true_labels"]
 
-TASKS, WORKERS, ANSWERS_PER_TASK = 40, 100, 50
+TASKS, WORKERS, ANSWERS_PER_TASK = 40, 80, 40
 
 
 def draw_crowd(seed: int) -> Dataset:
-    """Return 100 workers, each with an accuracy of its own, and their answers to 40 statements."""
+    """Return workers, each with an accuracy of its own, and their answers to statements."""
     crowd = synthetic_crowd(
         tasks=TASKS, workers=WORKERS, answers_per_task=ANSWERS_PER_TASK, seed=seed
     )

@@ -61,7 +61,8 @@ def play(*, epsilon: float, seed: int, stay: bool) -> None:
             _tell_spending(results)
             if stay:
                 _stay(campaign)
-    _print("The server has ended, and its database is deleted.")
+    more = "" if stay else " To look at the dashboard: quietcrowd demo --stay"
+    _print(f"The server has ended, and its database is deleted.{more}")
 
 
 @contextmanager
@@ -84,8 +85,8 @@ def _tell_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
     answers = crowd.answers
     _print(
         f"1. A server runs at {campaign.server}, on a new database. A requester asks "
-        f"{len(answers.workers):,} workers which of {len(answers.tasks):,} statements are true, and "
-        "looks at"
+        f"{len(answers.workers):,} workers: which of {len(answers.tasks):,} statements are true? "
+        "The dashboard, live:"
     )
     _print_lines(campaign.dashboard)
 
@@ -119,16 +120,16 @@ def _show_one_device(device: Client, own: Mapping[str, Label]) -> None:
 
 def _tell_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
     real = true_labels(crowd)
-    _print(
-        "4. The server infers the truths from the reports alone, and does not see the real ones:"
-    )
+    _print("4. The server infers the truths from the reports alone. It is least sure of these:")
     table = plain_table("task", "really", "inferred", "confidence", "reports", numeric_from=3)
-    for truth in results["truths"][:_SHOWN]:
+    for truth in sorted(results["truths"], key=lambda one: one["confidence"])[:_SHOWN]:
         found = truth["truth"] + ("" if truth["truth"] == real[truth["task"]] else " (wrong)")
         sure = f"{100 * truth['confidence']:.1f} %"
         table.add_row(truth["task"], real[truth["task"]], found, sure, f"{truth['reports']:,}")
     _print_lines(table)
-    _print(f"and {len(results['truths']) - _SHOWN:,} more. How many of all are wrong:")
+    for warning in results["warnings"]:
+        _print(f"The dashboard warns: {warning['message']}")
+    _print("How many of all are wrong:")
 
 
 def _tell_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) -> None:

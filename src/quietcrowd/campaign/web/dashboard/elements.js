@@ -24,13 +24,13 @@ export function make(kind, text = "", className = "") {
 
 /** Let an element hold a share of one: a bar, and the number beside it. */
 export function showShare(element, share, text) {
-  const number = make("span", text, "number");
-  if (share === null) {
-    element.replaceChildren(number);
-    return;
+  const both = make("div", "", "share");
+  if (share !== null) {
+    const bar = byId("bar").content.firstElementChild.cloneNode(true);
+    const part = Math.min(1, Math.max(0, share));
+    bar.lastElementChild.setAttribute("width", String(100 * part));
+    both.append(bar);
   }
-  const bar = byId("bar").content.firstElementChild.cloneNode(true);
-  const part = Math.min(1, Math.max(0, share));
-  bar.lastElementChild.setAttribute("width", String(100 * part));
-  element.replaceChildren(bar, number);
+  both.append(make("span", text, "number"));
+  element.replaceChildren(both);
 }

@@ -3,6 +3,8 @@
 import { byId, make, say, showShare } from "./elements.js";
 import { count, loss, percent } from "./numbers.js";
 
+const LATER = "told with the results";
+
 /** Show the head of the page. */
 export function showCampaign(campaign) {
   document.title = `${campaign.title} – quietcrowd`;
@@ -31,20 +33,19 @@ export function showWarnings(results) {
 /** Show how much workers agree: bars, and the numbers beside them. */
 export function showAgreement(results) {
   const agreement = results === null ? null : results.agreement;
-  const told = (share) => (share === null ? "cannot be told" : percent(share));
   const reports = agreement === null ? null : agreement.reports;
   const answers = agreement === null ? null : agreement.answers;
-  showShare(byId("agreement-reports"), reports, told(reports));
-  showShare(byId("agreement-answers"), answers, told(answers));
+  const told = (share) => (share === null ? "cannot be told" : percent(share));
+  showShare(byId("agreement-reports"), reports, results === null ? LATER : told(reports));
+  showShare(byId("agreement-answers"), answers, results === null ? LATER : told(answers));
 }
 
 /** Show what a worker loses at most. */
 export function showPrivacy(results) {
   const privacy = results === null ? null : results.privacy;
-  const later = "told with the results";
-  say(byId("answer-epsilon"), privacy === null ? later : loss(privacy.answer_epsilon));
-  say(byId("worker-epsilon"), privacy === null ? later : loss(privacy.worker_epsilon));
-  say(byId("delta"), privacy === null ? later : loss(privacy.delta));
+  say(byId("answer-epsilon"), privacy === null ? LATER : loss(privacy.answer_epsilon));
+  say(byId("worker-epsilon"), privacy === null ? LATER : loss(privacy.worker_epsilon));
+  say(byId("delta"), privacy === null ? LATER : loss(privacy.delta));
   const hidden = privacy !== null && privacy.participation_protected;
-  say(byId("participation"), privacy === null ? later : hidden ? "hidden as answers are" : "not hidden");
+  say(byId("participation"), privacy === null ? LATER : hidden ? "hidden as answers are" : "not hidden");
 }

@@ -1,11 +1,10 @@
 // The truths of the tasks.
 
 import { byId, say } from "./elements.js";
-import { count, percent, short } from "./numbers.js";
+import { count, measured, percent, short } from "./numbers.js";
 import { SortableTable } from "./table.js";
 
 const SURE = 0.9;
-const NUMBER_DIGITS = 6;
 
 const table = new SortableTable(byId("truths"), byId("truths-more"));
 const undecided = byId("undecided");
@@ -48,7 +47,7 @@ function numberColumns(truths) {
       name: "Truth",
       numeric: true,
       value: (truth) => truth.truth,
-      text: (truth) => short(truth.truth, NUMBER_DIGITS),
+      text: (truth) => measured(truth.truth, truth.standard_error),
     },
     {
       name: "Standard error",
@@ -72,7 +71,8 @@ export function showTruths(results) {
   const labels = truths.length > 0 && truths[0].confidence !== undefined;
   byId("truths-found").hidden = truths.length === 0;
   byId("undecided-choice").hidden = !labels;
-  say(byId("truths-none"), truths.length ? "" : "None yet: they follow a moment after the first reports.");
+  const none = results === null ? "None yet: they follow a moment after the first reports." : "None.";
+  say(byId("truths-none"), truths.length ? "" : none);
   if (labels) {
     table.show(LABELS, undecided.checked ? truths.filter(isUndecided) : truths);
   } else {

@@ -26,12 +26,6 @@ function columns(workers) {
       text: (worker) => count(worker.reports),
     },
     {
-      name: "ε of one answer",
-      numeric: true,
-      value: (worker) => worker.answer_epsilon ?? Infinity,
-      text: (worker) => loss(worker.answer_epsilon),
-    },
-    {
       name: "ε spent",
       numeric: true,
       value: (worker) => worker.total_epsilon ?? Infinity,
@@ -44,7 +38,7 @@ function columns(workers) {
 export function showWorkers(results) {
   const workers = results === null ? [] : results.workers;
   byId("workers-found").hidden = workers.length === 0;
-  say(byId("workers-none"), workers.length ? "" : "None yet.");
+  say(byId("workers-none"), workers.length ? "" : "None.");
   table.show(columns(workers), workers);
   say(byId("workers-note"), workers.length ? note(workers) : "");
 }
