@@ -19,6 +19,7 @@ import typer
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
+from quietcrowd.campaign.extra import require_client, require_server
 from quietcrowd.cli_answer import answer
 from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
@@ -30,8 +31,7 @@ from quietcrowd.cli_scale import infer_from_store, partition, randomize_a_store
 from quietcrowd.cli_serve import serve
 from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
-from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
-from quietcrowd.demo import play
+from quietcrowd.datasets import dataset_domain, load_dataset
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
 from quietcrowd.evaluation.plots import check_picture
@@ -437,12 +437,19 @@ def demo(
     seed: Annotated[
         int, typer.Option(min=0, metavar="NUMBER", help="Of the crowd, not of the noise.")
     ] = 7,
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Serve until Ctrl-C: to look at the dashboard.")
+    ] = False,
 ) -> None:
-    """Play a private round on a synthetic crowd.
+    """Play a campaign: a server on this machine, and a simulated crowd.
 
     Example: quietcrowd demo --epsilon 0.5
     """
-    play(synthetic_crowd(tasks=1_000, workers=200, answers_per_task=40, seed=seed), epsilon)
+    require_server()
+    require_client()
+    from quietcrowd.demo import play
+
+    play(epsilon=epsilon, seed=seed, stay=stay)
 
 
 def _one_line(message: object) -> None:

@@ -222,6 +222,7 @@ def open_campaign(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> N
     note(f"Open. Workers agree to {opened['config_hash']}:")
     for sentence in public["config"]["consent"]:
         note(sentence)
+    note(f"What comes of it: {server}/dashboard/{one}")
 
 
 @campaign.command()

@@ -8,7 +8,13 @@ from tests.campaign.postgresql import HOW_TO_GET_IT, find_programs, postgresql
 
 from quietcrowd.campaign.settings import Settings
 
-ON_SQLITE_ALONE = ("test_client", "test_contract", "test_middleware", "test_roles")
+ON_SQLITE_ALONE = (
+    "test_client",
+    "test_contract",
+    "test_middleware",
+    "test_pages",
+    "test_roles",
+)
 
 
 @pytest.fixture(scope="session")

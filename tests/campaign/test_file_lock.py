@@ -1,3 +1,4 @@
+import os
 import threading
 import time
 
@@ -29,3 +30,14 @@ def test_who_waits_comes_next(tmp_path):
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
+
+
+def test_a_lock_ends_though_a_forked_process_has_not_let_go_of_it_yet(tmp_path, monkeypatch):
+    held = []
+    with monkeypatch.context() as forked:
+        forked.setattr(os, "close", held.append)
+        with file_lock(tmp_path / "lock", wait=False):
+            pass
+    with file_lock(tmp_path / "lock", wait=False):
+        assert len(held) == 1
+    os.close(held[0])

@@ -16,11 +16,17 @@ if sys.platform == "win32":
     def _lock(handle: int, wait: bool) -> None:
         msvcrt.locking(handle, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
 
+    def _unlock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+
 else:
     import fcntl
 
     def _lock(handle: int, wait: bool) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+    def _unlock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 @contextmanager
@@ -43,6 +49,9 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[None]:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         _lock(handle, wait)
-        yield
+        try:
+            yield
+        finally:
+            _unlock(handle)  # closed alone, a child that is just being forked would hold it on
     finally:
         os.close(handle)

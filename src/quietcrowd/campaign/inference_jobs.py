@@ -126,6 +126,7 @@ class InferenceJobs:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
+                    process_group=0,  # Ctrl-C is for the server, which ends it in turn
                     text=True,
                 )
                 url = self.database.url.render_as_string(hide_password=False)

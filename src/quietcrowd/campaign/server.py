@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -24,9 +25,10 @@ from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.campaign.service import Service
 from quietcrowd.campaign.settings import Settings
 from quietcrowd.campaign.validation_errors import as_problem
+from quietcrowd.campaign.web import router as pages
 from quietcrowd.campaign.writer import Writer
 
-__all__ = ["create_app", "ready_database", "serve"]
+__all__ = ["create_app", "listening", "ready_database", "serve"]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
@@ -79,6 +81,7 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
     app.include_router(router, prefix=PREFIX)
+    app.include_router(pages)
     app.add_exception_handler(ProblemError, _tell_problem)
     app.add_exception_handler(RequestValidationError, _tell_validation)
     app.add_exception_handler(HTTPException, _tell_http)
@@ -148,19 +151,19 @@ def serve(settings: Settings) -> None:
     """
     with ready_database(settings) as database:
         start_log()
-        _run(create_app(settings, database), settings)
+        uvicorn.run(create_app(settings, database), **listening(settings))
 
 
-def _run(app: FastAPI, settings: Settings) -> None:
-    uvicorn.run(
-        app,
-        host=settings.host,
-        port=settings.port,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=_GRACE,
-        timeout_keep_alive=30,
-        limit_concurrency=1_000,
-    )
+def listening(settings: Settings) -> dict[str, Any]:
+    """Return how uvicorn is to serve: it logs nothing of its own."""
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "access_log": False,
+        "log_config": None,
+        "server_header": False,
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": _GRACE,
+        "timeout_keep_alive": 30,
+        "limit_concurrency": 1_000,
+    }
