@@ -28,13 +28,14 @@ def read_plain(
     domain: tuple[str | None, str | None, str | None],
     columns: str,
     duplicates: str,
+    field: str | None = None,
     **lists: Any,
 ) -> Answers:
     """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say."""
     if path.is_dir():
-        if any(domain):
+        if any(domain) or field is not None:
             raise ParameterError(
-                "--labels, --levels and --between go with a file: a folder has its own"
+                "--labels, --levels, --between and --field go with a file: a folder has its own"
             )
         return load_dataset(path, **lists).answers
     answers = read_answers(
@@ -42,6 +43,7 @@ def read_plain(
         options.build_domain(*domain),
         *options.three_columns(columns),
         duplicates=duplicates,
+        field=field,
         **lists,
     )
     tell_dropped(answers.dropped)

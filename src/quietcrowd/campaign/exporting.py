@@ -17,6 +17,8 @@ from quietcrowd.campaign.channel_config import report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.stored_reports import decoded
+from quietcrowd.formats.report_files import report_note
+from quietcrowd.formats.spreadsheet_cells import guard_cell
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["ReportExport"]
@@ -65,14 +67,14 @@ class ReportExport:
             yield ",".join(self.mechanism.columns) + "\r\n"
             for block in self._blocks(connection):
                 text = io.StringIO()
-                csv.writer(text).writerows(block)
+                csv.writer(text).writerows(map(_guarded, block))
                 yield text.getvalue()
 
     def _note(self, connection: Connection) -> dict[str, Any]:
         names = connection.scalars(
             select(tables.task.c.name).where(tables.task.c.campaign_id == self.campaign.id)
         )
-        return {"mechanism": self.mechanism.to_dict(), "simulated": False, "tasks": sorted(names)}
+        return report_note(self.mechanism, simulated=False, tasks=sorted(names))
 
     def _blocks(self, connection: Connection) -> Iterator[list[Sequence[Any]]]:
         per_task = "task" in self.mechanism.columns
@@ -119,3 +121,8 @@ class ReportExport:
             for row in rows
             for coordinate, number in enumerate(np.frombuffer(row.numbers, dtype).tolist())
         ]
+
+
+def _guarded(row: Sequence[Any]) -> list[Any]:
+    """Return a row as spreadsheets may have it."""
+    return [guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
