@@ -25,7 +25,7 @@ from quietcrowd.cli_campaign import campaign
 from quietcrowd.cli_convert import convert
 from quietcrowd.cli_density_tables import print_densities
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import closing_words, note, read_ids, read_plain
+from quietcrowd.cli_reading import closing_words, note, read_gold, read_ids, read_plain
 from quietcrowd.cli_scale import infer_from_store, partition, randomize_a_store
 from quietcrowd.cli_serve import serve
 from quietcrowd.cli_synthesize import synthesize
@@ -44,7 +44,6 @@ from quietcrowd.exceptions import (
 from quietcrowd.formats import (
     check_target,
     read_reports,
-    read_truths,
     write_reports,
     write_table,
 )
@@ -228,7 +227,7 @@ def infer(
         raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
     _check_files(reports, gold, *targets.values())
-    known = None if gold is None else read_truths(gold)
+    known = None if gold is None else read_gold(gold, field)
     domain = (labels, levels, between)
     data: Reports | Answers
     if plain:

@@ -115,8 +115,8 @@ def _convert_plain(
     formulas = count_formulas(table) if {".csv", ".tsv"} & set(target.suffixes[-2:]) else 0
     if formulas:
         note(
-            f"{formulas:,} cells begin as formulas of spreadsheets do: a ' stands before them in "
-            "the file, and goes away where quietcrowd reads it"
+            f"cells that begin as formulas of spreadsheets do: {formulas:,}; a ' stands before "
+            "them in the file, and goes away where quietcrowd reads it"
         )
 
 
@@ -146,4 +146,4 @@ def _tell_other_columns(
     names = read_names(source, file_format) or []
     others = [name for name in names if name not in resolve(source, names, columns).values()]
     if others:
-        note(f"left out: {len(others):,} columns: {', '.join(others)}")
+        note(f"left out: columns {', '.join(others)}")

@@ -52,14 +52,26 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
         quoted_strings_can_be_null=False,
     )
     parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    with pa.input_stream(path, compression="gzip" if is_packed(path) else None) as file:
-        table = pa_csv.read_csv(file, convert_options=convert, parse_options=parse)
+    table = _parsed(path, parse_options=parse, convert_options=convert)
     return unguard(table.rename_columns(list(found)) if complete else table)
+
+
+def _parsed(path: Path, **options: Any) -> pa.Table:
+    """Read a table; where that fails, once more in one thread, whose errors name the row."""
+    for use_threads in (True, False):
+        reading = pa_csv.ReadOptions(use_threads=use_threads)
+        with pa.input_stream(path, compression="gzip" if is_packed(path) else None) as file:
+            try:
+                return pa_csv.read_csv(file, read_options=reading, **options)
+            except pa.ArrowInvalid:
+                if not use_threads:
+                    raise
+    raise AssertionError
 
 
 def _header(path: Path) -> tuple[str, list[str]]:
     """Return what separates the columns, and their names: whatever gives the most names."""
-    with open_text(path, "utf-8-sig", newline="") as file:
+    with open_text(path, "utf-8-sig", newline="", errors="replace") as file:
         text = file.read(_HEADER)
     usual = _delimiter(path)
     found = {}

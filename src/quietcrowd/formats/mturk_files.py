@@ -46,7 +46,9 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     if "label" in wanted and "worker" not in wanted:
         raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
     names = csv_files.names(path)
-    fields = [name.removeprefix(_ANSWER) for name in names if name.startswith(_ANSWER)]
+    fields = [
+        name.removeprefix(_ANSWER) for name in dict.fromkeys(names) if name.startswith(_ANSWER)
+    ]
     field = choose_field(path, fields, choice.field, _ANSWER)
     columns = (_TASK, _WORKER, f"{_ANSWER}{field}")
     with_status = _STATUS in names

@@ -16,10 +16,10 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-def open_text(path: Path, encoding: str = "utf-8", newline: str | None = None) -> IO[str]:
-    """Open a file, packed or not, to read its text."""
+def open_text(path: Path, encoding: str = "utf-8", **options: Any) -> IO[str]:
+    """Open a file, packed or not, to read its text; options are those of `open`."""
     opener: Any = gzip.open if is_packed(path) else open
-    return opener(path, "rt", encoding=encoding, newline=newline)  # type: ignore[no-any-return]
+    return opener(path, "rt", encoding=encoding, **options)  # type: ignore[no-any-return]
 
 
 @contextmanager

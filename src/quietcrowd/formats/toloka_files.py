@@ -59,7 +59,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 
 def _fields(names: Sequence[str], prefix: str) -> list[str]:
-    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+    return [name.removeprefix(prefix) for name in dict.fromkeys(names) if name.startswith(prefix)]
 
 
 def _key_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
