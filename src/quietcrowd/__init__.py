@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from quietcrowd.evaluation import mean_absolute_error_change as mean_absolute_error_change
     from quietcrowd.exceptions import AnswerError as AnswerError
     from quietcrowd.exceptions import FormatError as FormatError
+    from quietcrowd.exceptions import LeftOutWarning as LeftOutWarning
     from quietcrowd.exceptions import MissingMechanismError as MissingMechanismError
     from quietcrowd.exceptions import NoiseIgnoredWarning as NoiseIgnoredWarning
     from quietcrowd.exceptions import NoSignalWarning as NoSignalWarning
@@ -102,6 +103,7 @@ _HOME = {
     "Median": "inference",
     "Memo": "mechanisms",
     "MissingMechanismError": "exceptions",
+    "LeftOutWarning": "exceptions",
     "NoSignalWarning": "exceptions",
     "NoiseIgnoredWarning": "exceptions",
     "Ordinal": "domains",
@@ -160,6 +162,7 @@ __all__ = [
     "Interval",
     "KDEm",
     "LaplacePerturbation",
+    "LeftOutWarning",
     "MajorityVote",
     "MatrixFactorization",
     "Mean",
