@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
+from quietcrowd import cli
 
 BATCH = (
     "HITId,WorkerId,AssignmentStatus,Answer.animal,Answer.sure\n"
@@ -157,3 +158,32 @@ def test_options_of_answers_do_not_go_with_reports(run, batch):
         assert (status, "go with plain answers" in errors) == (2, True)
     status, _, errors = run("convert", "r.csv", "r.csv.mechanism.json")
     assert (status, "write to another file" in errors) == (2, True)
+
+
+def test_known_truths_are_read_from_a_pool(run, batch):
+    header = "INPUT:q\tOUTPUT:a\tOUTPUT:b\tGOLDEN:a\tGOLDEN:b\tASSIGNMENT:worker_id\n"
+    (batch / "p.tsv").write_text(f"{header}q1\tno\tx\tyes\tx\tw1\nq2\tno\tx\t\t\tw1\n")
+    words = ("infer", "--plain", "p.tsv", "--labels", "no,yes", "--field", "a", "--gold")
+    (batch / "known.csv").write_text("task,label\nq1,yes\n")
+    for gold in ("p.tsv", "known.csv"):
+        status, output, errors = run(*words, gold)
+        assert (status, "1 truth known" in errors) == (0, True)
+        assert [row[:2] for row in read_csv(output)] == [["q1", "yes"], ["q2", "no"]]
+
+
+def test_a_field_goes_with_plain_answers(run, batch):
+    (batch / "a.csv").write_text(ROWS)
+    status, _, errors = run("infer", "a.csv", "--field", "a")
+    assert (status, "--field go with --plain" in errors) == (2, True)
+    status, _, errors = run("infer", "--plain", "a.csv", "--labels", "cat,dog", "--field", "a")
+    assert (status, "of platforms' files" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("words", ["convert a.csv --to m", "campaign export x --format m"])
+def test_names_of_formats_are_completed(monkeypatch, capsys, words):
+    monkeypatch.setenv("_QUIETCROWD_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"quietcrowd {words}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
+    with pytest.raises(SystemExit):
+        cli.app([], prog_name="quietcrowd")
+    assert capsys.readouterr().out.split() == ["mturk"]

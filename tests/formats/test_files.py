@@ -16,7 +16,7 @@ from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismErro
 from quietcrowd.formats.whole_file import replacing
 from quietcrowd.testing import crowds
 
-SUFFIXES = [".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz"]
+SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
 DOMAIN = qc.Categorical(["no", "yes"])
 CROWD = qc.synthetic_crowd(tasks=30, workers=20, answers_per_task=5)
 

@@ -104,6 +104,10 @@ def test_names_in_the_data_are_tasks_where_each_is_another(tmp_path):
             "one choice, rating or number",
         ),
         (json.dumps([{"id": 1, "annotations": [annotation(1, BOX)]}]), "there is no answer in it"),
+        (
+            json.dumps([{"id": 1, "annotations": [annotation(1, result("n", "number", 10**30))]}]),
+            "cannot be read as Label Studio JSON",
+        ),
     ],
 )  # fmt: skip
 def test_bad_files_name_the_place(tmp_path, content, told):

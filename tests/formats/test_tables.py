@@ -1,7 +1,9 @@
 """The same answers are the same from every format, and what is read is written alike."""
 
+import contextlib
 import json
 import subprocess
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -209,3 +211,63 @@ def test_crowd_kit_takes_the_file_as_it_is(tmp_path):
     truths = qc.read_truths(tmp_path / "truths.csv")
     assert len(truths) == 30
     assert qc.error_rate(qc.DawidSkene().fit(crowd.answers), truths) < 0.2
+
+
+HEADERS = {
+    "mturk.csv": b"HITId,WorkerId,AssignmentStatus,Answer.a\n",
+    "toloka.tsv": b"INPUT:a\tOUTPUT:a\tGOLDEN:a\tASSIGNMENT:worker_id\tASSIGNMENT:status\n",
+    "label-studio.json": b'[{"id": 1, "annotations": [{"completed_by": 1, "result": ',
+    "crowd-kit.csv": b"task,performer,label\n",
+}
+
+
+@pytest.mark.parametrize("file", HEADERS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(content=st.binary(max_size=60) | st.text('\t\n\r",;=ab', max_size=40).map(str.encode))
+def test_no_bytes_after_a_header_raise_anything_else(tmp_path, file, content):
+    path = tmp_path / file
+    path.write_bytes(HEADERS[file] + content)
+    for read in (lambda: qc.read_answers(path, DOMAIN), lambda: qc.read_reports(path)):
+        with pytest.raises((FormatError, qc.AnswerError), match=file):
+            read()
+    with contextlib.suppress(FormatError):
+        assert qc.read_truths(path).column_names == ["task", "label"]
+
+
+KEYS = [
+    *("id", "data", "task", "annotations", "predictions", "completed_by", "result", "type"),
+    *("from_name", "value", "choices", "number", "was_cancelled", "ground_truth", "score"),
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from([*KEYS, "\ud800"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6)
+    ),
+    max_leaves=12,
+)
+RESULT = st.fixed_dictionaries(
+    {"type": st.sampled_from(["choices", "number", "x"]), "value": JSON, "from_name": JSON}
+)
+TASK = st.fixed_dictionaries(
+    {"id": st.integers() | JSON, "data": JSON},
+    optional={
+        "annotations": JSON
+        | st.lists(st.fixed_dictionaries({"completed_by": JSON, "result": st.lists(RESULT)})),
+        "predictions": JSON | st.lists(st.fixed_dictionaries({"result": st.lists(RESULT)})),
+    },
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(tasks=st.lists(TASK, max_size=2) | JSON)
+def test_no_json_raises_anything_else(tmp_path, tasks):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(tasks))
+    reads = (lambda: qc.read_answers(path, DOMAIN), lambda: qc.read_truths(path))
+    for read in reads:
+        with (
+            warnings.catch_warnings(),
+            contextlib.suppress(FormatError, qc.AnswerError),
+        ):
+            warnings.simplefilter("ignore", qc.LeftOutWarning)
+            read()

@@ -219,6 +219,7 @@ def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any
         pa.ArrowException,
         OSError,
         EOFError,
+        OverflowError,
         ValueError,
         RecursionError,
         zlib.error,
