@@ -112,12 +112,16 @@ def _convert_plain(
         return
     write_table(table, target, file_format=formats[1])
     note(f"{len(table):,} {what} written to {target}.")
-    formulas = count_formulas(table) if {".csv", ".tsv"} & set(target.suffixes[-2:]) else 0
+    formulas = count_formulas(table) if _is_spreadsheet(target) else 0
     if formulas:
         note(
             f"cells that begin as formulas of spreadsheets do: {formulas:,}; a ' stands before "
             "them in the file, and goes away where quietcrowd reads it"
         )
+
+
+def _is_spreadsheet(path: Path) -> bool:
+    return path.name.lower().endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz"))
 
 
 def _read(
