@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from quietcrowd.exceptions import AnswerError as AnswerError
     from quietcrowd.exceptions import CampaignError as CampaignError
     from quietcrowd.exceptions import FormatError as FormatError
+    from quietcrowd.exceptions import LeftOutWarning as LeftOutWarning
     from quietcrowd.exceptions import MissingMechanismError as MissingMechanismError
     from quietcrowd.exceptions import NoiseIgnoredWarning as NoiseIgnoredWarning
     from quietcrowd.exceptions import NoSignalWarning as NoSignalWarning
@@ -105,6 +106,7 @@ _HOME = {
     "Median": "inference",
     "Memo": "mechanisms",
     "MissingMechanismError": "exceptions",
+    "LeftOutWarning": "exceptions",
     "NoSignalWarning": "exceptions",
     "NoiseIgnoredWarning": "exceptions",
     "Ordinal": "domains",
@@ -165,6 +167,7 @@ __all__ = [
     "Interval",
     "KDEm",
     "LaplacePerturbation",
+    "LeftOutWarning",
     "MajorityVote",
     "MatrixFactorization",
     "Mean",

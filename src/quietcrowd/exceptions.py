@@ -14,7 +14,8 @@
     Warning
     └── QuietcrowdWarning          (UserWarning)
         ├── NoiseIgnoredWarning                   randomised reports are read as plain answers
-        └── NoSignalWarning                       the noise hides how the truths differ
+        ├── NoSignalWarning                       the noise hides how the truths differ
+        └── LeftOutWarning                        rows of a file are left out
 
 Messages name the place, the value that was met, and the way out. They are written for the
 person who holds the data: nothing that a worker's device sends is ever derived from them.
@@ -24,6 +25,7 @@ __all__ = [
     "AnswerError",
     "CampaignError",
     "FormatError",
+    "LeftOutWarning",
     "MissingExtraError",
     "MissingMechanismError",
     "NoSignalWarning",
@@ -77,3 +79,7 @@ class NoiseIgnoredWarning(QuietcrowdWarning):
 
 class NoSignalWarning(QuietcrowdWarning):
     """The noise is so large that the truths cannot be told apart."""
+
+
+class LeftOutWarning(QuietcrowdWarning):
+    """Rows of a file are no answers that count, such as rejected ones, and are left out."""

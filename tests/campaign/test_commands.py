@@ -73,10 +73,21 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     results = run("campaign", "results", one)
     assert json.loads(results[1])["reports"] == 9
     assert "assumption: MajorityVote has no model of the noise" in results[2]
-    for name in ("reports.jsonl", "reports.csv"):
+    for name in ("r.jsonl", "r.csv", "r.csv.gz", "r.parquet", "r.json"):
         written = run("campaign", "export", one, "-o", tmp_path / name)
         assert written[0] == 0, written
         assert len(qc.read_reports(tmp_path / name)) == 9
+    for kind, name in (("mturk", "m.csv"), ("toloka", "t.tsv"), ("label-studio", "l.json")):
+        written = run("campaign", "export", one, "-o", tmp_path / name, "--format", kind)
+        assert written[0] == 0, written
+        assert (tmp_path / f"{name}.mechanism.json").exists()
+        assert len(qc.read_reports(tmp_path / name)) == 9
+    for name in ("truths.csv", "truths.jsonl", "truths.json"):
+        written = run("campaign", "export", one, "--truths", "-o", tmp_path / name)
+        assert written[0] == 0, written
+        assert len(qc.read_truths(tmp_path / name)) == 3
+    refused = run("campaign", "export", one, "--truths", "-o", tmp_path / "t.parquet")
+    assert (refused[0], "truths go to a file" in refused[2]) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +98,9 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
         (("close", "f" * 32, "--key", ""), "a requester's key is needed"),
         (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
-        (("export", "f" * 32, "-o", "reports.txt"), "must end in .csv or .jsonl"),
+        (("export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
         (("export", "f" * 32, "-o", "reports.jsonl"), "There is no such thing here"),
-        (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv"),
+        (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv, .tsv"),
         (("create", "T", "--tasks", "none.csv", "--labels", "no,yes"), "there is no such file"),
         (("create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
         (("backup", "copy.db", "--database", "sqlite:///none.db"), "there is no database"),
@@ -104,6 +115,34 @@ def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, wo
     assert (status, printed) == (2, "")
     assert any(one in error for one in told.split("|")), error
     assert len(error.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.tsv", "id\tq\na\tA?\nb\tB?\n"),
+        ("t.json", '[{"id": "a", "data": {"q": "A?"}, "annotations": []}, {"id": "b", "q": "B?"}]'),
+        ("t.jsonl", '{"external_id": "a", "q": "A?"}\n{"id": "b", "q": "B?"}\n'),
+    ],
+)
+def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    words = ("--tasks", tmp_path / name, "--labels", "no,yes")
+    status, one, errors = run("campaign", "create", "T", *words)
+    assert status == 0, errors
+    tasks = at_desk.client.get(f"/campaigns/{one}/tasks").json()["items"]
+    assert [(task["task"], task["data"]) for task in tasks] == [
+        ("a", {"q": "A?"}),
+        ("b", {"q": "B?"}),
+    ]
+
+
+def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
+    assert at_desk
+    (tmp_path / "t.json").write_text('[{"id": 1},\n {"id" 2}]')
+    words = ("--tasks", tmp_path / "t.json", "--labels", "no,yes")
+    status, _, errors = run("campaign", "create", "T", *words)
+    assert (status, "t.json: this is no JSON" in errors, "line 2" in errors) == (2, True, True)
 
 
 def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):

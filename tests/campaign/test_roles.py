@@ -50,6 +50,7 @@ ROWS = {
     ("GET", f"{OWN}/results"): ("open", {}, owners(409)),
     ("POST", f"{OWN}/inferences"): ("open", {}, owners(202)),
     ("GET", f"{OWN}/reports"): ("open", {}, owners(200)),
+    ("GET", f"{OWN}/truths"): ("open", {}, owners(409)),
     ("GET", PUBLIC): ("open", {}, ANYONE),
     ("PUT", f"{PUBLIC}/participants/{{participant}}"): (
         "open",

@@ -1,11 +1,11 @@
-"""Reports as files that the library reads: they carry the mechanism that made them."""
+"""Reports and truths as files that the library reads; reports carry what made them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,12 @@ from quietcrowd.campaign.channel_config import report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.report_values import decoded
+from quietcrowd.formats.label_studio_files import task_document
+from quietcrowd.formats.report_files import report_note
+from quietcrowd.formats.spreadsheet_cells import guard_cell
 from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["ReportExport"]
+__all__ = ["ReportExport", "TruthExport"]
 
 _BLOCK = 5_000
 
@@ -65,14 +68,14 @@ class ReportExport:
             yield ",".join(self.mechanism.columns) + "\r\n"
             for block in self._blocks(connection):
                 text = io.StringIO()
-                csv.writer(text).writerows(block)
+                csv.writer(text).writerows(map(_guarded, block))
                 yield text.getvalue()
 
     def _note(self, connection: Connection) -> dict[str, Any]:
         names = connection.scalars(
             select(tables.task.c.name).where(tables.task.c.campaign_id == self.campaign.id)
         )
-        return {"mechanism": self.mechanism.to_dict(), "simulated": False, "tasks": sorted(names)}
+        return report_note(self.mechanism, simulated=False, tasks=sorted(names))
 
     def _blocks(self, connection: Connection) -> Iterator[list[Sequence[Any]]]:
         per_task = "task" in self.mechanism.columns
@@ -119,3 +122,68 @@ class ReportExport:
             for row in rows
             for coordinate, number in enumerate(np.frombuffer(row.numbers, dtype).tolist())
         ]
+
+
+@frozen(kw_only=True)
+class TruthExport:
+    """The truths of the latest inference of a campaign.
+
+    Attributes
+    ----------
+    database : Database
+        Where the tasks are.
+    campaign : Row
+        Of the table of campaigns.
+    found : mapping
+        What the inference found; see `snapshot`.
+    """
+
+    database: Database
+    campaign: Any
+    found: Mapping[str, Any]
+
+    def json_lines(self) -> Iterator[str]:
+        """Give one truth per line."""
+        for row in self.found["truths"]:
+            yield json.dumps(row) + "\n"
+
+    def csv(self) -> Iterator[str]:
+        """Give a table."""
+        rows = self.found["truths"]
+        names = list(rows[0]) if rows else ["task", "truth"]
+        yield ",".join(names) + "\r\n"
+        text = io.StringIO()
+        csv.writer(text).writerows(_guarded([row[name] for name in names]) for row in rows)
+        yield text.getvalue()
+
+    def label_studio(self) -> Iterator[str]:
+        """Give all tasks with what workers are shown, and truths as predictions."""
+        truths = {row["task"]: row for row in self.found["truths"]}
+        method = (self.found["method"] or {}).get("method")
+        separator = "[\n"
+        for number, task in enumerate(self._tasks(), start=1):
+            truth = truths.get(task.name, {})
+            document = task_document(
+                number,
+                {**json.loads(task.data), "task": task.name},
+                truth=(truth.get("truth"), truth.get("confidence")),
+                method=method,
+            )
+            yield f"{separator}{json.dumps(document, ensure_ascii=False)}"
+            separator = ",\n"
+        yield "\n]\n"
+
+    def _tasks(self) -> Sequence[Any]:
+        table = tables.task
+        wanted = (
+            select(table.c.name, table.c.data)
+            .where(table.c.campaign_id == self.campaign.id)
+            .order_by(table.c.position)
+        )
+        with self.database.read() as connection:
+            return connection.execute(wanted).all()
+
+
+def _guarded(row: Sequence[Any]) -> list[Any]:
+    """Return a row as spreadsheets may have it."""
+    return [guard_cell(cell) if isinstance(cell, str) else cell for cell in row]

@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 from itertools import pairwise
 
@@ -6,6 +8,7 @@ from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
 import quietcrowd as qc
+from quietcrowd.campaign.inference_process import Inferrer
 
 ANSWERS = {"t0": 0, "t1": 1, "t2": 1}
 
@@ -68,7 +71,54 @@ def test_an_empty_campaign_has_an_export(desk):
     assert json.loads(lines[0])["tasks"] == ["t0", "t1", "t2"]
 
 
-def test_other_formats_are_refused(desk):
-    refused = desk.client.get(f"/campaigns/{desk.campaign()}/reports", params={"format": "secret"})
+def test_names_that_begin_like_formulas_are_guarded_and_come_back(desk, tmp_path):
+    draft = desk.draft(join_mode="open")["id"]
+    desk.import_csv(draft, "task,q\n=1+1,a\n'=1+1,b\n-2,c\n").raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    desk.worker(draft).send_values(1, 0, 1)
+    url = f"/campaigns/{draft}/reports"
+    table = desk.client.get(url, params={"format": "csv"})
+    rows = list(csv.reader(io.StringIO(table.text)))
+    assert sorted(row[0] for row in rows[1:]) == ["''=1+1", "'=1+1", "-2"]
+    (tmp_path / "r.csv").write_bytes(table.content)
+    note = desk.client.get(url, params={"format": "mechanism"})
+    (tmp_path / "r.csv.mechanism.json").write_bytes(note.content)
+    assert qc.read_reports(tmp_path / "r.csv").table.tasks.to_pylist() == ["'=1+1", "-2", "=1+1"]
+    assert "do not majority-vote them" in note.json()["warning"]
+
+
+def test_truths_are_files(desk, server, tmp_path):
+    draft = desk.draft(join_mode="open")["id"]
+    rows = ["task,question", *(f"t{place},Is it {place}?" for place in range(3))]
+    desk.import_csv(draft, "\n".join(rows)).raise_for_status()
+    url = f"/campaigns/{draft}/truths"
+    check_problem(desk.client.get(url), 409, "no-results")
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    for _ in range(3):
+        desk.worker(draft).send_values(1, 0)
+    Inferrer(server.database).infer(bytes.fromhex(draft))
+    truths = {
+        row["task"]: row["truth"]
+        for row in desk.client.get(f"/campaigns/{draft}/results").json()["truths"]
+        if row["truth"] is not None
+    }
+    assert len(truths) == 2
+    for kind, suffix in (("csv", "csv"), ("jsonl", "jsonl"), ("label-studio", "json")):
+        file = tmp_path / f"truths.{suffix}"
+        file.write_bytes(desk.client.get(url, params={"format": kind}).content)
+        found = {row["task"]: row["label"] for row in qc.read_truths(file).to_pylist()}
+        assert {task: truth for task, truth in found.items() if truth} == truths
+    tasks = json.loads((tmp_path / "truths.json").read_text())
+    assert [task["data"]["question"] for task in tasks] == ["Is it 0?", "Is it 1?", "Is it 2?"]
+    method = desk.client.get(f"/campaigns/{draft}/results").json()["method"]["method"]
+    said = {one["model_version"] for task in tasks for one in task["predictions"]}
+    assert said == {f"quietcrowd-{method}"}
+    assert all(task["annotations"] == [] for task in tasks)
+
+
+@pytest.mark.parametrize("resource", ["reports", "truths"])
+def test_other_formats_are_refused(desk, resource):
+    url = f"/campaigns/{desk.campaign()}/{resource}"
+    refused = desk.client.get(url, params={"format": "secret"})
     check_problem(refused, 422, "validation")
     assert "secret" not in refused.text

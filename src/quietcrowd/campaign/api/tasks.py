@@ -35,6 +35,11 @@ _BODY = {
                 "schema": {"type": "string"},
                 "example": "task,question,gold\nt1,Is it a bird?,yes\nt2,Is it a plane?,\n",
             },
+            "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/json": {
+                "schema": {"type": "array", "items": {"type": "object"}},
+                "example": [{"id": 1, "data": {"question": "Is it a bird?"}, "gold": "yes"}],
+            },
             "application/x-ndjson": {
                 "schema": {"type": "string"},
                 "example": '{"task": "t1", "data": {"question": "Is it a bird?"}}\n',
