@@ -14,9 +14,9 @@ from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.cli_questions import Questions, in_reading_order, read_line, show_text, spell
 from quietcrowd.cli_reading import note
-from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.formats import read_table
-from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.client import Client
@@ -30,7 +30,12 @@ _COLUMNS = ("task", "label")
 
 def answer(
     link: Annotated[
-        str, typer.Argument(metavar="LINK", help="As who invites you gives it: https://.../j/...")
+        str,
+        typer.Argument(
+            metavar="LINK",
+            envvar="QUIETCROWD_LINK",
+            help="As who invites you gives it: https://.../j/...#i=...",
+        ),
     ],
     answers: Annotated[
         Path | None,
@@ -105,7 +110,8 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
             )
         note("Your answers are locked since an earlier time.")
     else:
-        _tell_terms(client)
+        if not as_json:
+            _tell_terms(client)
         if not (yes or _agreed("Do you agree, and take part?")):
             note("You take no part. Nothing was sent.")
             raise typer.Exit(1)
@@ -115,13 +121,10 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
             note("Nothing was locked, and nothing was sent.")
             raise typer.Exit(1)
         client.prepare(given)
-    _show_locked(client)
-    if not yes and not _wants_to_send(client):
-        return
-    receipt = client.send()
-    _tell_sent(client, receipt)
-    if as_json:
-        typer.echo(_as_json(client, receipt))
+    if not as_json:
+        _show_locked(client)
+    if yes or _wants_to_send(client):
+        _send(client, as_json=as_json)
 
 
 def _tell_terms(client: Client) -> None:
@@ -133,7 +136,7 @@ def _tell_terms(client: Client) -> None:
     typer.echo("")
     plural = "s" * (terms.tasks != 1)
     show_text(f"{terms.tasks:,} question{plural}; you give up to {terms.answers:,} answers.")
-    show_text(str(client.guarantee))
+    show_text(_cost(client.guarantee))
     typer.echo("")
     for sentence in client.consent:
         show_text(sentence)
@@ -141,14 +144,25 @@ def _tell_terms(client: Client) -> None:
     _tell_budget(client)
 
 
+def _cost(guarantee: PrivacyGuarantee) -> str:
+    chance = f", but for a probability delta = {guarantee.delta:.3g}" * bool(guarantee.delta)
+    return (
+        f"Epsilon is at most {show_loss(guarantee.epsilon)} about one answer, and "
+        f"{show_loss(guarantee.worker_epsilon)} about all together{chance}. That is:"
+    )
+
+
 def _tell_budget(client: Client) -> None:
     spent, after = client.spent().total_epsilon, client.spent_after().total_epsilon
     most, delta = client.budget.most, client.budget.delta
     limit = "" if most is None else f" of a budget of {most:g}"
     at = f", at delta = {delta:g}" * bool(delta)
+    then = f"it will be at most {show_loss(after)}"
+    if not math.isfinite(after):
+        then = "nothing bounds it, unless --delta allows for a probability outside"
     show_text(
-        f"This device has spent epsilon = {show_loss(spent)}{limit}{at}; after this campaign it "
-        f"will be at most {show_loss(after)}."
+        f"This device has spent epsilon = {show_loss(spent)}{limit}{at}; after this campaign "
+        f"{then}."
     )
 
 
@@ -194,7 +208,7 @@ def _show_locked(client: Client) -> None:
     _print_reports(client.preview(), client)
     if upload.sketch is not None:
         _print_sketch(tuple(upload.sketch["numbers"]))
-    note("Some of it differs from what you answered: that is the protection.")
+    note("Some of it may differ from what you answered: that is the protection.")
 
 
 def _print_reports(reports: tuple[Report, ...], client: Client) -> None:
@@ -223,11 +237,18 @@ def _wants_to_send(client: Client) -> bool:
             return False
 
 
-def _tell_sent(client: Client, receipt: Receipt) -> None:
+def _send(client: Client, *, as_json: bool) -> None:
+    try:
+        receipt = client.send()
+    except (KeyboardInterrupt, UnansweredError):
+        note("What you locked is kept. The same command sends it again, as it is.")
+        raise
     count = receipt.accepted + receipt.duplicates
     what = "1 report" if count == 1 else f"{count:,} reports"
     spent = show_loss(client.spent().total_epsilon)
     note(f"Sent: {what}. This device has spent epsilon = {spent}. --withdraw takes them back.")
+    if as_json:
+        typer.echo(_as_json(client, receipt))
 
 
 def _as_json(client: Client, receipt: Receipt) -> str:

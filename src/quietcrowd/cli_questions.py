@@ -26,7 +26,9 @@ BACK, NONE, LOCK = "<", "-", "lock"
 def show_text(text: str) -> None:
     """Print a text that somebody wrote, in lines that fit."""
     for line in printable(text).splitlines() or [""]:
-        typer.echo("\n".join(textwrap.wrap(line, WIDTH)) if line.strip() else "")
+        typer.echo(
+            "\n".join(textwrap.wrap(line, WIDTH, break_on_hyphens=False)) if line.strip() else ""
+        )
 
 
 def spell(value: Any) -> str:
@@ -86,9 +88,9 @@ class Questions:
 
     def ask(self) -> Mapping[str, Any]:
         """Return the answers when they are locked."""
-        typer.echo(
-            f"{len(self.tasks):,} questions. Nothing leaves this device until you have locked your "
-            f"answers\nand said send. Enter skips a question, {BACK} goes back, Ctrl-C stops."
+        show_text(
+            "Nothing leaves this device before you have locked your answers and said send. Enter "
+            f"skips a question, {BACK} goes back, Ctrl-C stops."
         )
         place = 0
         while True:
@@ -131,10 +133,11 @@ class Questions:
 
     def _close(self) -> int | None:
         """Ask to lock; return the place of a question to change instead, or None."""
-        typer.echo(
-            f"\nYou answered {len(self.answers):,} of {len(self.tasks):,} questions. Type {LOCK} to "
-            "lock your answers: after that\nthey cannot be changed, and you see what will be sent. "
-            f"Or the number of a question\nto change its answer, or {BACK} to go back."
+        typer.echo("")
+        show_text(
+            f"You answered {len(self.answers):,} of {len(self.tasks):,} questions. Type {LOCK} to "
+            "lock your answers: after that they cannot be changed, and you see what will be sent. "
+            f"Or the number of a question to change its answer, or {BACK} to go back."
         )
         while True:
             typed = self.read("> ").lower()

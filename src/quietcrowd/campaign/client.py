@@ -297,16 +297,17 @@ class Client:
         with self._folder.held():
             member, upload = self._member(), self.upload
             self._folder.forget_noise()
-            document = self._folder.receipt()
-            if document is None:
+            kept = self._folder.receipt()
+            if kept is None:
                 count = len(upload.items) or self.terms.tasks
                 self._ledger.charge(*self._cost(count), self.budget)
                 answer = self._server.ask(
                     "POST", "/me/reports", content=upload.content, credential=member.credential
                 )
-                document = read_object(answer)
-            receipt = Receipt.read(document, upload, self.tasks)
-            self._folder.keep_receipt(document)
+                receipt = Receipt.read(read_object(answer), upload, self.tasks)
+                self._folder.keep_receipt(receipt.to_dict())
+            else:
+                receipt = Receipt.from_dict(kept)
         return receipt.require_all()
 
     def answer(self, answers: Mapping[str, Any]) -> Receipt:

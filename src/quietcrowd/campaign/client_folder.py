@@ -158,9 +158,9 @@ class CampaignFolder:
         """Return what the server said of the reports, if it took them."""
         return self._read(_RECEIPT)
 
-    def keep_receipt(self, document: Mapping[str, Any]) -> None:
+    def keep_receipt(self, receipt: Mapping[str, Any]) -> None:
         """Keep what the server said of the reports."""
-        create_private(self.path / _RECEIPT, canonical_json(document))
+        create_private(self.path / _RECEIPT, canonical_json(receipt) + b"\n")
 
     @property
     def withdrawn(self) -> bool:

@@ -35,7 +35,7 @@ _HEADERS = {
 }
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, eq=False)
 class CampaignServer:
     """The server of a campaign.
 
@@ -112,9 +112,11 @@ class CampaignServer:
     def _told(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
         if isinstance(answer, httpx.Response):
             later = f"; it asks to wait {asked:,.0f} s" * (asked > 0)
-            return f"the server {self.link.server} does not serve: {refusal(answer)}{later}"
+            return (
+                f"the server {self.link.server} does not serve: {refusal(answer)}{later}; try later"
+            )
         reason = hide_tokens(one_line(str(answer))) or type(answer).__name__
-        return f"the server {self.link.server} cannot be reached: {reason}"
+        return f"the server {self.link.server} cannot be reached: {reason}; try later"
 
 
 def _retry_after(response: httpx.Response) -> float:

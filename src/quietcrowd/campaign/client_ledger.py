@@ -6,6 +6,7 @@ spend the same budget.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -127,13 +128,17 @@ class DeviceLedger:
         if after <= budget.most:
             return
         at = f" at delta = {budget.delta:g}" * bool(budget.delta)
-        count = tasks if mechanism.every_task else answers
-        what = "reports on tasks, answered or not," if mechanism.every_task else "answers"
-        fewer = "" if mechanism.every_task else ", give fewer answers"
+        what = f"{answers:,} answers" if answers != 1 else "1 answer"
+        ways = ["raise the budget", "give fewer answers", "take no part"]
+        if mechanism.every_task:
+            what = f"reports on {tasks:,} tasks, answered or not,"
+            ways.remove("give fewer answers")
+        if not math.isfinite(after):
+            ways[0] = "give a delta above 0, without which this loss has no bound"
         raise ParameterError(
             f"this device has spent epsilon = {show_loss(spent)} of a budget of "
-            f"{budget.most:g}{at}, and {count:,} {what} would make it {show_loss(after)}: nothing "
-            f"was sent. Raise the budget{fewer}, or take no part."
+            f"{budget.most:g}{at}, and {what} would make it {show_loss(after)}: nothing was sent. "
+            f"You can {', '.join(ways[:-1])}, or {ways[-1]}."
         )
 
     def charge(

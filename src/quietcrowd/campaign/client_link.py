@@ -15,6 +15,7 @@ from quietcrowd.exceptions import ParameterError
 __all__ = ["CampaignLink"]
 
 _PATH = re.compile(r"(?P<prefix>(?:/[A-Za-z0-9._~-]+)*)/j/(?P<campaign>[0-9a-f]{32})/?", re.ASCII)
+_USER = re.compile(r"//[^/]*@")
 _EXAMPLE = "https://example.org/j/0123456789abcdef0123456789abcdef#i=qci_..."
 
 
@@ -65,7 +66,10 @@ class CampaignLink:
         """
         parts = _split(url)
         path = _PATH.fullmatch(parts.path)
-        if path is None or parts.query or "@" in parts.netloc:
+        plain = (
+            not parts.query and "@" not in parts.netloc and hide_tokens(parts.path) == parts.path
+        )
+        if path is None or not parts.hostname or not plain:
             raise ParameterError(f"the link must be like {_EXAMPLE}; got {_shown(url)}")
         server = f"{parts.scheme}://{parts.netloc.lower()}{path['prefix']}"
         if not (parts.scheme == "https" or (parts.scheme == "http" and _is_here(parts.hostname))):
@@ -88,8 +92,8 @@ def _split(url: Any) -> SplitResult:
 
 
 def _shown(url: str) -> str:
-    """Return a link for messages: nothing of what may be an invite."""
-    return repr(hide_tokens(url.partition("#")[0]))
+    """Return a link for messages: nothing of what may be secret."""
+    return repr(hide_tokens(_USER.sub("//...@", url.partition("#")[0])))
 
 
 def _is_here(host: str | None) -> bool:
@@ -110,7 +114,7 @@ def _invite(parts: SplitResult, given: str | None) -> str | None:
     if len(invites) > 1:
         raise ParameterError("the link has another invite than the one that is given: give one")
     for invite in invites:
-        if not isinstance(invite, str) or not has_prefix(invite, "qci_"):
+        if not has_prefix(str(invite), "qci_"):
             raise ParameterError("an invite is qci_ and 43 letters or digits: copy it whole")
         return invite
     return None

@@ -124,7 +124,7 @@ class Terms:
             answers=config["answers_per_participant"],
             tasks=config["tasks"],
             tasks_hash=config["tasks_hash"],
-            config_hash=config_hash,
+            config_hash=str(config_hash),
             state="open" if document.get("state") == "open" else "closed",
             needs_invite=document.get("join_mode") != "open",
         )

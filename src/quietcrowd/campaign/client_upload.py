@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from quietcrowd.campaign.canonical import canonical_json
 from quietcrowd.campaign.client_terms import CampaignTask, Terms
+from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.report_values import decoded
 from quietcrowd.campaign.settings import MAX_BODY
 from quietcrowd.campaign.tokens import new_id
@@ -18,6 +19,8 @@ from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism, Reports
 
 __all__ = ["HeldReports", "Receipt", "Report", "Upload"]
+
+_LONGEST_CODE = 40
 
 _Sent: TypeAlias = tuple[Any, ...]
 
@@ -160,9 +163,13 @@ class Receipt:
             by_id = {upload.sketch["report_id"]: "all tasks"}
         try:
             counts = document["accepted"], document["duplicates"]
-            rejected = [(by_id[one["report_id"]], str(one["code"])) for one in document["rejected"]]
-            adds_up = sum(counts) + len(rejected) == len(by_id)
-        except (KeyError, TypeError):
+            rejected = [
+                (by_id[one["report_id"]], one_line(one["code"])[:_LONGEST_CODE])
+                for one in document["rejected"]
+            ]
+            whole = all(type(count) is int and count >= 0 for count in counts)
+            adds_up = whole and sum(counts) + len(rejected) == len(by_id)
+        except (KeyError, TypeError, AttributeError):
             adds_up = False
         if not adds_up:
             raise CampaignError(
@@ -170,6 +177,16 @@ class Receipt:
                 "be sent again"
             )
         return cls(accepted=counts[0], duplicates=counts[1], rejected=tuple(rejected))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the receipt as it is kept, JSON-ready; `from_dict` is its inverse."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Receipt:
+        """Return the receipt that `to_dict` described."""
+        rejected = tuple((task, code) for task, code in kept["rejected"])
+        return cls(accepted=kept["accepted"], duplicates=kept["duplicates"], rejected=rejected)
 
     def require_all(self) -> Receipt:
         """Return the receipt; CampaignError where a report was rejected."""
