@@ -21,6 +21,7 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, require, name):
     "words",
     [
         ("serve",),
+        ("demo",),
         ("campaign", "key", "me"),
         ("campaign", "backup", "copy.db"),
         ("campaign", "open", "id"),

@@ -79,10 +79,6 @@ class DemoCampaign:
         """Write all reports to a file."""
         file.write_bytes(_checked(self.client.get(f"/campaigns/{self.id}/reports")).content)
 
-    def close(self) -> None:
-        """Take nothing in any more."""
-        _checked(self.client.post(f"/campaigns/{self.id}/close"))
-
 
 def _checked(response: httpx.Response) -> httpx.Response:
     if not response.is_success:

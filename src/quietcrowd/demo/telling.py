@@ -125,7 +125,7 @@ def _tell_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
     for truth in sorted(results["truths"], key=lambda one: one["confidence"])[:_SHOWN]:
         found = truth["truth"] + ("" if truth["truth"] == real[truth["task"]] else " (wrong)")
         sure = f"{100 * truth['confidence']:.1f} %"
-        table.add_row(truth["task"], real[truth["task"]], found, sure, f"{truth['reports']:,}")
+        table.add_row(truth["task"], str(real[truth["task"]]), found, sure, f"{truth['reports']:,}")
     _print_lines(table)
     for warning in results["warnings"]:
         _print(f"The dashboard warns: {warning['message']}")
