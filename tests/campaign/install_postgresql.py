@@ -40,7 +40,7 @@ def install(root: list[str]) -> None:
         [*quietly, *APT, "install", "--yes", "postgresql"],
     )
     for command in commands:
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=True)
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.__stderr__, check=True)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.requesters import issue_key
 from quietcrowd.campaign.server import create_app, ready_database
 from quietcrowd.campaign.settings import Settings
+from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.tokens import new_token, participant_id
 
 PLAIN = False
@@ -41,7 +42,12 @@ class Running:
         database = self._open.enter_context(ready_database(self.settings))
         self.app = create_app(self.settings, database)
         config = uvicorn.Config(
-            self.app, port=0, access_log=False, log_config=None, server_header=False
+            self.app,
+            port=0,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            http=shedding_protocol(self.settings.at_once),
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run)

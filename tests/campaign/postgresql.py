@@ -16,6 +16,8 @@ HOW_TO_GET_IT = (
     "PostgreSQL is not installed: nothing is tested on it. make postgresql installs it on Debian, "
     "as root or with sudo; elsewhere put its initdb on the PATH"
 )
+DEBIAN = Path(os.environ.get("QUIETCROWD_POSTGRESQL", "/usr/lib/postgresql"))
+"""Where Debian's packages put the programs, by version."""
 
 
 def runner() -> list[str]:
@@ -28,7 +30,7 @@ def runner() -> list[str]:
 
 def find_programs() -> Path | None:
     """Return the folder of PostgreSQL's programs; None where none can be run."""
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_version, reverse=True)
+    places = sorted(DEBIAN.glob("*/bin"), key=_version, reverse=True)
     for name in ("pg_config", "initdb"):  # of which the first names the folder of all
         if (found := shutil.which(name)) is not None:
             places.insert(0, _folder(Path(found)))

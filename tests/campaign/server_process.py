@@ -80,10 +80,12 @@ def new_key(url: str) -> str:
 # Imports take longer than all else: they are made once, and servers are forked from there.
 NURSERY = """
 import os, signal, sys
+from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.server import serve
 from quietcrowd.campaign.settings import Settings
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+Database.open(sys.argv[1])  # imports the driver
 settings = Settings(
     database=sys.argv[1], port=int(sys.argv[2]), infer=False, requests_per_second=0
 )
