@@ -10,16 +10,19 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench lock clean python
+.PHONY: help demo test postgresql check format bench lock clean python
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crowd
 	$(BIN)/quietcrowd demo
 
-test: $(VENV)/.ready ## the whole test suite
+test: $(VENV)/.ready ## the whole test suite; on PostgreSQL too, where it is installed
 	$(BIN)/python -m pytest
+
+postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
+	@$(BIN)/python -m tests.campaign.install_postgresql
 
 check: $(VENV)/.ready ## lint, format, types, import contracts
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.campaign.people import Desk, Running, new_desk
-from tests.campaign.postgresql import HOW_TO_GET_IT, find_programs, postgresql
+from tests.campaign.postgresql import HOW_TO_GET_IT, Postgresql, find_programs, postgresql
 
 from quietcrowd.campaign.settings import Settings
 
@@ -18,16 +18,29 @@ ON_SQLITE_ALONE = (
 
 
 @pytest.fixture(scope="session")
-def database_url(request, tmp_path_factory) -> Iterator[str]:
-    """Return the URL of an empty database: of SQLite, and once more of PostgreSQL."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path_factory.mktemp('campaigns')}/quietcrowd.db"
-        return
+def postgresql_server() -> Iterator[Postgresql]:
+    """Run PostgreSQL; who stops it starts it again."""
     programs = find_programs()
     if programs is None:
         pytest.skip(HOW_TO_GET_IT)
-    with postgresql(programs) as url:
-        yield url
+    with postgresql(programs) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def database_url(request, tmp_path_factory) -> str:
+    """Return the URL of an empty database: of SQLite, and once more of PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('campaigns')}/quietcrowd.db"
+    return request.getfixturevalue("postgresql_server").url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_database(request, tmp_path) -> str:
+    """Return the URL of a database for servers of a test's own, on SQLite and PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/quietcrowd.db"
+    return request.getfixturevalue("postgresql_server").url
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,6 +1,7 @@
-"""A PostgreSQL server of one's own, for as long as the tests run."""
+"""A PostgreSQL server of one's own, for as long as the tests or a benchmark run."""
 
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -8,49 +9,113 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from attrs import frozen
 from tests.campaign.ports import free_port
 
-HOW_TO_GET_IT = "PostgreSQL is not installed: apt-get install postgresql, or put initdb on the PATH"
+HOW_TO_GET_IT = (
+    "PostgreSQL is not installed: nothing is tested on it. make postgresql installs it on Debian, "
+    "as root or with sudo; elsewhere put its initdb on the PATH"
+)
+DEBIAN = Path(os.environ.get("QUIETCROWD_POSTGRESQL", "/usr/lib/postgresql"))
+"""Where Debian's packages put the programs, by version."""
+
+
+def runner() -> list[str]:
+    """Return what stands before a command of PostgreSQL: as root it refuses to run."""
+    if os.geteuid():
+        return []
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return ["runuser", "-u", "postgres" if "postgres" in names else "nobody", "--"]
 
 
 def find_programs() -> Path | None:
-    """Return the folder of PostgreSQL's programs."""
-    if (found := shutil.which("initdb")) is not None:
-        return Path(found).parent
-    if (config := shutil.which("pg_config")) is not None:
-        told = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False)
-        if (Path(told.stdout.strip()) / "initdb").exists():
-            return Path(told.stdout.strip())
-    return max(
-        (place.parent for place in Path("/usr/lib/postgresql").glob("*/bin/initdb")), default=None
+    """Return the folder of PostgreSQL's programs; None where none can be run."""
+    places = sorted(DEBIAN.glob("*/bin"), key=_version, reverse=True)
+    for name in ("pg_config", "initdb"):  # of which the first names the folder of all
+        if (found := shutil.which(name)) is not None:
+            places.insert(0, _folder(Path(found)))
+    return next((place for place in places if _runs(place)), None)
+
+
+def _version(place: Path) -> float:
+    name = place.parent.name
+    return float(name) if name.replace(".", "", 1).isdigit() else 0.0
+
+
+def _folder(program: Path) -> Path:
+    if program.name == "initdb":
+        return program.resolve().parent
+    told = subprocess.run([program, "--bindir"], capture_output=True, text=True, check=False)
+    return Path(told.stdout.strip())
+
+
+def _runs(folder: Path) -> bool:
+    programs = [folder / name for name in ("initdb", "pg_ctl", "postgres")]
+    return all(program.exists() for program in programs) and not any(
+        subprocess.run(
+            [*runner(), program, "--version"], capture_output=True, check=False, cwd="/"
+        ).returncode
+        for program in programs
     )
 
 
-@contextmanager
-def postgresql(programs: Path) -> Iterator[str]:
-    """Give the URL of an empty database."""
-    # As root, which it refuses to run as, it runs as the user that came with it.
-    runner = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    folder = Path(tempfile.mkdtemp(prefix="quietcrowd-postgresql-"))
-    if runner:
-        shutil.chown(folder, "postgres")
-    port = free_port()
-    options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder}"
-    data = ["-D", str(folder / "data")]
+@frozen(kw_only=True)
+class Postgresql:
+    """A server, its programs, and the folder in which it lives."""
 
-    def run(program: str, *words: str) -> None:
+    programs: Path
+    folder: Path
+    port: int
+
+    @property
+    def url(self) -> str:
+        """The URL of a database that is empty at first."""
+        return f"postgresql://quietcrowd@127.0.0.1:{self.port}/postgres"
+
+    @property
+    def process(self) -> int:
+        """The id of the process whose children are all others."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+
+    def create(self) -> None:
+        """Make the files."""
+        self._run("initdb", "-U", "quietcrowd", "-A", "trust", "-E", "UTF8", "--no-locale", "-N")
+
+    def start(self) -> None:
+        """Start, and return once it answers."""
+        options = f"-c listen_addresses=127.0.0.1 -c port={self.port} "
+        options += f"-c unix_socket_directories={self.folder}"
+        self._run("pg_ctl", "-w", "-o", options, "-l", str(self.folder / "log"), "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop, and return once it is gone."""
+        self._run("pg_ctl", "-w", "-m", mode, "stop")
+
+    def _run(self, program: str, *words: str) -> None:
         subprocess.run(
-            [*runner, str(programs / program), *data, *words],
+            [*runner(), self.programs / program, "-D", self.folder / "data", *words],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             check=True,
             cwd="/",
         )
 
-    run("initdb", "-U", "quietcrowd", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-    run("pg_ctl", "-w", "-o", options, "-l", str(folder / "log"), "start")
+
+@contextmanager
+def postgresql(programs: Path) -> Iterator[Postgresql]:
+    """Give a server that runs."""
+    # The folder for temporary files of root may be closed to others.
+    place = None if os.geteuid() else "/tmp"
+    folder = Path(tempfile.mkdtemp(prefix="quietcrowd-postgresql-", dir=place))
+    if command := runner():
+        shutil.chown(folder, command[2])
+    server = Postgresql(programs=programs, folder=folder, port=free_port())
     try:
-        yield f"postgresql://quietcrowd@127.0.0.1:{port}/postgres"
+        server.create()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
     finally:
-        run("pg_ctl", "-w", "-m", "immediate", "stop")
         shutil.rmtree(folder)

@@ -1,17 +1,13 @@
 """The commands ``serve`` and ``campaign``, against servers that they start and find."""
 
 import json
-import os
 import signal
 import sqlite3
-import subprocess
 import sys
-import time
 
-import httpx
 import pytest
 from tests.campaign.people import new_desk
-from tests.campaign.ports import free_port
+from tests.campaign.server_process import server_process
 
 import quietcrowd as qc
 from quietcrowd import cli
@@ -171,28 +167,12 @@ def test_files_are_cut_between_rows(monkeypatch):
 
 
 def test_a_server_ends_when_it_is_told_to(run, tmp_path):
-    port = free_port()
-    log = tmp_path / "log"
-    with log.open("w") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "quietcrowd", "serve", "--port", str(port),
-             "--database", f"sqlite:///{tmp_path}/q.db"],
-            stderr=errors, env={**os.environ, "PYTHONWARNINGS": "error"},
-        )  # fmt: skip
-        url = f"http://127.0.0.1:{port}/api/v1/readyz"
-        until = time.monotonic() + 60
-        while time.monotonic() < until and process.poll() is None:
-            try:
-                assert httpx.get(url).status_code == 200
-                break
-            except httpx.TransportError:
-                time.sleep(0.05)
-        second = run("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+    log, database = tmp_path / "log", f"sqlite:///{tmp_path}/q.db"
+    with server_process(database, log) as server:
+        second = run("serve", "--database", database)
         assert second[0] == 2
         assert "served by another process already" in second[2]
-        start = time.monotonic()
-        process.send_signal(signal.SIGTERM)
-        process.wait(10)
-    assert time.monotonic() - start < 10
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(10) == 0
     assert "Traceback" not in log.read_text()
     assert not (tmp_path / "q.db-wal").exists()

@@ -1,3 +1,4 @@
+import io
 import time
 
 import pytest
@@ -69,6 +70,26 @@ def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_
     second = start_server(database=url, infer=True, debounce=0.0)
     client = second.client(desk.key)
     wait_for(client, f"/campaigns/{campaign}/results", lambda results: results["reports"] == 3)
+
+
+def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
+    class Process:
+        """Answers that the database is away, and then that it is there."""
+
+        def __init__(self):
+            self.stdin, self.stdout = io.StringIO(), io.StringIO("later\ndone\n")
+
+    process = Process()
+    monkeypatch.setattr(inference_jobs, "_AGAIN", 0.01)
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_left_open", lambda _: [])
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0)
+    jobs.request(b"one")
+    until = time.monotonic() + 30
+    while process.stdout.tell() < len("later\ndone\n") and time.monotonic() < until:
+        time.sleep(0.01)
+    jobs.close()
+    assert process.stdin.getvalue() == f"{b'one'.hex()}\n" * 2
 
 
 @pytest.mark.parametrize("method", ["majority"])

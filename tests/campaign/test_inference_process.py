@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
@@ -164,9 +165,17 @@ def test_nothing_comes_of_nothing(server, desk):
 def test_the_process_answers_line_by_line(server, desk, monkeypatch, capsys):
     campaign, _ = send_crowd(desk, MECHANISMS["one-layer"], workers=2)
     url = server.database.url.render_as_string(hide_password=False)
-    lines = [json.dumps(url), campaign, "0" * 32, "no id", ""]
+    lines = [json.dumps(url), campaign, "0" * 32, "no id", "1" * 32, ""]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     monkeypatch.setattr("os.nice", lambda _: None)
+    infer = Inferrer.infer
+
+    def infer_or_fail(self, one):
+        if one == bytes.fromhex("1" * 32):
+            raise OperationalError("a statement", {}, Exception("gone"))
+        return infer(self, one)
+
+    monkeypatch.setattr(Inferrer, "infer", infer_or_fail)
     inference_process.main()
-    assert capsys.readouterr().out == "done\nnothing\nfailed ValueError\n"
+    assert capsys.readouterr().out == "done\nnothing\nfailed ValueError\nlater\n"
     assert Database.open(url).path == server.database.path

@@ -1,7 +1,11 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import httpx
 import pytest
 from tests.campaign.people import check_problem
 
+from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.settings import MAX_BODY
 from quietcrowd.campaign.tokens import new_token
 
@@ -76,3 +80,36 @@ def test_what_nobody_foresaw_is_a_problem_without_words(start_server, monkeypatc
     answer = own.client().get(f"/public/campaigns/{'0' * 32}")
     check_problem(answer, 500, "internal")
     assert "secret" not in answer.text
+
+
+def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monkeypatch):
+    gate, arrived = threading.Event(), threading.Event()
+
+    def wait(*_, **__):
+        arrived.set()
+        assert gate.wait(30)
+        raise ProblemError("not-found", "It was held up.")
+
+    monkeypatch.setattr("quietcrowd.campaign.api.participants.public_campaign", wait)
+    own = start_server(at_once=1)
+    path = f"/public/campaigns/{'0' * 32}"
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(own.client().get, path)
+        assert arrived.wait(30)
+        refused = own.client(new_token("qcw_")).post("/me/reports", content=b"{not read")
+        check_problem(refused, 503, "busy")
+        assert refused.headers["retry-after"] == "1"
+        assert own.client().get("/healthz").status_code == 200
+        gate.set()
+        check_problem(first.result(), 404, "not-found")
+    check_problem(own.client().get(path), 404, "not-found")
+
+
+def test_room_for_bodies_is_kept_before_they_are_read(start_server, monkeypatch):
+    monkeypatch.setattr("quietcrowd.campaign.server.MAX_AT_ONCE", MAX_BODY - 1)
+    own = start_server()
+    client = own.client(new_token("qcw_"))
+    kind = {"Content-Type": "application/json"}
+    for content in (iter([b"{", b"}"]), b" " * MAX_BODY):
+        check_problem(client.post("/me/reports", content=content, headers=kind), 503, "busy")
+    check_problem(client.post("/me/reports", content=b"{}", headers=kind), 422, "validation")

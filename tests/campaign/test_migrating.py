@@ -6,7 +6,7 @@ from sqlalchemy import text
 from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.migrating import migrate, newest_revision
 from quietcrowd.campaign.tables import metadata
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import FormatError, ParameterError
 
 
 @pytest.fixture
@@ -46,3 +46,18 @@ def test_a_newer_database_is_refused(database):
         connection.execute(text("UPDATE alembic_version SET version_num = 'from the future'"))
     with pytest.raises(FormatError, match="newer quietcrowd"):
         migrate(database)
+
+
+@pytest.mark.parametrize("kind", ["no database", "nobody there"])
+def test_what_cannot_be_used_is_one_sentence(tmp_path, kind):
+    url = f"sqlite:///{tmp_path}/q.db"
+    if kind == "no database":
+        (tmp_path / "q.db").write_bytes(b"a text that is no database" * 100)
+    else:
+        url = "postgresql://me:secret@127.0.0.1:1/name"
+    broken = Database.open(url)
+    with pytest.raises(ParameterError, match="cannot be used") as caught:
+        migrate(broken)
+    broken.close()
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)

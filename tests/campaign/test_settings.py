@@ -10,7 +10,7 @@ from quietcrowd.exceptions import ParameterError
         {"port": -1},
         {"port": 65_536},
         {"burst": 0},
-        {"queue": 0},
+        {"at_once": 0},
         {"debounce": -1},
         {"requests_per_second": float("nan")},
         {"host": 7},

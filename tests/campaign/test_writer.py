@@ -1,9 +1,8 @@
-import threading
 import time
 from contextlib import contextmanager
 
 import pytest
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, ProgrammingError
 from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign import writer as writer_module
@@ -46,7 +45,7 @@ class Failing:
 
 
 def test_all_that_waits_is_decided_before_the_end(database):
-    writer = Writer(database=database, waiting=500, changed=lambda _: None)
+    writer = Writer(database=database, changed=lambda _: None)
     waiting = [writer.submit(sent()) for _ in range(300)]
     writer.close()
     assert all(isinstance(one.exception(0), ProblemError) for one in waiting)
@@ -57,7 +56,7 @@ def test_all_that_waits_is_decided_before_the_end(database):
 
 def test_uploads_share_transactions(database):
     counting = Failing(database, 0)
-    writer = Writer(database=counting, waiting=500, changed=lambda _: None)
+    writer = Writer(database=counting, changed=lambda _: None)
     waiting = [writer.submit(sent()) for _ in range(300)]
     writer.close()
     assert len(waiting) == 300
@@ -67,61 +66,38 @@ def test_uploads_share_transactions(database):
 def test_a_database_that_comes_back_is_waited_for(database, monkeypatch):
     monkeypatch.setattr(writer_module, "_PAUSE", 0.0)
     failing = Failing(database, 3)
-    writer = Writer(database=failing, waiting=5, changed=lambda _: None)
+    writer = Writer(database=failing, changed=lambda _: None)
     assert writer.submit(sent()).exception(30).name == "credential"
     writer.close()
     assert failing.tries == 4
 
 
 def test_one_that_fails_at_the_end_does_not_keep_the_server(database):
-    writer = Writer(database=Failing(database, 10**9), waiting=5, changed=lambda _: None)
+    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
     done = writer.submit(sent())
     start = time.monotonic()
     writer.close()
-    assert done.exception().name == "busy"
+    assert done.exception().name == "unavailable"
     assert time.monotonic() - start < 5
 
 
 def test_one_that_does_not_is_told_of(database, monkeypatch):
     monkeypatch.setattr(writer_module, "_PATIENCE", 0.0)
-    writer = Writer(database=Failing(database, 10**9), waiting=5, changed=lambda _: None)
+    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
     done = writer.submit(sent())
     writer.close()
-    assert done.exception().name == "busy"
-
-
-def test_too_many_uploads_are_refused_for_a_while(database):
-    gate = threading.Event()
-
-    class Slow(Failing):
-        @contextmanager
-        def write(self):
-            gate.wait(30)
-            with super().write() as connection:
-                yield connection
-
-    writer = Writer(database=Slow(database, 0), waiting=2, changed=lambda _: None)
-    writer.submit(sent())
-    while writer._queue.qsize():  # until the first is in the writer's hands
-        time.sleep(0.001)
-    time.sleep(0.05)
-    for _ in range(2):
-        writer.submit(sent())
-    with pytest.raises(ProblemError, match="busy"):
-        writer.submit(sent())
-    gate.set()
-    writer.close()
+    assert done.exception().name == "unavailable"
 
 
 def test_a_client_that_went_away_changes_nothing_for_others(database):
-    writer = Writer(database=database, waiting=50, changed=lambda _: None)
+    writer = Writer(database=database, changed=lambda _: None)
     gone, stays = writer.submit(sent()), writer.submit(sent())
     gone.cancel()
     writer.close()
     assert stays.exception().name == "credential"
 
 
-def test_a_full_queue_is_a_problem_over_http(start_server, monkeypatch):
+def test_a_server_that_ends_is_a_problem_over_http(start_server, monkeypatch):
     own = start_server()
     desk = new_desk(own)
     worker = desk.worker(desk.campaign(join_mode="open"))
@@ -131,3 +107,29 @@ def test_a_full_queue_is_a_problem_over_http(start_server, monkeypatch):
     assert refused.headers["retry-after"] == "1"
     monkeypatch.undo()
     assert worker.send().status_code == 200
+
+
+def test_no_upload_waits_longer_than_the_one_before_it(database, monkeypatch):
+    monkeypatch.setattr(writer_module, "_PATIENCE", 0.3)
+    monkeypatch.setattr(writer_module, "_UPLOADS", 1)
+    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
+    start = time.monotonic()
+    waiting = [writer.submit(sent()) for _ in range(10)]
+    assert {one.exception(30).name for one in waiting} == {"unavailable"}
+    assert time.monotonic() - start < 2
+    writer.close()
+
+
+def test_what_is_no_passing_failure_is_not_tried_again(database):
+    class Wrong(Failing):
+        @contextmanager
+        def write(self):
+            self.tries += 1
+            raise ProgrammingError("a statement", {}, Exception("wrong"))
+            yield
+
+    wrong = Wrong(database, 0)
+    writer = Writer(database=wrong, changed=lambda _: None)
+    assert writer.submit(sent()).exception(30).name == "internal"
+    writer.close()
+    assert wrong.tries == 1

@@ -193,3 +193,11 @@ def test_the_way_out_is_a_way_out(labels):
 def test_claims_beyond_32_bits_are_refused(epsilon):
     with pytest.raises(ParameterError):
         TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("answers", [1, 5, 1_000])
+@pytest.mark.parametrize("law", ["flip", "epsilon"])
+def test_losses_are_plain_numbers(answers, law):
+    mechanism = TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0, law=law)
+    guarantee = mechanism.guarantee(answers=answers)
+    assert {type(guarantee.epsilon), type(guarantee.worker_epsilon)} == {float}

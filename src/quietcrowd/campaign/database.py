@@ -10,11 +10,15 @@ from typing import Any
 from attrs import field, frozen
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["Database"]
+__all__ = ["UNAVAILABLE", "Database"]
+
+UNAVAILABLE = (InterfaceError, OperationalError, PoolTimeoutError)
+"""What is raised while a database cannot be reached or has no room; one may try again later."""
 
 _PRAGMAS = (
     "busy_timeout=10000",
@@ -28,6 +32,9 @@ _PRAGMAS = (
 
 _FULL = 2
 
+_CONNECT = "5"
+"""Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
+
 
 def _url(text: str) -> URL:
     try:
@@ -37,7 +44,8 @@ def _url(text: str) -> URL:
             "the database must be a URL, as sqlite:///quietcrowd.db or postgresql://user@host/name"
         ) from None
     if url.drivername in ("postgresql", "postgresql+psycopg"):
-        return url.set(drivername="postgresql+psycopg")
+        query = {"connect_timeout": _CONNECT, **url.query}
+        return url.set(drivername="postgresql+psycopg", query=query)
     if url.drivername != "sqlite":
         raise ParameterError(f"the database must be sqlite or postgresql; got {url.drivername}")
     if url.database in (None, "", ":memory:"):

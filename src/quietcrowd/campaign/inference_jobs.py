@@ -20,6 +20,9 @@ __all__ = ["InferenceJobs"]
 
 _COMMAND = (sys.executable, "-m", "quietcrowd.campaign.inference_process")
 
+_AGAIN = 2.0
+"""Least seconds after which to try again where the database could not be reached."""
+
 
 class _InferenceError(Exception):
     """The process that infers failed or is gone; the next campaign gets a new one."""
@@ -52,10 +55,10 @@ class InferenceJobs:
         self._thread = Thread(target=self._run, name="inference", daemon=True)
         self._thread.start()
 
-    def request(self, campaign: bytes) -> None:
-        """Ask for an inference of a campaign, soon."""
+    def request(self, campaign: bytes, least: float = 0.0) -> None:
+        """Ask for an inference of a campaign, soon, but not in less than so many seconds."""
         with self._changed:
-            self._due.setdefault(campaign, time.monotonic() + self.debounce)
+            self._due.setdefault(campaign, time.monotonic() + max(self.debounce, least))
             self._changed.notify()
 
     def close(self) -> None:
@@ -113,7 +116,9 @@ class InferenceJobs:
         process.stdin.write(f"{campaign.hex()}\n")
         process.stdin.flush()
         answer = process.stdout.readline()
-        if not answer or answer.startswith("failed"):
+        if answer.startswith("later"):
+            self.request(campaign, least=_AGAIN)
+        elif not answer or answer.startswith("failed"):
             raise _InferenceError
 
     def _started(self) -> subprocess.Popen[str]:

@@ -1,7 +1,8 @@
 """A process of its own that infers truths, so that uploads do not wait for it.
 
 It reads the address of the database from standard input, and then campaigns, one per line; it
-answers each with a line. It ends with its input: when the server is gone.
+answers each with a line: done, nothing, later (the database cannot be reached) or failed. It ends
+with its input: when the server is gone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from attrs import define, field, frozen
 from sqlalchemy import delete, insert, select
 
 from quietcrowd.campaign import tables
-from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.database import UNAVAILABLE, Database
 from quietcrowd.campaign.snapshots import failed_snapshot, snapshot
 from quietcrowd.campaign.stored_reports import StoredReports, read_stored
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
@@ -122,12 +123,15 @@ class Inferrer:
 
 def main() -> None:
     """Serve one server, until its end of the pipe is closed."""
-    os.nice(_NICE)
+    if os.name == "posix":
+        os.nice(_NICE)
     database = Database.open(json.loads(sys.stdin.readline()))
     inferrer = Inferrer(database)
     for line in sys.stdin:
         try:
             answer = "done" if inferrer.infer(bytes.fromhex(line.strip())) else "nothing"
+        except UNAVAILABLE:
+            answer = "later"
         except Exception as error:
             answer = f"failed {type(error).__name__}"
         print(answer, flush=True)

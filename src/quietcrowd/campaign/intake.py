@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from attrs import Factory, define, field, frozen
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Table, select
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.channel_config import ReportRule, report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
+from quietcrowd.campaign.inserting import insert_rows
 from quietcrowd.campaign.problems import Problem, ProblemError
 from quietcrowd.campaign.schemas import Receipt, Rejected, ReportItem, Upload
 from quietcrowd.campaign.tokens import participant_id, same_hash, token_hash
@@ -118,10 +119,8 @@ class Intake:
         """
         batch = self._gather(connection, sent)
         outcomes = [_outcome(batch, one) for one in sent]
-        if batch.new_reports:
-            connection.execute(insert(tables.report), batch.new_reports)
-        if batch.new_sketches:
-            connection.execute(insert(tables.sketch), batch.new_sketches)
+        insert_rows(connection, tables.report, batch.new_reports)
+        insert_rows(connection, tables.sketch, batch.new_sketches)
         changed = {row["campaign_id"] for row in (*batch.new_reports, *batch.new_sketches)}
         return outcomes, changed
 
@@ -193,28 +192,33 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
     }
 
 
+def _table(fixed: _Fixed) -> Table:
+    """Return the table of what workers of a campaign send."""
+    return tables.report if fixed.rule.sketch_length is None else tables.sketch
+
+
 def _read_stored(
     connection: Connection, batch: _Batch, campaign: bytes, members: set[bytes]
 ) -> None:
-    for table in (tables.report, tables.sketch):
-        rows = connection.execute(
-            select(table).where(
-                table.c.campaign_id == campaign, table.c.participant_id.in_(list(members))
-            )
+    table = _table(batch.fixed[campaign])
+    rows = connection.execute(
+        select(table).where(
+            table.c.campaign_id == campaign, table.c.participant_id.in_(list(members))
         )
-        for row in rows:
-            if table is tables.sketch:
-                batch.sketches[row.participant_id] = (row.report_id, row.numbers)
-            else:
-                stored = _Stored(row.report_id, row.value, row.bit)
-                batch.reports[row.participant_id][row.task_id] = stored
+    )
+    for row in rows:
+        if table is tables.sketch:
+            batch.sketches[row.participant_id] = (row.report_id, row.numbers)
+        else:
+            stored = _Stored(row.report_id, row.value, row.bit)
+            batch.reports[row.participant_id][row.task_id] = stored
 
 
 def _read_taken(
     connection: Connection, batch: _Batch, campaign: bytes, ids: Sequence[bytes]
 ) -> None:
     """Read which report ids the campaign has already, whoever sent them."""
-    table = tables.sketch if batch.fixed[campaign].rule.sketch_length else tables.report
+    table = _table(batch.fixed[campaign])
     for start in range(0, len(ids), _CHUNK):
         part = ids[start : start + _CHUNK]
         found = connection.scalars(

@@ -75,10 +75,12 @@ def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
         raise ProblemError("campaign-closed", "Nobody can join any more.")
     if not same_hash(row.config_hash, agreed):
         raise ProblemError("config-mismatch", "Read the campaign again, and ask the worker again.")
+    if row.max_participants is None:
+        return
     count = connection.scalar(
         select(func.count()).where(tables.participant.c.campaign_id == row.id)
     )
-    if row.max_participants is not None and (count or 0) >= row.max_participants:
+    if (count or 0) >= row.max_participants:
         raise ProblemError("full", "The campaign has as many participants as it wants.")
 
 

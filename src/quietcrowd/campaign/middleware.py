@@ -1,44 +1,63 @@
-"""What every request passes: size, rate, log, headers, and a catch for what nobody foresaw."""
+"""What every request passes: size, rate, load, log, headers, a catch for what nobody foresaw."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from attrs import define
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quietcrowd.campaign.in_flight import InFlight
 from quietcrowd.campaign.logs import log_failure, log_request
 from quietcrowd.campaign.problems import ProblemError, as_response
 from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.settings import MAX_BODY
 
-__all__ = ["Gate"]
+__all__ = ["BUSY", "HEADERS", "Gate"]
 
 TOO_LARGE = 413
 
-_HEADERS: Mapping[str, str] = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+BUSY = "Send the same again in a moment."
+
+HEADERS = (
+    (b"cache-control", b"no-store"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        b"require-trusted-types-for 'script'; trusted-types 'none'",
+    ),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""What every answer carries."""
 
 
 @define
 class Gate:
-    """The outermost layer of the application."""
+    """The outermost layer of the application.
+
+    Attributes
+    ----------
+    app : ASGIApp
+        What lies within.
+    limits : RateLimits
+        How often a key or credential may ask.
+    in_flight : InFlight
+        How much is worked on at once.
+    always : str
+        The path that is answered whatever the load.
+    """
 
     app: ASGIApp
     limits: RateLimits
+    in_flight: InFlight
+    always: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -50,7 +69,7 @@ class Gate:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 seen["status"] = message["status"]
-                MutableHeaders(scope=message).update(_HEADERS)
+                message["headers"] = [*message["headers"], *HEADERS]
             await send(message)
 
         try:
@@ -65,10 +84,32 @@ class Gate:
             log_request(scope["method"], route, seen["status"], time.monotonic() - start)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = self._refusal(Headers(scope=scope))
+        if scope["path"] == self.always:
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        size = _body_size(headers)
+        problem = self._refusal(headers, size)
         if problem is not None:
             await as_response(problem)(scope, receive, send)
             return
+        try:
+            await self._work(scope, receive, send)
+        finally:
+            self.in_flight.leave(size)
+
+    def _refusal(self, headers: Headers, size: int) -> ProblemError | None:
+        """Return why a request is not worked on, or None: then it is counted as worked on."""
+        if size > MAX_BODY:
+            return ProblemError("too-large", f"A request has at most {MAX_BODY:,} bytes.")
+        credential = headers.get("authorization")
+        if credential is not None and not self.limits.allow(credential.encode("latin-1")):
+            return ProblemError("too-many-requests", "Wait a moment.")
+        if not self.in_flight.enter(size):
+            return ProblemError("busy", BUSY)
+        return None
+
+    async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
         total = 0
 
         async def receive_some() -> Message:
@@ -81,11 +122,10 @@ class Gate:
 
         await self.app(scope, receive_some, send)
 
-    def _refusal(self, headers: Headers) -> ProblemError | None:
-        length: Any = headers.get("content-length", "0")
-        if not length.isascii() or not length.isdigit() or int(length) > MAX_BODY:
-            return ProblemError("too-large", f"A request has at most {MAX_BODY:,} bytes.")
-        credential = headers.get("authorization")
-        if credential is not None and not self.limits.allow(credential.encode("latin-1")):
-            return ProblemError("too-many-requests", "Wait a moment.")
-        return None
+
+def _body_size(headers: Headers) -> int:
+    """Return how many bytes the body has, at most."""
+    if "transfer-encoding" in headers:
+        return MAX_BODY
+    length = headers.get("content-length", "0")
+    return int(length) if length.isascii() and length.isdigit() else MAX_BODY + 1

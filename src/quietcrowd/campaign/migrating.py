@@ -9,9 +9,10 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from quietcrowd.campaign.database import Database
-from quietcrowd.exceptions import FormatError
+from quietcrowd.exceptions import FormatError, ParameterError
 
 __all__ = ["migrate", "newest_revision"]
 
@@ -39,7 +40,22 @@ def migrate(database: Database) -> None:
     ------
     FormatError
         Where the database was made by a newer version.
+    ParameterError
+        Where it cannot be reached, or is none.
     """
+    try:
+        _upgrade(database)
+    except DBAPIError as error:
+        reason = str(error.orig).strip().partition("\n")[0]
+        raise ParameterError(
+            f"the database {database.url.render_as_string()} cannot be used: {reason}. Is it "
+            "there, and may you write to it?"
+        ) from None
+    if database.path is not None:
+        database.path.chmod(0o600)
+
+
+def _upgrade(database: Database) -> None:
     config = _config()
     with database.write() as connection:
         if database.path is None:
@@ -52,5 +68,3 @@ def migrate(database: Database) -> None:
                 f"the database cannot be brought to revision {newest_revision()}: {error}. It was "
                 "made by a newer quietcrowd: take that one."
             ) from None
-    if database.path is not None:
-        database.path.chmod(0o600)

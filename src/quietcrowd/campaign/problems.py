@@ -44,10 +44,18 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "too-many-requests": (429, "Too many requests with this key or credential"),
     "internal": (500, "Something went wrong here"),
     "busy": (503, "The service has too much to do"),
+    "unavailable": (503, "The database cannot be reached"),
 }
 """Every problem by its name: status and title."""
 
-_ANYWHERE = ("malformed", "validation", "too-large", "too-many-requests")
+_ANYWHERE = (
+    "malformed",
+    "validation",
+    "too-large",
+    "too-many-requests",
+    "busy",
+    "unavailable",
+)
 
 RETRY_AFTER = "1"
 """Seconds after which to try again, where trying again can help."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any
@@ -13,17 +14,19 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from quietcrowd import __version__
-from quietcrowd.campaign.api import PREFIX, router
-from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.api import PREFIX, ROUTERS
+from quietcrowd.campaign.database import UNAVAILABLE, Database
+from quietcrowd.campaign.in_flight import InFlight
 from quietcrowd.campaign.inference_jobs import InferenceJobs
-from quietcrowd.campaign.logs import start_log
+from quietcrowd.campaign.logs import log_failure, start_log
 from quietcrowd.campaign.middleware import Gate
 from quietcrowd.campaign.migrating import migrate
 from quietcrowd.campaign.problems import PROBLEMS, ProblemError, as_response
 from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.campaign.service import Service
-from quietcrowd.campaign.settings import Settings
+from quietcrowd.campaign.settings import MAX_AT_ONCE, Settings
+from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.validation_errors import as_problem
 from quietcrowd.campaign.web import router as pages
 from quietcrowd.campaign.writer import Writer
@@ -32,6 +35,9 @@ __all__ = ["create_app", "listening", "ready_database", "serve"]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
+
+_SWITCH = 5e-4
+"""Seconds for which a thread may keep the others waiting: the writer waits often, and briefly."""
 
 _SILENT = {
     "auto_configure": False,
@@ -80,13 +86,17 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
-    app.include_router(router, prefix=PREFIX)
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX)
     app.include_router(pages)
     app.add_exception_handler(ProblemError, _tell_problem)
     app.add_exception_handler(RequestValidationError, _tell_validation)
     app.add_exception_handler(HTTPException, _tell_http)
+    for error in UNAVAILABLE:
+        app.add_exception_handler(error, _tell_database)
     limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
-    app.add_middleware(Gate, limits=limits)
+    in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE)
+    app.add_middleware(Gate, limits=limits, in_flight=in_flight, always=f"{PREFIX}/healthz")
     return app
 
 
@@ -97,7 +107,7 @@ def _lifespan(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
-        writer = Writer(database=database, waiting=settings.queue, changed=infer)
+        writer = Writer(database=database, changed=infer)
         app.state.service = Service(database=database, writer=writer, infer=infer)
         try:
             yield
@@ -141,6 +151,11 @@ async def _tell_http(_: Request, error: Exception) -> JSONResponse:
     )
 
 
+async def _tell_database(_: Request, error: Exception) -> JSONResponse:
+    log_failure("database", error)
+    return as_response(ProblemError("unavailable", "Send the same again in a moment."))
+
+
 def serve(settings: Settings) -> None:
     """Serve until the process is told to end.
 
@@ -149,6 +164,7 @@ def serve(settings: Settings) -> None:
     ParameterError, FormatError
         As of `ready_database`.
     """
+    sys.setswitchinterval(_SWITCH)
     with ready_database(settings) as database:
         start_log()
         uvicorn.run(create_app(settings, database), **listening(settings))
@@ -161,9 +177,9 @@ def listening(settings: Settings) -> dict[str, Any]:
         "port": settings.port,
         "access_log": False,
         "log_config": None,
+        "http": shedding_protocol(settings.at_once),
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": _GRACE,
         "timeout_keep_alive": 30,
-        "limit_concurrency": 1_000,
     }

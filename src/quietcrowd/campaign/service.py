@@ -45,7 +45,7 @@ class Service:
     infer: Callable[[bytes], None]
 
 
-def _service(request: Request) -> Service:
+async def _service(request: Request) -> Service:  # what is not async runs in a thread of its own
     service: Service = request.app.state.service
     return service
 

@@ -8,10 +8,13 @@ from attrs import field, frozen
 
 from quietcrowd.validation import at_least, check_text, check_whole
 
-__all__ = ["MAX_BODY", "MAX_REPORTS", "MAX_TASKS", "Settings"]
+__all__ = ["MAX_AT_ONCE", "MAX_BODY", "MAX_REPORTS", "MAX_TASKS", "Settings"]
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
+
+MAX_AT_ONCE = 64 * MAX_BODY
+"""Most bytes of requests that are worked on at once: read, they take several times as much."""
 
 MAX_REPORTS = 5_000
 """Most reports of one upload, and most tasks of a campaign whose workers report every task.
@@ -54,8 +57,8 @@ class Settings:
         What a key or credential may ask for in the long run; 0 for no limit.
     burst : int
         What it may ask for at once.
-    queue : int
-        Most uploads that wait to be written; further ones are refused for a while.
+    at_once : int
+        Most requests that are worked on at once; further ones are refused for a while.
     """
 
     database: str = field(default="sqlite:///quietcrowd.db", validator=_text, repr=False)
@@ -65,4 +68,4 @@ class Settings:
     debounce: float = field(default=2.0, validator=at_least(0))
     requests_per_second: float = field(default=20.0, validator=at_least(0))
     burst: int = field(default=100, validator=_positive)
-    queue: int = field(default=1_000, validator=_positive)
+    at_once: int = field(default=256, validator=_positive)

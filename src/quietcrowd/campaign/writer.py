@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from queue import Empty, SimpleQueue
 from threading import Thread
 
 from attrs import define, field, frozen
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import IntegrityError
 
-from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.database import UNAVAILABLE, Database
 from quietcrowd.campaign.intake import Intake, Sent
 from quietcrowd.campaign.logs import log_failure
 from quietcrowd.campaign.problems import ProblemError
@@ -19,19 +19,22 @@ from quietcrowd.campaign.schemas import Receipt
 
 __all__ = ["Writer"]
 
-_UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.005
+_UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.02
 """What a transaction holds at most, and for how many seconds it waits for more."""
 
-_PATIENCE = 30.0
-"""Seconds to try again where the database fails, before giving up."""
+_PATIENCE = 10.0
+"""Seconds that an upload waits for a database that cannot be reached, before it is refused."""
 
 _PAUSE = 0.1
+_CLASHES = 3
+"""How often to try again where another process wrote the same meanwhile."""
 
 
 @frozen(kw_only=True)
 class _Job:
     sent: Sent
     done: Future[Receipt] = field(factory=Future)
+    until: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
 
 @define(kw_only=True)
@@ -42,22 +45,18 @@ class Writer:
     ----------
     database : Database
         Where to.
-    waiting : int
-        Most uploads that wait.
     changed : callable
         Is told, after a commit, of each campaign that has more reports.
     """
 
     database: Database
-    waiting: int
     changed: Callable[[bytes], None]
-    _queue: queue.Queue[_Job | None] = field(init=False)
+    _queue: SimpleQueue[_Job | None] = field(factory=SimpleQueue, init=False)
     _thread: Thread = field(init=False)
     _closed: bool = field(default=False, init=False)
     _intake: Intake = field(factory=Intake, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._queue = queue.Queue(self.waiting)
         self._thread = Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -67,15 +66,12 @@ class Writer:
         Raises
         ------
         ProblemError
-            Where too many uploads wait, or the server ends.
+            Where the server ends.
         """
+        if self._closed:
+            raise ProblemError("busy", "Send the same reports again in a moment.")
         job = _Job(sent=sent)
-        try:
-            if self._closed:
-                raise queue.Full
-            self._queue.put_nowait(job)
-        except queue.Full:
-            raise ProblemError("busy", "Send the same reports again in a moment.") from None
+        self._queue.put(job)
         return job.done
 
     def close(self) -> None:
@@ -106,7 +102,7 @@ class Writer:
                 return batch, True
             try:
                 job = self._queue.get(timeout=left)
-            except queue.Empty:
+            except Empty:
                 return batch, True
         return batch, False
 
@@ -115,7 +111,7 @@ class Writer:
             outcomes, changed = self._commit(batch)
         except Exception as error:
             log_failure("writer", error)
-            name = "busy" if isinstance(error, DBAPIError) else "internal"
+            name = "unavailable" if isinstance(error, UNAVAILABLE) else "internal"
             for job in batch:
                 job.done.set_exception(ProblemError(name, "Send the same reports again later."))
             return
@@ -129,14 +125,16 @@ class Writer:
 
     def _commit(self, batch: list[_Job]) -> tuple[list[Receipt | ProblemError], set[bytes]]:
         """Write a batch; again, where another process or the database came in between."""
-        until = time.monotonic() + _PATIENCE
         clashes = 0
         while True:
             try:
                 with self.database.write() as connection:
                     return self._intake.take(connection, [job.sent for job in batch])
-            except DBAPIError as error:
-                clashes += isinstance(error, IntegrityError)
-                if self._closed or time.monotonic() > until or clashes > 3:
+            except UNAVAILABLE:
+                if self._closed or time.monotonic() > batch[0].until:
+                    raise
+            except IntegrityError:
+                clashes += 1
+                if clashes > _CLASHES:
                     raise
             time.sleep(_PAUSE)

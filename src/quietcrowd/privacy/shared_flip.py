@@ -158,7 +158,7 @@ def _log_sum(
     flips = answers - agreements
     scale = (labels - 1) / total
     peak = min(max(flips / answers, low * scale), high * scale)
-    top = _log_terms(agreements, flips, np.full(1, peak))[0] - flips * math.log(labels - 1)
+    top = float(_log_terms(agreements, flips, np.full(1, peak))[0]) - flips * math.log(labels - 1)
     if high - low < _FEW:
         weights = np.arange(low, high + 1, dtype=np.float64) * np.float64(scale)
         terms = _log_terms(agreements, flips, weights) - flips * math.log(labels - 1)

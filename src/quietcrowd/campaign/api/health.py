@@ -28,7 +28,7 @@ async def healthy() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", responses=documented("busy"))
+@router.get("/readyz", responses=documented())
 def ready(service: ServiceOf) -> Health:
     """Say that the database is there."""
     with service.database.read() as connection:

@@ -21,7 +21,7 @@ __all__ = ["read_own_reports", "router", "send_reports"]
 router = APIRouter(prefix="/me/reports", tags=["reports"])
 
 
-@router.post("", responses=documented("credential", "config-mismatch", "campaign-closed", "busy"))
+@router.post("", responses=documented("credential", "config-mismatch", "campaign-closed"))
 async def send_reports(upload: Upload, credential: Credential, service: ServiceOf) -> Receipt:
     """Take reports in; when this answers they are stored for good.
 

@@ -1,0 +1,44 @@
+"""How much is worked on at once: what comes beyond that is refused before it is read."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+__all__ = ["InFlight"]
+
+
+@define(kw_only=True)
+class InFlight:
+    """Requests that are worked on, in one event loop.
+
+    Attributes
+    ----------
+    requests : int
+        Most of them at once.
+    size : int
+        Most bytes of their bodies at once.
+    """
+
+    requests: int
+    size: int
+    _requests: int = field(default=0, init=False)
+    _size: int = field(default=0, init=False)
+
+    def enter(self, size: int) -> bool:
+        """Return whether one more request may be worked on, and count it.
+
+        Parameters
+        ----------
+        size : int
+            Bytes of its body, at most.
+        """
+        if self._requests >= self.requests or self._size + size > self.size:
+            return False
+        self._requests += 1
+        self._size += size
+        return True
+
+    def leave(self, size: int) -> None:
+        """Count a request of this size no more."""
+        self._requests -= 1
+        self._size -= size

@@ -1,0 +1,135 @@
+"""Servers in processes of their own."""
+
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import httpx
+from attrs import Factory, define, field, frozen
+from tests.campaign.people import PLAIN
+from tests.campaign.ports import free_port
+
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.migrating import migrate
+from quietcrowd.campaign.requesters import issue_key
+
+START = 60
+
+
+@frozen
+class ServerProcess:
+    """A process that serves, and where."""
+
+    process: subprocess.Popen
+    port: int
+    log: Path
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/api/v1"
+
+
+def wait_until_ready(base_url: str, still_there=lambda: True) -> None:
+    """Wait until a server answers."""
+    until = time.monotonic() + START
+    while time.monotonic() < until and still_there():
+        try:
+            assert httpx.get(f"{base_url}/readyz", verify=PLAIN).status_code == 200
+            return
+        except httpx.TransportError:
+            time.sleep(0.01)
+    raise AssertionError("the server does not start")
+
+
+@contextmanager
+def server_process(database: str, log: Path, *options: str) -> Iterator[ServerProcess]:
+    """Give what ``quietcrowd serve`` starts, once it answers; at the end it is killed."""
+    port = free_port()
+    words = ["serve", "--port", str(port), "--database", database, *options]
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "quietcrowd", *words],
+            stderr=errors,
+            env={**os.environ, "PYTHONWARNINGS": "error"},
+        ) as process,
+    ):
+        started = ServerProcess(process, port, log)
+        try:
+            wait_until_ready(started.base_url, lambda: process.poll() is None)
+            yield started
+        finally:
+            process.kill()
+
+
+def new_key(url: str) -> str:
+    """Return a requester's key of a database, which is brought up to date."""
+    database = Database.open(url)
+    migrate(database)
+    key = issue_key(database, f"requester {secrets.token_hex(8)}")
+    database.close()
+    return key
+
+
+# Imports take longer than all else: they are made once, and servers are forked from there.
+NURSERY = """
+import os, signal, sys
+from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.server import serve
+from quietcrowd.campaign.settings import Settings
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+Database.open(sys.argv[1])  # imports the driver
+settings = Settings(
+    database=sys.argv[1], port=int(sys.argv[2]), infer=False, requests_per_second=0
+)
+for _ in sys.stdin:
+    child = os.fork()
+    if not child:
+        serve(settings)
+        os._exit(0)
+    print(child, flush=True)
+"""
+
+
+@define
+class Nursery:
+    """A process that starts servers, without limits of how often one may ask."""
+
+    url: str
+    log: int | IO = subprocess.DEVNULL
+    port: int = Factory(free_port)
+    _process: subprocess.Popen = field(init=False)
+
+    def __enter__(self) -> "Nursery":
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", NURSERY, self.url, str(self.port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+        )
+        return self
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/api/v1"
+
+    def start(self) -> int:
+        """Return the id of a server that answers."""
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        server = int(self._process.stdout.readline())
+        wait_until_ready(self.base_url)
+        return server
+
+    def __exit__(self, *_: object) -> None:
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()

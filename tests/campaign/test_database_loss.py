@@ -1,0 +1,102 @@
+"""PostgreSQL goes away and comes back: nothing is lost, and all that is seen of it is 503."""
+
+import json
+import os
+import signal
+import threading
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from tests.campaign.people import PLAIN, Running, check_problem, new_desk
+from tests.campaign.server_process import Nursery, new_key
+from tests.campaign.test_roles import ROWS
+from tests.campaign.uploading import open_campaign, stored, uploading
+
+from quietcrowd.campaign import writer
+from quietcrowd.campaign.settings import Settings
+
+UPLOADERS, TASKS, RECOVERY = 16, 20_000, 5
+
+
+@contextmanager
+def away(server, mode):
+    """Stop PostgreSQL for a while."""
+    server.stop(mode)
+    try:
+        yield
+    finally:
+        server.start()
+
+
+@contextmanager
+def reading(base_url, token, paths):
+    """Read without a pause, from connections that are kept; give the statuses that are seen."""
+    seen, stop = set(), threading.Event()
+
+    def read():
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=base_url, headers=headers, timeout=30, verify=PLAIN) as client:
+            while not stop.is_set():
+                seen.update((path, client.get(path).status_code) for path in paths)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_restarting_postgresql_loses_nothing_and_breaks_no_connection(postgresql_server, tmp_path):
+    url, log = postgresql_server.url, tmp_path / "log"
+    key = new_key(url)
+    with log.open("w") as errors, Nursery(url, errors) as nursery:
+        server = nursery.start()
+        campaign = open_campaign(nursery.base_url, key, TASKS)
+        with (
+            uploading(campaign, UPLOADERS) as crowd,
+            reading(nursery.base_url, key, ["/campaigns", "/readyz", "/healthz"]) as seen,
+        ):
+            for mode in ("fast", "immediate") * 2:
+                crowd.wait_for_each(30)
+                with away(postgresql_server, mode):
+                    gone = httpx.get(f"{nursery.base_url}/readyz", verify=PLAIN)
+                    check_problem(gone, 503, "unavailable")
+                crowd.wait_for_each(RECOVERY)
+            crowd.end()
+        os.kill(server, signal.SIGTERM)
+    assert sorted(stored(url, campaign)) == sorted(crowd.acknowledged)
+    assert crowd.statuses.keys() <= {200, 503}
+    both = {(path, status) for path in ("/campaigns", "/readyz") for status in (200, 503)}
+    assert seen == both | {("/healthz", 200)}
+    assert all("event" in json.loads(line) for line in log.read_text().splitlines())
+
+
+@pytest.fixture(scope="module")
+def lost(postgresql_server):
+    """Return a server whose database is gone, a requester and a worker."""
+    running = Running(Settings(database=postgresql_server.url, infer=False)).start()
+    desk = new_desk(running)
+    worker = desk.worker(desk.campaign(join_mode="open"))
+    with away(postgresql_server, "fast"):
+        yield desk, worker
+    running.stop()
+
+
+@pytest.mark.parametrize(("method", "path"), ROWS)
+def test_every_route_says_that_the_database_is_gone(lost, monkeypatch, method, path):
+    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
+    desk, worker = lost
+    url = path.format(campaign=worker.campaign, participant=worker.id).removeprefix("/api/v1")
+    _, request, _ = ROWS[method, path]
+    if "config_hash" in request.get("json", {}):
+        request = {"json": {"config_hash": worker.config_hash}}
+    owned = path.startswith("/api/v1/campaigns")
+    answer = (desk if owned else worker).client.request(method, url, **request)
+    if path == "/api/v1/healthz":
+        assert answer.status_code == 200
+    else:
+        check_problem(answer, 503, "unavailable")
+        assert answer.headers["retry-after"] == "1"
