@@ -56,7 +56,7 @@ def test_what_goes_wrong_is_one_sentence(server, key, monkeypatch):
         pass
     monkeypatch.setattr(requester, "_PATIENCE", 0.1)
     with requester_of(server.url, key, **WANTED) as campaign:
-        with pytest.raises(CampaignError, match=r"inferred nothing for 0\.1 seconds"):
+        with pytest.raises(CampaignError, match="inferred nothing"):
             campaign.results(reports=1)
         with pytest.raises(CampaignError, match="the server refuses: The request breaks a rule"):
             campaign.links(0)
