@@ -113,7 +113,8 @@ def _shared(many: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.ND
     near: npt.NDArray[np.uint64] = many[begins.take((many >> beginning).view(np.int64))]
     ranked = np.sort(few)
     places = np.minimum(np.searchsorted(ranked, near), len(ranked) - 1)
-    return near[ranked[places] == near]
+    found: npt.NDArray[np.bool_] = ranked[places] == near
+    return near[found]
 
 
 def joined_overview(start: Summary, union: WorkerUnion) -> Overview:
