@@ -3,14 +3,12 @@
 import json
 import signal
 import sqlite3
-import sys
 
 import pytest
 from tests.campaign.people import new_desk
 from tests.campaign.server_process import server_process
 
 import quietcrowd as qc
-from quietcrowd import cli
 from quietcrowd.campaign.inference_process import Inferrer
 from quietcrowd.cli_campaign import _parts
 
@@ -18,15 +16,12 @@ TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(run):
     """Return a way to run a command; it gives what is printed, or the error."""
 
     def command(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["quietcrowd", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        captured = capsys.readouterr()
-        return end.value.code, captured.out.strip(), captured.err
+        status, output, errors = run(*words)
+        return status, output.strip(), errors
 
     return command
 
