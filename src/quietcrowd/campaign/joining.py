@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.problems import ProblemError
@@ -85,17 +85,23 @@ def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
 
 
 def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> None:
-    if invite is None or not has_prefix(invite, "qci_"):
-        raise ProblemError("invite-invalid", "Send the invite that came with the link.")
-    mine = (
-        tables.invite.c.campaign_id == campaign,
-        tables.invite.c.token_sha256 == token_hash(invite),
+    """Delete an invite: what stays would tell who came with it, by the transaction of both."""
+    known = invite is not None and has_prefix(invite, "qci_")
+    if known:
+        used = connection.execute(
+            delete(tables.invite).where(
+                tables.invite.c.campaign_id == campaign,
+                tables.invite.c.token_sha256 == token_hash(str(invite)),
+            )
+        )
+        known = used.rowcount == 1
+    if not known:
+        raise ProblemError(
+            "invite-invalid",
+            "Send the invite that came with the link; it lets one worker in. Ask for another one.",
+        )
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == campaign)
+        .values(invites_used=tables.campaign.c.invites_used + 1)
     )
-    found = connection.execute(select(tables.invite).where(*mine)).one_or_none()
-    if found is None:
-        raise ProblemError("invite-invalid", "Send the invite that came with the link.")
-    used = connection.execute(
-        update(tables.invite).where(*mine, tables.invite.c.used == 0).values(used=1)
-    )
-    if used.rowcount != 1:
-        raise ProblemError("invite-used", "An invite lets one worker in; ask for another one.")

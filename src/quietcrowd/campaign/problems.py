@@ -23,7 +23,7 @@ MEDIA_TYPE = "application/problem+json"
 PROBLEMS: Mapping[str, tuple[int, str]] = {
     "malformed": (400, "The request cannot be read"),
     "credential": (401, "The key or credential is missing or unknown"),
-    "invite-invalid": (403, "The invite is missing or unknown"),
+    "invite-invalid": (403, "The invite is missing, unknown or used"),
     "not-found": (404, "There is no such thing here"),
     "method-not-allowed": (405, "The method is not possible here"),
     "bad-state": (409, "The campaign is not in a state that allows it"),
@@ -32,7 +32,6 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "config-mismatch": (409, "The configuration is not the one that the campaign has"),
     "credential-used": (409, "The credential serves another campaign already"),
     "full": (409, "The campaign has all its participants"),
-    "invite-used": (409, "The invite was used already"),
     "no-results": (409, "There are no results yet"),
     "not-ready": (409, "The campaign cannot be opened as it is"),
     "task-repeated": (409, "A task of that name exists already"),

@@ -79,6 +79,7 @@ campaign = Table(
     Column("config", Text),
     Column("config_hash", LargeBinary),
     Column("erasures", _WHOLE, nullable=False),
+    Column("invites_used", _WHOLE, nullable=False),
     **_STRICT,
 )
 
@@ -105,7 +106,6 @@ invite = Table(
         "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
     ),
     Column("token_sha256", LargeBinary, primary_key=True),
-    Column("used", _WHOLE, nullable=False),
     **_STRICT,
 )
 

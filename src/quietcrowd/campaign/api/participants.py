@@ -60,7 +60,6 @@ def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -
             "config-mismatch",
             "credential-used",
             "full",
-            "invite-used",
         ),
     },
 )
