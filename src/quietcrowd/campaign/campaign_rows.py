@@ -111,19 +111,30 @@ def delete_campaign(connection: Connection, campaign: bytes) -> None:
     connection.execute(delete(tables.campaign).where(tables.campaign.c.id == campaign))
 
 
-def erase_participant(connection: Connection, person: Any) -> None:
-    """Delete a participant, all reports, and the results that were computed from them."""
+def erase_participant(connection: Connection, person: Any) -> bool:
+    """Delete a participant, all reports, and the results that were computed from them.
+
+    Returns
+    -------
+    bool
+        Whether there were reports: other results stay as they are.
+    """
     campaign = person.campaign_id
-    for table in (tables.report, tables.sketch):
+    erased = [
         connection.execute(
             delete(table).where(
                 table.c.campaign_id == campaign, table.c.participant_id == person.id
             )
-        )
+        ).rowcount
+        for table in (tables.report, tables.sketch)
+    ]
     connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
+    if not any(erased):
+        return False
     connection.execute(
         update(tables.campaign)
         .where(tables.campaign.c.id == campaign)
         .values(erasures=tables.campaign.c.erasures + 1)
     )
     connection.execute(delete(tables.inference).where(tables.inference.c.campaign_id == campaign))
+    return True

@@ -1,8 +1,10 @@
 import pytest
 from attrs import evolve
+from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
 from quietcrowd.campaign.canonical import canonical_hash
+from quietcrowd.campaign.inference_process import Inferrer
 from quietcrowd.campaign.tokens import new_token
 
 
@@ -106,6 +108,30 @@ def test_leaving_takes_all_reports_along(desk, close):
     check_problem(worker.client.get("/me"), 401, "credential")
     left = desk.client.get(f"/campaigns/{campaign}").json()
     assert (left["participants"], left["reports"]) == (1, 1)
+
+
+def test_results_go_with_those_whose_reports_they_were_made_of(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    worker, guest = desk.worker(campaign), desk.worker(campaign)
+    worker.send_values(1, 1, 0)
+    desk.worker(campaign).send_values(0, 1, 0)
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = f"/campaigns/{campaign}/results"
+    guest.client.delete("/me").raise_for_status()
+    assert desk.client.get(results).status_code == 200
+    worker.client.delete("/me").raise_for_status()
+    check_problem(desk.client.get(results), 409, "no-results")
+
+
+def test_a_sketch_that_is_deleted_takes_the_results_along(server, desk):
+    mechanism = MECHANISMS["matrix factorisation"]
+    campaign = desk.campaign(mechanism, join_mode="open")
+    worker = desk.worker(campaign)
+    worker.send_all(mechanism, {"t0": 1, "t1": 2, "t2": 3})
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    desk.client.get(f"/campaigns/{campaign}/results").raise_for_status()
+    worker.client.delete("/me").raise_for_status()
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
 
 
 @pytest.mark.parametrize("token", [None, "secret", new_token("qcw_"), new_token("qck_")])

@@ -138,6 +138,7 @@ def withdraw(credential: Credential, service: ServiceOf) -> None:
     """Delete the worker and all reports, for good; also after the campaign has closed."""
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
-        erase_participant(connection, person)
+        changed = erase_participant(connection, person)
     service.database.erase_deleted()
-    service.infer(person.campaign_id)
+    if changed:
+        service.infer(person.campaign_id)
