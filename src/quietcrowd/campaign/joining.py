@@ -15,6 +15,7 @@ from quietcrowd.campaign.tokens import (
     participant_id,
     same_hash,
     token_hash,
+    withdrawn_hash,
 )
 
 __all__ = ["join", "public_campaign"]
@@ -54,6 +55,7 @@ def join(connection: Connection, campaign: str, credential: str, request: JoinRe
         if known.campaign_id != row.id or not same_hash(known.token_sha256, hashed):
             raise ProblemError("credential-used", "Draw a new credential for each campaign.")
         return False
+    _require_not_withdrawn(connection, row.id, credential)
     _require_room(connection, row, bytes.fromhex(request.config_hash))
     if row.join_mode == "invite":
         _use_invite(connection, row.id, request.invite)
@@ -68,6 +70,18 @@ def join(connection: Connection, campaign: str, credential: str, request: JoinRe
         },
     )
     return True
+
+
+def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: str) -> None:
+    table = tables.withdrawn
+    found = connection.execute(
+        select(table).where(
+            table.c.campaign_id == campaign,
+            table.c.credential_hash == withdrawn_hash(credential),
+        )
+    ).one_or_none()
+    if found is not None:
+        raise ProblemError("withdrawn", "Fresh noise about the same answers would tell more.")
 
 
 def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:

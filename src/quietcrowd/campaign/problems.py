@@ -35,6 +35,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "no-results": (409, "There are no results yet"),
     "not-ready": (409, "The campaign cannot be opened as it is"),
     "task-repeated": (409, "A task of that name exists already"),
+    "withdrawn": (409, "The worker has left the campaign for good"),
     "version-mismatch": (412, "The campaign has changed since it was read"),
     "too-large": (413, "The request is too large"),
     "media-type": (415, "The media type is not one that can be read"),

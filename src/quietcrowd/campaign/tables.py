@@ -28,6 +28,7 @@ __all__ = [
     "requester",
     "sketch",
     "task",
+    "withdrawn",
 ]
 
 metadata = MetaData()
@@ -121,6 +122,16 @@ participant = Table(
     Column("consent_hash", LargeBinary, nullable=False),
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
+    **_STRICT,
+)
+
+withdrawn = Table(
+    "withdrawn",
+    metadata,
+    Column(
+        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("credential_hash", LargeBinary, primary_key=True),
     **_STRICT,
 )
 

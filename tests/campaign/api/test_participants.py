@@ -1,11 +1,13 @@
 import pytest
 from attrs import evolve
+from sqlalchemy import select
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
+from quietcrowd.campaign import tables
 from quietcrowd.campaign.canonical import canonical_hash
 from quietcrowd.campaign.inference_process import Inferrer
-from quietcrowd.campaign.tokens import new_token
+from quietcrowd.campaign.tokens import new_token, withdrawn_hash
 
 
 def test_a_worker_can_check_what_is_agreed_to(desk):
@@ -108,6 +110,34 @@ def test_leaving_takes_all_reports_along(desk, close):
     check_problem(worker.client.get("/me"), 401, "credential")
     left = desk.client.get(f"/campaigns/{campaign}").json()
     assert (left["participants"], left["reports"]) == (1, 1)
+
+
+@pytest.mark.parametrize("join_mode", ["open", "invite"])
+def test_who_left_does_not_come_back_with_the_same_credential(desk, join_mode):
+    campaign = desk.campaign(join_mode=join_mode)
+    worker = desk.worker(campaign)
+    worker.send_values(1)
+    worker.client.delete("/me").raise_for_status()
+    invite = None if join_mode == "open" else desk.invite(campaign)[0]
+    check_problem(desk.join(worker, invite), 409, "withdrawn")
+    assert desk.join(desk.guest(campaign), invite).status_code == 201
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+
+
+def test_what_is_kept_of_who_left_goes_with_the_campaign(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    worker = desk.worker(campaign)
+    worker.client.delete("/me").raise_for_status()
+    kept = select(tables.withdrawn).where(
+        tables.withdrawn.c.campaign_id == bytes.fromhex(campaign)
+    )
+    with server.database.read() as connection:
+        [row] = connection.execute(kept).all()
+    assert row.credential_hash == withdrawn_hash(worker.credential)
+    assert bytes.fromhex(worker.id) not in row.credential_hash
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+    with server.database.read() as connection:
+        assert connection.execute(kept).all() == []
 
 
 def test_results_go_with_those_whose_reports_they_were_made_of(server, desk):

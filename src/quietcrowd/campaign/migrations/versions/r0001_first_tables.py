@@ -128,3 +128,11 @@ def upgrade() -> None:
         sa.UniqueConstraint("campaign_id", "report_id"),
         **_STRICT,
     )
+    op.create_table(
+        "withdrawn",
+        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
+        sa.Column("credential_hash", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("campaign_id", "credential_hash"),
+        **_STRICT,
+    )
