@@ -46,13 +46,12 @@ def test_who_comes_while_a_campaign_is_deleted_waits_and_holds_nothing(server, r
     }[request_]
     row = tables.campaign.c.id == bytes.fromhex(campaign)
     mine = tables.participant.c.campaign_id == bytes.fromhex(campaign)
-    with ThreadPoolExecutor(1) as pool:
-        with server.database.write() as connection:
-            connection.execute(select(tables.campaign).where(row).with_for_update())
-            answer = pool.submit(ask)
-            wait_for_one(server.database)
-            connection.execute(select(tables.participant).where(mine).with_for_update(nowait=True))
-            delete_campaign(connection, bytes.fromhex(campaign))
+    with ThreadPoolExecutor(1) as pool, server.database.write() as connection:
+        connection.execute(select(tables.campaign).where(row).with_for_update())
+        answer = pool.submit(ask)
+        wait_for_one(server.database)
+        connection.execute(select(tables.participant).where(mine).with_for_update(nowait=True))
+        delete_campaign(connection, bytes.fromhex(campaign))
     if request_ == "joining":
         check_problem(answer.result(), 404, "not-found")
     else:

@@ -145,9 +145,7 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
         for table in (tables.report, tables.sketch)
     ]
     connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
-    connection.execute(
-        insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept}
-    )
+    connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
     if not any(erased):
         return False
     connection.execute(

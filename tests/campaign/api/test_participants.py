@@ -128,9 +128,7 @@ def test_what_is_kept_of_who_left_goes_with_the_campaign(server, desk):
     campaign = desk.campaign(join_mode="open")
     worker = desk.worker(campaign)
     worker.client.delete("/me").raise_for_status()
-    kept = select(tables.withdrawn).where(
-        tables.withdrawn.c.campaign_id == bytes.fromhex(campaign)
-    )
+    kept = select(tables.withdrawn).where(tables.withdrawn.c.campaign_id == bytes.fromhex(campaign))
     with server.database.read() as connection:
         [row] = connection.execute(kept).all()
     assert row.credential_hash == withdrawn_hash(worker.credential)
