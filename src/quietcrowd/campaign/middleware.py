@@ -14,6 +14,7 @@ from quietcrowd.campaign.logs import log_failure, log_request
 from quietcrowd.campaign.problems import ProblemError, as_response
 from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.settings import MAX_BODY
+from quietcrowd.campaign.tokens import has_prefix
 
 __all__ = ["BUSY", "HEADERS", "Gate"]
 
@@ -102,8 +103,8 @@ class Gate:
         """Return why a request is not worked on, or None: then it is counted as worked on."""
         if size > MAX_BODY:
             return ProblemError("too-large", f"A request has at most {MAX_BODY:,} bytes.")
-        credential = headers.get("authorization")
-        if credential is not None and not self.limits.allow(credential.encode("latin-1")):
+        shown = headers.get("authorization")
+        if shown is not None and not self.limits.allow(_credential(shown)):
             return ProblemError("too-many-requests", "Wait a moment.")
         if not self.in_flight.enter(size):
             return ProblemError("busy", BUSY)
@@ -121,6 +122,13 @@ class Gate:
             return message
 
         await self.app(scope, receive_some, send)
+
+
+def _credential(shown: str) -> bytes:
+    """Return the key or credential in a header, as the routes read it; nothing for all others."""
+    token = shown.partition(" ")[2].strip()
+    known = has_prefix(token, "qck_") or has_prefix(token, "qcw_")
+    return token.encode() if known else b""
 
 
 def _body_size(headers: Headers) -> int:

@@ -170,7 +170,7 @@ class Invites(BaseModel):
 
 
 class InviteCounts(BaseModel):
-    """How many invites there are."""
+    """How many invites were made, without revoked ones, and how many of them were used."""
 
     invites: int
     used: int

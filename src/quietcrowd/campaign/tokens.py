@@ -19,6 +19,7 @@ __all__ = [
     "participant_id",
     "same_hash",
     "token_hash",
+    "withdrawn_hash",
 ]
 
 Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_"]
@@ -46,6 +47,11 @@ def hide_tokens(text: str) -> str:
 def token_hash(token: str) -> bytes:
     """Return what is stored of a token: its SHA-256. 32 random bytes need no slower hash."""
     return hashlib.sha256(token.encode()).digest()
+
+
+def withdrawn_hash(credential: str) -> bytes:
+    """Return what is kept of the credential of who withdrew: no hash that was stored before."""
+    return hashlib.sha256(f"withdrawn {credential}".encode()).digest()
 
 
 def same_hash(one: bytes, other: bytes) -> bool:

@@ -96,6 +96,7 @@ def create_campaign(
         "answers_per_participant": draft.answers_per_participant,
         "max_participants": draft.max_participants,
         "erasures": 0,
+        "invites_used": 0,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)

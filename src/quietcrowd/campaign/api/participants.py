@@ -20,7 +20,7 @@ from quietcrowd.campaign.schemas import (
     TasksForParticipant,
 )
 from quietcrowd.campaign.service import Credential, ServiceOf, find_participant
-from quietcrowd.campaign.tokens import participant_id
+from quietcrowd.campaign.tokens import participant_id, withdrawn_hash
 
 __all__ = [
     "join_campaign",
@@ -60,7 +60,7 @@ def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -
             "config-mismatch",
             "credential-used",
             "full",
-            "invite-used",
+            "withdrawn",
         ),
     },
 )
@@ -136,9 +136,13 @@ def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForPartic
 
 @router.delete("/me", status_code=204, responses=documented("credential"))
 def withdraw(credential: Credential, service: ServiceOf) -> None:
-    """Delete the worker and all reports, for good; also after the campaign has closed."""
+    """Delete the worker and all reports, for good; also after the campaign has closed.
+
+    The credential joins the campaign no more.
+    """
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
-        erase_participant(connection, person)
+        changed = erase_participant(connection, person, withdrawn_hash(credential))
     service.database.erase_deleted()
-    service.infer(person.campaign_id)
+    if changed:
+        service.infer(person.campaign_id)
