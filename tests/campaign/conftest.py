@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tests.campaign.people import Desk, Running, new_desk
 from tests.campaign.postgresql import HOW_TO_GET_IT, Postgresql, find_programs, postgresql
+from tests.campaign.server_process import Nursery
 
 from quietcrowd.campaign.settings import Settings
 
@@ -33,6 +34,13 @@ def database_url(request, tmp_path_factory) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path_factory.mktemp('campaigns')}/quietcrowd.db"
     return request.getfixturevalue("postgresql_server").url
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """Return what starts servers in processes of their own."""
+    with Nursery() as started:
+        yield started
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,5 +1,6 @@
 """Servers in processes of their own."""
 
+import json
 import os
 import secrets
 import subprocess
@@ -8,10 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import httpx
-from attrs import Factory, define, field, frozen
+from attrs import define, field, frozen
 from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
 
@@ -32,15 +32,19 @@ class ServerProcess:
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/api/v1"
+        return base_url(self.port)
 
 
-def wait_until_ready(base_url: str, still_there=lambda: True) -> None:
+def base_url(port: int) -> str:
+    return f"http://127.0.0.1:{port}/api/v1"
+
+
+def wait_until_ready(url: str, still_there=lambda: True) -> None:
     """Wait until a server answers."""
     until = time.monotonic() + START
     while time.monotonic() < until and still_there():
         try:
-            assert httpx.get(f"{base_url}/readyz", verify=PLAIN).status_code == 200
+            assert httpx.get(f"{url}/readyz", verify=PLAIN).status_code == 200
             return
         except httpx.TransportError:
             time.sleep(0.01)
@@ -79,20 +83,18 @@ def new_key(url: str) -> str:
 
 # Imports take longer than all else: they are made once, and servers are forked from there.
 NURSERY = """
-import os, signal, sys
-from quietcrowd.campaign.database import Database
+import json, os, signal, sys
+import psycopg, sqlite3
 from quietcrowd.campaign.server import serve
 from quietcrowd.campaign.settings import Settings
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-Database.open(sys.argv[1])  # imports the driver
-settings = Settings(
-    database=sys.argv[1], port=int(sys.argv[2]), infer=False, requests_per_second=0
-)
-for _ in sys.stdin:
+for line in sys.stdin:
+    database, port, log = json.loads(line)
     child = os.fork()
     if not child:
-        serve(settings)
+        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())
+        serve(Settings(database=database, port=port, infer=False, requests_per_second=0))
         os._exit(0)
     print(child, flush=True)
 """
@@ -102,31 +104,23 @@ for _ in sys.stdin:
 class Nursery:
     """A process that starts servers, without limits of how often one may ask."""
 
-    url: str
-    log: int | IO = subprocess.DEVNULL
-    port: int = Factory(free_port)
     _process: subprocess.Popen = field(init=False)
 
     def __enter__(self) -> "Nursery":
         self._process = subprocess.Popen(
-            [sys.executable, "-c", NURSERY, self.url, str(self.port)],
+            [sys.executable, "-c", NURSERY],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self.log,
             text=True,
         )
         return self
 
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/api/v1"
-
-    def start(self) -> int:
+    def start(self, database: str, port: int, log: Path) -> int:
         """Return the id of a server that answers."""
-        self._process.stdin.write("\n")
+        self._process.stdin.write(json.dumps([database, port, str(log)]) + "\n")
         self._process.stdin.flush()
         server = int(self._process.stdout.readline())
-        wait_until_ready(self.base_url)
+        wait_until_ready(base_url(port))
         return server
 
     def __exit__(self, *_: object) -> None:

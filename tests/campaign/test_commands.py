@@ -1,15 +1,14 @@
 """The commands ``serve`` and ``campaign``, against servers that they start and find."""
 
 import json
-import signal
 import sqlite3
 
 import pytest
 from tests.campaign.people import new_desk
-from tests.campaign.server_process import server_process
 
 import quietcrowd as qc
 from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.cli_campaign import _parts
 
 TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
@@ -161,13 +160,18 @@ def test_files_are_cut_between_rows(monkeypatch):
     assert b"".join(_parts(lines, header=False)) == lines
 
 
-def test_a_server_ends_when_it_is_told_to(run, tmp_path):
-    log, database = tmp_path / "log", f"sqlite:///{tmp_path}/q.db"
-    with server_process(database, log) as server:
-        second = run("serve", "--database", database)
-        assert second[0] == 2
-        assert "served by another process already" in second[2]
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(10) == 0
-    assert "Traceback" not in log.read_text()
-    assert not (tmp_path / "q.db-wal").exists()
+def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path):
+    with only_server(tmp_path / "q.db"):
+        second = run("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+    assert second[0] == 2
+    assert "served by another process already" in second[2]
+    assert len(second[2].splitlines()) == 2
+
+
+def test_a_database_that_is_not_there_is_one_sentence(run):
+    for words in (["serve"], ["campaign", "key", "me"]):
+        status, _, error = run(*words, "--database", "postgresql://me:secret@127.0.0.1:1/name")
+        assert status == 2
+        assert "cannot be used" in error
+        assert "secret" not in error
+        assert "Traceback" not in error

@@ -6,8 +6,8 @@ import signal
 import time
 from contextlib import suppress
 
-import pytest
-from tests.campaign.server_process import Nursery, new_key, server_process
+from tests.campaign.ports import free_port
+from tests.campaign.server_process import base_url, new_key, server_process
 from tests.campaign.uploading import PER_UPLOAD, open_campaign, stored, uploading
 
 KILLS, UPLOADERS, TASKS = 20, 16, 5_000
@@ -21,41 +21,37 @@ def kill(server: int) -> None:
             time.sleep(0.002)
 
 
-@pytest.fixture
-def nursery(new_database):
-    with Nursery(new_database) as started:
-        yield started
-
-
-def test_killing_the_server_loses_nothing_and_doubles_nothing(nursery):
-    key = new_key(nursery.url)
-    server = nursery.start()
-    campaign = open_campaign(nursery.base_url, key, TASKS)
+def test_killing_the_server_loses_nothing_and_doubles_nothing(nursery, new_database, tmp_path):
+    key, port, log = new_key(new_database), free_port(), tmp_path / "log"
+    server = nursery.start(new_database, port, log)
+    campaign = open_campaign(base_url(port), key, TASKS)
     moments = random.Random(7)
     with uploading(campaign, UPLOADERS) as crowd:
         for _ in range(KILLS):
             time.sleep(moments.uniform(0.05, 0.3))
             kill(server)
             known = crowd.acknowledged
-            server = nursery.start()
-            assert set(known) <= set(stored(nursery.url, campaign))
+            server = nursery.start(new_database, port, log)
+            assert set(known) <= set(stored(new_database, campaign))
         crowd.end()
     os.kill(server, signal.SIGTERM)
-    assert sorted(stored(nursery.url, campaign)) == sorted(crowd.acknowledged)
+    assert sorted(stored(new_database, campaign)) == sorted(crowd.acknowledged)
     assert len(crowd.acknowledged) > KILLS * PER_UPLOAD
     assert crowd.statuses["broken"] > KILLS
     assert crowd.statuses.keys() <= {200, 503, "broken"}
 
 
 def test_a_server_that_is_told_to_end_stores_all_that_it_acknowledges(new_database, tmp_path):
-    key = new_key(new_database)
-    with server_process(new_database, tmp_path / "log", "--no-infer") as server:
+    key, log = new_key(new_database), tmp_path / "log"
+    with server_process(new_database, log) as server:
         campaign = open_campaign(server.base_url, key, TASKS)
         with uploading(campaign, UPLOADERS) as crowd:
             crowd.wait_for_each(30)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(10) == 0
             crowd.end(gone=True)
+    assert "Traceback" not in log.read_text()
+    assert not list(tmp_path.glob("*-wal"))
     found = stored(new_database, campaign)
     assert len(found) == len(set(found))
     assert set(crowd.acknowledged) <= set(found)

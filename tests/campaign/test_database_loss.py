@@ -9,7 +9,8 @@ from contextlib import contextmanager
 import httpx
 import pytest
 from tests.campaign.people import PLAIN, Running, check_problem, new_desk
-from tests.campaign.server_process import Nursery, new_key
+from tests.campaign.ports import free_port
+from tests.campaign.server_process import base_url, new_key
 from tests.campaign.test_roles import ROWS
 from tests.campaign.uploading import open_campaign, stored, uploading
 
@@ -30,13 +31,13 @@ def away(server, mode):
 
 
 @contextmanager
-def reading(base_url, token, paths):
+def reading(url, token, paths):
     """Read without a pause, from connections that are kept; give the statuses that are seen."""
     seen, stop = set(), threading.Event()
 
     def read():
         headers = {"Authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=base_url, headers=headers, timeout=30, verify=PLAIN) as client:
+        with httpx.Client(base_url=url, headers=headers, timeout=30, verify=PLAIN) as client:
             while not stop.is_set():
                 seen.update((path, client.get(path).status_code) for path in paths)
 
@@ -49,24 +50,25 @@ def reading(base_url, token, paths):
         thread.join()
 
 
-def test_restarting_postgresql_loses_nothing_and_breaks_no_connection(postgresql_server, tmp_path):
-    url, log = postgresql_server.url, tmp_path / "log"
+def test_restarting_postgresql_loses_nothing_and_breaks_no_connection(
+    nursery, postgresql_server, tmp_path
+):
+    url, port, log = postgresql_server.url, free_port(), tmp_path / "log"
     key = new_key(url)
-    with log.open("w") as errors, Nursery(url, errors) as nursery:
-        server = nursery.start()
-        campaign = open_campaign(nursery.base_url, key, TASKS)
-        with (
-            uploading(campaign, UPLOADERS) as crowd,
-            reading(nursery.base_url, key, ["/campaigns", "/readyz", "/healthz"]) as seen,
-        ):
-            for mode in ("fast", "immediate") * 2:
-                crowd.wait_for_each(30)
-                with away(postgresql_server, mode):
-                    gone = httpx.get(f"{nursery.base_url}/readyz", verify=PLAIN)
-                    check_problem(gone, 503, "unavailable")
-                crowd.wait_for_each(RECOVERY)
-            crowd.end()
-        os.kill(server, signal.SIGTERM)
+    server = nursery.start(url, port, log)
+    campaign = open_campaign(base_url(port), key, TASKS)
+    with (
+        uploading(campaign, UPLOADERS) as crowd,
+        reading(base_url(port), key, ["/campaigns", "/readyz", "/healthz"]) as seen,
+    ):
+        for mode in ("fast", "immediate") * 2:
+            crowd.wait_for_each(30)
+            with away(postgresql_server, mode):
+                gone = httpx.get(f"{base_url(port)}/readyz", verify=PLAIN)
+                check_problem(gone, 503, "unavailable")
+            crowd.wait_for_each(RECOVERY)
+        crowd.end()
+    os.kill(server, signal.SIGTERM)
     assert sorted(stored(url, campaign)) == sorted(crowd.acknowledged)
     assert crowd.statuses.keys() <= {200, 503}
     both = {(path, status) for path in ("/campaigns", "/readyz") for status in (200, 503)}
