@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ class Database:
             folder = Path(str(url.database)).absolute().parent
             if not folder.is_dir():
                 raise ParameterError(f"there is no folder {folder}: create it first")
-            _set_up_sqlite(engine)
+            _set_up_sqlite(engine, Path(str(url.database)))
         return cls(url=url, engine=engine)
 
     @property
@@ -133,21 +134,45 @@ class Database:
         """
         if self.path is None:
             raise ParameterError("a PostgreSQL database is backed up with pg_dump")
-        if target.exists():
-            raise ParameterError(f"{target} exists already: a backup overwrites nothing")
-        raw = self.engine.raw_connection()
         try:
-            raw.cursor().execute("VACUUM INTO ?", (str(target),))
-        finally:
-            raw.close()
-        target.chmod(0o600)
+            _create_private(target)  # SQLite fills a file that is empty
+        except FileExistsError:
+            raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
+        try:
+            with closing(self.engine.raw_connection()) as raw:
+                raw.cursor().execute("VACUUM INTO ?", (str(target),))
+        except BaseException:
+            target.unlink()
+            raise
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
 
 
-def _set_up_sqlite(engine: Engine) -> None:
+def _create_private(path: Path) -> None:
+    """Create an empty file that is its owner's alone."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _keep_private(path: Path) -> None:
+    """See to it that the files of a database are their owner's alone, before SQLite opens them.
+
+    What SQLite makes beside the database gets the permissions that this has then.
+    """
+    with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
+        _create_private(path)
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
+        file = path.with_name(name)
+        with suppress(FileNotFoundError):
+            if file.is_file() and file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+
+
+def _set_up_sqlite(engine: Engine, path: Path) -> None:
+    def before(*_: Any) -> None:
+        _keep_private(path)
+
     def connect(connection: Any, _: Any) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
@@ -165,5 +190,6 @@ def _set_up_sqlite(engine: Engine) -> None:
         writes = connection.get_execution_options().get("quietcrowd_write")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    event.listen(engine, "do_connect", before)
     event.listen(engine, "connect", connect)
     event.listen(engine, "begin", begin)
