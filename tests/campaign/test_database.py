@@ -1,4 +1,5 @@
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -110,10 +111,26 @@ def test_what_is_deleted_is_in_no_file(database, tmp_path):
         connection.execute(insert(requester), {"id": b"1", "name": "planted-secret"})
     with database.write() as connection:
         connection.execute(requester.delete())
-    database.erase_deleted()
+    assert database.empty_journal()
     files = list(tmp_path.iterdir())
     assert len(files) > 1
     assert not any(b"planted-secret" in file.read_bytes() for file in files)
+
+
+def test_a_journal_that_somebody_reads_is_left_alone_and_nobody_waits(database, tmp_path):
+    journal = tmp_path / "q.db-wal"
+    with database.write() as connection:
+        connection.execute(insert(requester), {"id": b"1", "name": "planted-secret"})
+    with database.read() as reading:
+        assert reading.scalar(select(requester.c.name)) == "planted-secret"
+        with database.write() as connection:
+            connection.execute(requester.delete())
+        start = time.monotonic()
+        assert not database.empty_journal()
+        assert time.monotonic() - start < 1
+        assert b"planted-secret" in journal.read_bytes()
+    assert database.empty_journal()
+    assert journal.stat().st_size == 0
 
 
 def test_a_backup_is_a_database(database, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -32,6 +33,9 @@ _PRAGMAS = (
 """What is acknowledged survives a power cut; what is deleted is overwritten."""
 
 _FULL = 2
+
+_BRIEFLY = 0.05
+"""Seconds that emptying the journal waits for readers: those who write wait as long."""
 
 _CONNECT = "5"
 """Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
@@ -114,15 +118,26 @@ class Database:
             with connection.begin():
                 yield connection
 
-    def erase_deleted(self) -> None:
-        """Take what was deleted out of SQLite's journal too."""
-        if self.path is None:
-            return
-        raw = self.engine.raw_connection()
+    def empty_journal(self) -> bool:
+        """Take all that is no more, and what tells what came after what, out of SQLite's journal.
+
+        Returns
+        -------
+        bool
+            Whether the journal is empty: it stays as it is while somebody reads.
+        """
+        if self.path is None or not self._journal_holds_something():
+            return True
+        with closing(sqlite3.connect(self.path, timeout=_BRIEFLY, isolation_level=None)) as raw:
+            busy, *_ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
+    def _journal_holds_something(self) -> bool:
+        assert self.path is not None
         try:
-            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            raw.close()
+            return self.path.with_name(f"{self.path.name}-wal").stat().st_size > 0
+        except FileNotFoundError:
+            return False
 
     def backup(self, target: Path) -> None:
         """Write a copy of one state of the data to a new file, while others go on.

@@ -140,5 +140,4 @@ def withdraw(credential: Credential, service: ServiceOf) -> None:
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
         erase_participant(connection, person)
-    service.database.erase_deleted()
     service.infer(person.campaign_id)
