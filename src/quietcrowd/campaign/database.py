@@ -40,6 +40,9 @@ _BRIEFLY = 0.05
 _CONNECT = "5"
 """Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
 
+_ROOM = 5
+"""Seconds after which there is no connection left to take."""
+
 
 def _url(text: str) -> URL:
     try:
@@ -84,7 +87,12 @@ class Database:
         """
         url = _url(text)
         engine = create_engine(
-            url, hide_parameters=True, pool_size=10, max_overflow=40, pool_pre_ping=True
+            url,
+            hide_parameters=True,
+            pool_size=10,
+            max_overflow=40,
+            pool_timeout=_ROOM,
+            pool_pre_ping=True,
         )
         if url.drivername == "sqlite":
             folder = Path(str(url.database)).absolute().parent

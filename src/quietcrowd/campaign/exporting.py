@@ -88,7 +88,7 @@ class ReportExport:
             yield self._report_rows(rows) if self._per_task else self._sketch_rows(rows)
 
     def _require_campaign(self, connection: Connection) -> None:
-        """Raise ProblemError where the campaign was deleted: half an export must not pass as one."""
+        """Raise ProblemError where the campaign was deleted: half an export is none."""
         table = tables.campaign.c
         if connection.scalar(select(table.id).where(table.id == self.campaign.id)) is None:
             raise ProblemError("not-found", "The campaign was deleted meanwhile.")
