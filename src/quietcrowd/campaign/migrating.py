@@ -51,8 +51,6 @@ def migrate(database: Database) -> None:
             f"the database {database.url.render_as_string()} cannot be used: {reason}. Is it "
             "there, and may you write to it?"
         ) from None
-    if database.path is not None:
-        database.path.chmod(0o600)
 
 
 def _upgrade(database: Database) -> None:

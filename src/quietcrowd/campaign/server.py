@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from quietcrowd import __version__
 from quietcrowd.campaign.api import PREFIX, ROUTERS
 from quietcrowd.campaign.database import UNAVAILABLE, Database
+from quietcrowd.campaign.erasing import Eraser
 from quietcrowd.campaign.in_flight import InFlight
 from quietcrowd.campaign.inference_jobs import InferenceJobs
 from quietcrowd.campaign.logs import log_failure, start_log
@@ -105,6 +106,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        eraser = Eraser(database=database)
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
@@ -115,6 +117,7 @@ def _lifespan(
             writer.close()
             if jobs is not None:
                 jobs.close()
+            eraser.close()
             database.close()
 
     return lifespan

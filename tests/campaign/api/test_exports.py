@@ -1,14 +1,18 @@
 import csv
 import io
 import json
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pytest
+from sqlalchemy import select
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
 import quietcrowd as qc
+from quietcrowd.campaign import exporting, tables
+from quietcrowd.campaign.exporting import ReportExport
 from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.campaign.problems import ProblemError
 
 ANSWERS = {"t0": 0, "t1": 1, "t2": 1}
 
@@ -47,6 +51,69 @@ def test_an_export_is_a_file_of_reports(desk, tmp_path, name, kind):
     for worker, reports in sent.items():
         own = frame.loc[[worker]].reset_index(drop=True)
         assert own.equals(reports.to_frame().drop(columns="worker"))
+
+
+@pytest.mark.parametrize("rows", [1, 4, 9])
+@pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
+def test_an_export_in_blocks_holds_every_worker_once_and_whole(desk, monkeypatch, name, rows):
+    campaign, sent = send(desk, name, workers=3)
+    url = f"/campaigns/{campaign}/reports"
+    whole = desk.client.get(url).text
+    monkeypatch.setattr(exporting, "_BLOCK", rows)
+    assert desk.client.get(url).text == whole
+    workers = [json.loads(line)["worker"] for line in whole.splitlines()[1:]]
+    assert [worker for worker, _ in groupby(workers)] == sorted(set(workers), key=workers.index)
+    assert set(workers) == set(sent)
+
+
+def export(server, campaign):
+    with server.database.read() as connection:
+        row = connection.execute(
+            select(tables.campaign).where(tables.campaign.c.id == bytes.fromhex(campaign))
+        ).one()
+    return ReportExport(database=server.database, campaign=row)
+
+
+@pytest.mark.parametrize("kind", ["json_lines", "csv"])
+def test_who_takes_an_export_slowly_keeps_nothing(desk, server, monkeypatch, kind):
+    monkeypatch.setattr(exporting, "_BLOCK", 3)
+    campaign, _ = send(desk, "one-layer")
+    before = server.database.engine.pool.checkedout()
+    streams = [getattr(export(server, campaign), kind)() for _ in range(60)]
+    for stream in streams:
+        next(stream)
+        next(stream)
+    assert server.database.engine.pool.checkedout() == before
+    assert server.database.empty_journal()
+    assert all(len(list(stream)) == 3 for stream in streams)
+
+
+def test_an_export_of_a_campaign_that_is_deleted_meanwhile_breaks_off(desk, server, monkeypatch):
+    monkeypatch.setattr(exporting, "_BLOCK", 3)
+    campaign, _ = send(desk, "one-layer")
+    stream = export(server, campaign).json_lines()
+    next(stream)
+    next(stream)
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+    with pytest.raises(ProblemError, match="not-found"):
+        next(stream)
+
+
+def test_who_withdraws_during_an_export_is_in_it_whole_or_not_at_all(desk, server, monkeypatch):
+    monkeypatch.setattr(exporting, "_BLOCK", 4)
+    campaign = desk.campaign(join_mode="open")
+    workers = sorted((desk.worker(campaign) for _ in range(3)), key=lambda one: one.id)
+    for worker in workers:
+        worker.send_values(1, 0, 1)
+    stream = export(server, campaign).json_lines()
+    seen = [next(stream), next(stream)]
+    for worker in workers[1:]:
+        worker.client.delete("/me").raise_for_status()
+    lines = "".join([*seen, *stream]).splitlines()
+    assert [len(list(rows)) for _, rows in groupby(json.loads(x)["worker"] for x in lines[1:])] == [
+        3,
+        3,
+    ]
 
 
 def test_an_export_does_not_tell_who_came_first(desk):

@@ -219,4 +219,3 @@ def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> No
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         delete_campaign(connection, row.id)
-    service.database.erase_deleted()

@@ -143,6 +143,5 @@ def withdraw(credential: Credential, service: ServiceOf) -> None:
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
         changed = erase_participant(connection, person, withdrawn_hash(credential))
-    service.database.erase_deleted()
     if changed:
         service.infer(person.campaign_id)

@@ -163,4 +163,3 @@ def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
         connection.execute(delete(tables.task).where(tables.task.c.campaign_id == row.id))
-    service.database.erase_deleted()
