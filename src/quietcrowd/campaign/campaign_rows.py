@@ -14,13 +14,14 @@ from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.schemas import CampaignDocument
 from quietcrowd.exceptions import QuietcrowdError
 
-__all__ = ["delete_campaign", "documents", "erase_participant", "open_campaign"]
+__all__ = ["count_of", "delete_campaign", "documents", "erase_participant", "open_campaign"]
 
 _OWNED = (tables.report, tables.sketch, tables.participant, tables.invite, tables.task)
 """What belongs to a campaign, in the order in which it can be deleted."""
 
 
-def _count(table: Any) -> Any:
+def count_of(table: Any) -> Any:
+    """Return how many rows of a table a campaign of a query has."""
     return (
         select(func.count())
         .select_from(table)
@@ -40,9 +41,9 @@ def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocum
         Of rows of the table of campaigns.
     """
     counted = wanted.add_columns(
-        _count(tables.task).label("tasks"),
-        _count(tables.participant).label("participants"),
-        (_count(tables.report) + _count(tables.sketch)).label("reports"),
+        count_of(tables.task).label("tasks"),
+        count_of(tables.participant).label("participants"),
+        (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
     )
     return [
         CampaignDocument(
