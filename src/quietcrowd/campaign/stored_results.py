@@ -55,9 +55,9 @@ def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, 
     table = tables.inference
     mine = table.c.campaign_id == made_of.campaign
     held = connection.execute(select(table).where(mine)).one_or_none()
-    if held is not None and (held.erasures, held.method) == tuple(now):
-        if held.reports > made_of.reports:
-            return False
+    alike = held is not None and (held.erasures, held.method) == tuple(now)
+    if held is not None and alike and held.reports > made_of.reports:
+        return False
     text = json.dumps(result, allow_nan=False, separators=(",", ":"))
     connection.execute(delete(table).where(mine))
     connection.execute(
