@@ -86,11 +86,13 @@ class ReportRule:
 
     def cut_off(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return values of reports, or numbers of a sketch, with noise cut off at the bounds."""
-        return np.clip(values, self.low, self.high)
+        within: npt.NDArray[Any] = np.clip(values, self.low, self.high)
+        return within
 
     def cut_off_bits(self, bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return participation bits with noise cut off at the bounds."""
-        return np.clip(bits, self.bit_low, self.bit_high)
+        within: npt.NDArray[Any] = np.clip(bits, self.bit_low, self.bit_high)
+        return within
 
     @property
     def dtype(self) -> np.dtype[Any]:
