@@ -1,9 +1,12 @@
 import json
 
+import numpy as np
 import pytest
+from attrs import evolve
 from tests.campaign.devices import Fake
 from tests.campaign.mechanisms import MECHANISMS, answers_of
 
+from quietcrowd.campaign.channel_config import report_rule
 from quietcrowd.campaign.client_terms import Terms, read_tasks
 from quietcrowd.campaign.client_upload import HeldReports, Receipt, Upload
 from quietcrowd.campaign.schemas import Upload as Expected
@@ -38,6 +41,22 @@ def test_an_upload_is_what_the_server_expects(name):
     for row in frame:
         assert readable[row["task"]].value == row["label"]
         assert readable[row["task"]].participation == row.get("participation")
+
+
+@pytest.mark.parametrize("name", ["laplace", "laplace with a bit", "matrix factorisation, ridge"])
+def test_noise_beyond_all_likelihood_is_cut_off_and_not_refused(name):
+    reports, _, terms, tasks = made(name)
+    rule = report_rule(terms.mechanism, len(tasks))
+    if reports.sketches is not None:
+        far = evolve(reports, sketches=np.full_like(reports.sketches, 1e300))
+        sketch = Upload.of(far, terms, tasks).sketch
+        assert set(sketch["numbers"]) == {rule.high}
+        return
+    values = np.full_like(reports.table.values, -(2**31 - 1))
+    far = evolve(reports, table=evolve(reports.table, values=values))
+    items = Upload.of(far, terms, tasks).items
+    assert {item["value"] for item in items} == {rule.low}
+    assert all(rule.accepts(item["value"], item.get("bit")) for item in items)
 
 
 def test_report_ids_are_drawn_anew_and_nothing_else_is():

@@ -33,7 +33,7 @@ def test_results_follow_reports_and_method_and_survive_the_death_of_their_proces
     jobs = own.service.infer.__self__
     jobs._process.kill()
     desk.worker(campaign).send_values(1)
-    time.sleep(0.5)
+    wait_for(desk.client, url, lambda results: results["reports"] == 10)
     late = desk.worker(campaign)
     late.send_values(1, 1)
     wait_for(desk.client, url, lambda results: results["reports"] == 12)
@@ -53,7 +53,7 @@ def test_changes_within_a_while_are_one_inference(server, monkeypatch):
     monkeypatch.setattr(
         inference_jobs.InferenceJobs, "_infer", lambda _, campaign: asked.append(campaign)
     )
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_left_open", lambda _: [])
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
     jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3)
     start = time.monotonic()
     for _ in range(100):
@@ -88,7 +88,7 @@ def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
 
     process = Process()
     monkeypatch.setattr(inference_jobs, "_AGAIN", 0.01)
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_left_open", lambda _: [])
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
     jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0)
     jobs.request(b"one")
@@ -97,3 +97,29 @@ def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
         time.sleep(0.01)
     jobs.close()
     assert process.stdin.getvalue() == f"{b'one'.hex()}\n" * 2
+
+
+def test_an_inference_that_fails_is_tried_again_and_told_of(start_server, monkeypatch, tmp_path):
+    own = start_server(database=f"sqlite:///{tmp_path}/failing.db")
+    desk = new_desk(own)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 0, 1)
+    asked = []
+
+    def fail(_, one):
+        asked.append(one)
+        raise OSError
+
+    monkeypatch.setattr(inference_jobs, "_PAUSE", 0.01)
+    monkeypatch.setattr(inference_jobs, "_LONGEST_PAUSE", 0.1)
+    infer = inference_jobs.InferenceJobs._infer
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
+    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0)
+    url = f"/campaigns/{campaign}/results"
+    answer = wait_for(desk.client, url, lambda results: results["reports"] == 3)
+    assert [one["code"] for one in answer.json()["warnings"]] == ["failed"]
+    assert set(asked) == {bytes.fromhex(campaign)}
+    assert len(asked) >= 3
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", infer)
+    wait_for(desk.client, url, lambda results: len(results["truths"]) == 3)
+    jobs.close()

@@ -35,7 +35,7 @@ ROWS = {
     ("GET", OWN): ("open", {}, owners(200)),
     ("PATCH", OWN): (
         "open",
-        {"json": {"max_participants": 9}, "headers": {"If-Match": '"2"'}},
+        {"json": {"max_participants": 9}, "headers": {"If-Match": '"3"'}},
         owners(200),
     ),
     ("DELETE", OWN): ("open", {}, owners(204)),

@@ -10,6 +10,7 @@ import pyarrow as pa
 from attrs import asdict, field, frozen
 
 from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.campaign.channel_config import ReportRule, report_rule
 from quietcrowd.campaign.client_terms import CampaignTask, Terms
 from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.report_values import decoded
@@ -60,7 +61,8 @@ class Upload:
     def of(cls, reports: Reports, terms: Terms, tasks: Sequence[CampaignTask]) -> Upload:
         """Return the upload of one worker's reports.
 
-        Report ids are drawn here, and nothing else.
+        Report ids are drawn here, and nothing else. Noise is cut off at what the campaign takes
+        in, which is a function of the reports alone.
 
         Parameters
         ----------
@@ -77,11 +79,12 @@ class Upload:
             Where they do not fit into one request.
         """
         body: dict[str, Any] = {"config_hash": terms.config_hash}
+        rule = report_rule(terms.mechanism, terms.tasks)
         if reports.sketches is not None:
-            numbers = reports.sketches[0].tolist()
+            numbers = rule.cut_off(reports.sketches[0]).tolist()
             body["sketch"] = {"report_id": new_id().hex(), "numbers": numbers}
         else:
-            body["reports"] = _items(reports, {task.name: task.id for task in tasks})
+            body["reports"] = _items(reports, rule, {task.name: task.id for task in tasks})
         content = canonical_json(body)
         if len(content) > MAX_BODY:
             raise CampaignError(
@@ -107,13 +110,15 @@ class Upload:
         return _readable(self.items, mechanism, tasks)
 
 
-def _items(reports: Reports, ids: Mapping[str, str]) -> list[dict[str, Any]]:
+def _items(reports: Reports, rule: ReportRule, ids: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the reports, in the order of their tasks' ids."""
     table, bits = reports.table, reports.participation_codes
     names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
+    values = rule.cut_off(table.values)
+    bits = None if bits is None else rule.cut_off_bits(bits)
     items = []
     for place, name in enumerate(names):
-        item = {"task_id": ids[name], "value": int(table.values[place])}
+        item = {"task_id": ids[name], "value": int(values[place])}
         if bits is not None:
             item["bit"] = int(bits[place])
         items.append({"report_id": new_id().hex(), **item})

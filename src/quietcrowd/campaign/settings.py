@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from quietcrowd.validation import at_least, check_text, check_whole
 
-__all__ = ["MAX_AT_ONCE", "MAX_BODY", "MAX_REPORTS", "MAX_TASKS", "Settings"]
+__all__ = ["MAX_AT_ONCE", "MAX_BODY", "MAX_REPORTS", "MAX_TASKS", "MAX_TASK_TEXT", "Settings"]
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
@@ -25,6 +25,9 @@ nothing: 5,000 of them are at most 0.8 MB.
 
 MAX_TASKS = 20_000
 """Most tasks of a campaign: a worker reads all of them at once."""
+
+MAX_TASK_TEXT = 8_000_000
+"""Most characters of all tasks of a campaign: names, and what workers are shown, as JSON."""
 
 
 def _text(_: Any, attribute: Any, value: Any) -> None:

@@ -175,6 +175,9 @@ inference = Table(
     Column(
         "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
     ),
+    Column("reports", _WHOLE, nullable=False),
+    Column("erasures", _WHOLE, nullable=False),
+    Column("method", Text),
     Column("etag", Text, nullable=False),
     Column("snapshot", Text, nullable=False),
     **_STRICT,

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 
 from quietcrowd.campaign import tables
-from quietcrowd.campaign.campaign_rows import delete_campaign, documents, open_campaign
+from quietcrowd.campaign.campaign_rows import (
+    count_change,
+    delete_campaign,
+    documents,
+    fixed_configuration,
+    read_tasks,
+)
 from quietcrowd.campaign.canonical import canonical_json
 from quietcrowd.campaign.configuration import usable_mechanism
 from quietcrowd.campaign.cursors import read_cursor, write_cursor
@@ -160,11 +166,7 @@ def change_campaign(
             raise ProblemError("version-mismatch", "Read the campaign again.")
         if row.state != "draft" and values.keys() & _FIXED:
             raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
-        connection.execute(
-            update(tables.campaign)
-            .where(tables.campaign.c.id == row.id)
-            .values(version=row.version + 1, **values)
-        )
+        count_change(connection, row, **values)
         document = _one(connection, row.id, response)
     if "method" in values and document.reports:
         service.infer(row.id)
@@ -183,16 +185,30 @@ def _changed_values(change: CampaignChange) -> dict[str, Any]:
 
 @router.post(
     "/{campaign}/open",
-    responses=documented("credential", "not-found", "bad-state", "not-ready"),
+    responses=documented("credential", "not-found", "bad-state", "not-ready", "version-mismatch"),
 )
 def open_for_reports(
     campaign: Id, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
     """Fix the configuration and its hash, and let workers in."""
+    opened: State = "open"
+    with service.database.read() as connection:
+        read = owned_campaign(connection, requester, campaign)
+        require_step(read.state, opened)
+        tasks = read_tasks(connection, read.id)
+    configuration = fixed_configuration(read, tasks)  # others write meanwhile
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
-        require_step(row.state, "open")
-        open_campaign(connection, row)
+        require_step(row.state, opened)
+        if row.version != read.version:
+            raise ProblemError("version-mismatch", "It was changed meanwhile: open it again.")
+        count_change(
+            connection,
+            row,
+            state=opened,
+            config=configuration.text.decode(),
+            config_hash=configuration.hash,
+        )
         return _one(connection, row.id, response)
 
 
@@ -205,11 +221,7 @@ def close(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
-        connection.execute(
-            update(tables.campaign)
-            .where(tables.campaign.c.id == row.id)
-            .values(state=closed, version=row.version + 1)
-        )
+        count_change(connection, row, state=closed)
         return _one(connection, row.id, response)
 
 

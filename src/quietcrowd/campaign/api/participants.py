@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign import tables
-from quietcrowd.campaign.campaign_rows import erase_participant
+from quietcrowd.campaign.campaign_rows import erase_participant, read_tasks
 from quietcrowd.campaign.joining import join, public_campaign
 from quietcrowd.campaign.problems import ProblemError, documented
 from quietcrowd.campaign.schemas import (
@@ -117,14 +117,9 @@ def read_participation(credential: Credential, service: ServiceOf) -> Participat
 @router.get("/me/tasks", responses=documented("credential"))
 def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForParticipant:
     """Return all tasks, in the order of their ids."""
-    task = tables.task.c
     with service.database.read() as connection:
         person = find_participant(connection, credential)
-        rows = connection.execute(
-            select(task.id, task.name, task.data)
-            .where(task.campaign_id == person.campaign_id)
-            .order_by(task.id)
-        ).all()
+        rows = read_tasks(connection, person.campaign_id)
     return TasksForParticipant(
         config_hash=person.consent_hash.hex(),
         tasks=[

@@ -55,6 +55,9 @@ def upgrade() -> None:
     op.create_table(
         "inference",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
+        sa.Column("reports", _WHOLE, nullable=False),
+        sa.Column("erasures", _WHOLE, nullable=False),
+        sa.Column("method", sa.Text(), nullable=True),
         sa.Column("etag", sa.Text(), nullable=False),
         sa.Column("snapshot", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
