@@ -109,11 +109,11 @@ def key(
     """
     require_server()
     from quietcrowd.campaign.database import Database as Opened
-    from quietcrowd.campaign.migrating import migrate
+    from quietcrowd.campaign.migrating import migrate_beside_server
     from quietcrowd.campaign.requesters import issue_key
 
     opened = Opened.open(database)
-    migrate(opened)
+    migrate_beside_server(opened)
     typer.echo(issue_key(opened, name, replace=replace))
     opened.close()
 
@@ -350,9 +350,9 @@ def _export_reports(client: httpx.Client, one: str, output: Path, chosen: str) -
             _download(client, url, "jsonl", temporary)
     elif chosen in ("csv", "crowd-kit") and output.suffix.lower() == ".csv":
         about = _checked(client.get(url, params={"format": "mechanism"}))
-        sidecar(output).unlink(missing_ok=True)
         with replacing(output) as temporary:
             _download(client, url, "csv", temporary)
+            sidecar(output).unlink(missing_ok=True)
         write_beside(output, about.json())
     else:
         with TemporaryDirectory() as folder:

@@ -1,13 +1,20 @@
 """The commands ``serve`` and ``campaign``, against servers that they start and find."""
 
 import json
+import signal
+import socket
 import sqlite3
+import time
 
 import pytest
 from tests.campaign.people import new_desk
+from tests.campaign.server_process import server_process
 
 import quietcrowd as qc
+from quietcrowd.campaign.exporting import ReportExport
 from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.campaign.logs import FIELDS
+from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.cli_campaign import _parts
 
@@ -149,6 +156,23 @@ def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
         assert count > 0
 
 
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl"])
+def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypatch, tmp_path, name):
+    one = at_desk.campaign(join_mode="open")
+    at_desk.worker(one).send_values(1, 0, 1)
+    words = ("campaign", "export", one, "-o", tmp_path / name)
+    assert run(*words)[0] == 0
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+    def breaks_off(*_):
+        raise ProblemError("not-found", "The campaign was deleted meanwhile.")
+
+    monkeypatch.setattr(ReportExport, "_last_of_block", breaks_off)
+    status, _, errors = run(*words)
+    assert (status, "cannot be reached" in errors) == (2, True), errors
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
 def test_files_are_cut_between_rows(monkeypatch):
     monkeypatch.setattr("quietcrowd.cli_campaign._PART", 60)
     content = ("a,b\n" + '"x\ny",1\n' * 40).encode()
@@ -175,3 +199,27 @@ def test_a_database_that_is_not_there_is_one_sentence(run):
         assert "cannot be used" in error
         assert "secret" not in error
         assert "Traceback" not in error
+
+
+def half_a_request(port):
+    """Return a connection whose request does not end."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(b"POST /api/v1/campaigns HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+    return connection
+
+
+def test_a_server_ends_when_it_is_told_to(run, tmp_path):
+    log, database = tmp_path / "log", f"sqlite:///{tmp_path}/q.db"
+    with server_process(database, log) as server:
+        taken = ("--port", server.port, "--database", f"sqlite:///{tmp_path}/other.db")
+        refused = run("serve", *taken)
+        assert (refused[0], "take another port" in refused[2]) == (2, True)
+        with half_a_request(server.port):
+            time.sleep(0.2)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(10) == 0
+    told = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+    assert told
+    assert all(set(line) <= set(FIELDS) and "event" in line for line in told), told
+    assert "Traceback" not in log.read_text()
+    assert not (tmp_path / "q.db-wal").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +11,8 @@ import uvicorn
 from attrs import frozen
 from fastapi import FastAPI
 
-from quietcrowd.campaign.server import create_app, listening, ready_database
+from quietcrowd.campaign.server import create_app, listener, listening, ready_database
 from quietcrowd.campaign.settings import Settings
-from quietcrowd.exceptions import ParameterError
 
 __all__ = ["BackgroundServer", "serve_in_background"]
 
@@ -49,25 +47,16 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
     ParameterError, FormatError
         As of `quietcrowd.campaign.server.ready_database`; and where nobody can listen there.
     """
-    with ready_database(settings) as database, _listening(settings) as listener:
+    with ready_database(settings) as database, listener(settings) as found:
         app = create_app(settings, database)
         server = uvicorn.Server(uvicorn.Config(app, **listening(settings)))
-        thread = Thread(target=server.run, args=([listener],), name="server")
+        thread = Thread(target=server.run, args=([found],), name="server")
         thread.start()
         try:
             while not server.started and thread.is_alive():
                 time.sleep(0.01)
-            host, port = listener.getsockname()
+            host, port = found.getsockname()
             yield BackgroundServer(url=f"http://{host}:{port}", app=app)
         finally:
             server.should_exit = True
             thread.join()
-
-
-def _listening(settings: Settings) -> socket.socket:
-    try:
-        return socket.create_server((settings.host, settings.port))
-    except OSError as error:
-        raise ParameterError(
-            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; take another port"
-        ) from None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -31,11 +32,15 @@ from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.validation_errors import as_problem
 from quietcrowd.campaign.web import router as pages
 from quietcrowd.campaign.writer import Writer
+from quietcrowd.exceptions import ParameterError
 
-__all__ = ["create_app", "listening", "ready_database", "serve"]
+__all__ = ["create_app", "listener", "listening", "ready_database", "serve"]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
+
+_NOT_STARTED = 3
+"""The status with which the process ends where the application did not start."""
 
 _SWITCH = 5e-4
 """Seconds for which a thread may keep the others waiting: the writer waits often, and briefly."""
@@ -165,12 +170,34 @@ def serve(settings: Settings) -> None:
     Raises
     ------
     ParameterError, FormatError
-        As of `ready_database`.
+        As of `ready_database` and `listener`.
     """
     sys.setswitchinterval(_SWITCH)
-    with ready_database(settings) as database:
+    with ready_database(settings) as database, listener(settings) as found:
         start_log()
-        uvicorn.run(create_app(settings, database), **listening(settings))
+        config = uvicorn.Config(create_app(settings, database), **listening(settings))
+        server = uvicorn.Server(config)
+        with suppress(KeyboardInterrupt):
+            server.run([found])
+    if not server.started:
+        raise SystemExit(_NOT_STARTED)
+
+
+def listener(settings: Settings) -> socket.socket:
+    """Return a socket that listens where a server is to.
+
+    Raises
+    ------
+    ParameterError
+        Where nobody can listen there.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        raise ParameterError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; take another port"
+        ) from None
 
 
 def listening(settings: Settings) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def only_server(database: Path | None) -> Iterator[None]:
                 )
             except BlockingIOError:
                 raise ParameterError(
-                    f"{database} is served by another process already: one server per SQLite file. "
-                    "For several processes take PostgreSQL."
+                    f"{database} is served by another process already: stop that one first. For "
+                    "several processes take PostgreSQL."
                 ) from None
         yield
