@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from threading import Condition, Thread
+from threading import Condition, Thread, Timer
 
 from attrs import define, field
 
@@ -25,8 +25,17 @@ _AGAIN = 2.0
 _PAUSE, _LONGEST_PAUSE = 1.0, 300.0
 """Seconds until an inference that failed is tried again; twice as many after each failure."""
 
+_TOO_LONG = (
+    "The inference took longer than this server lets it: take a method of fewer iterations, or "
+    "export the reports."
+)
+
 _FAILURES = 3
 """After so many failures on end the results say so."""
+
+
+class _TooLongError(Exception):
+    """An inference took longer than it may."""
 
 
 class _InferenceError(Exception):
@@ -44,10 +53,13 @@ class InferenceJobs:
     debounce : float
         Seconds from the first change of a campaign to its inference: what comes meanwhile is part
         of it.
+    longest : float
+        Seconds after which an inference is ended; it is not tried again before something changes.
     """
 
     database: Database
     debounce: float
+    longest: float
     _due: dict[bytes, float] = field(factory=dict, init=False)
     _failures: dict[bytes, int] = field(factory=dict, init=False)
     _changed: Condition = field(factory=Condition, init=False)
@@ -83,6 +95,10 @@ class InferenceJobs:
             try:
                 self._infer(campaign)
                 self._failures.pop(campaign, None)
+            except _TooLongError as error:
+                self._forget_process()
+                log_failure("inference", error)
+                self._tell(campaign, _TOO_LONG)
             except (OSError, ValueError, _InferenceError) as error:
                 self._forget_process()
                 if not self._closed:
@@ -122,9 +138,17 @@ class InferenceJobs:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(f"{campaign.hex()}\n")
-        process.stdin.flush()
-        answer = process.stdout.readline()
+        until = time.monotonic() + self.longest
+        limit = Timer(self.longest, process.kill)
+        limit.start()
+        try:
+            process.stdin.write(f"{campaign.hex()}\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        finally:
+            limit.cancel()
+        if not answer and not self._closed and time.monotonic() >= until:
+            raise _TooLongError
         if answer.startswith("later"):
             self.request(campaign, least=_AGAIN)
         elif not answer or answer.startswith("failed"):

@@ -131,7 +131,9 @@ def _lifespan(
 def _jobs(settings: Settings, database: Database) -> InferenceJobs | None:
     if not settings.infer:
         return None
-    return InferenceJobs(database=database, debounce=settings.debounce)
+    return InferenceJobs(
+        database=database, debounce=settings.debounce, longest=settings.longest_inference
+    )
 
 
 def _nothing(_: bytes) -> None:

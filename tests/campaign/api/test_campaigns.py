@@ -191,3 +191,12 @@ def test_others_write_while_a_campaign_opens_and_a_change_stops_it(desk, monkeyp
     check_problem(desk.client.post(url), 412, "version-mismatch")
     opened = desk.client.post(url).raise_for_status().json()
     assert (opened["state"], opened["tasks"]) == ("open", 2)
+
+
+def test_a_method_has_a_largest_number_of_iterations(desk):
+    body = {"title": "Birds", "mechanism": MECHANISM}
+    for most, status in ((10_000, 201), (10_001, 422)):
+        method = qc.DawidSkene(max_iterations=most).to_dict()
+        made = desk.client.post("/campaigns", json={**body, "method": method})
+        assert made.status_code == status
+    assert made.json()["errors"][0]["code"] == "method"

@@ -28,6 +28,7 @@ from quietcrowd.campaign.schemas import (
     PageQuery,
 )
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.settings import MAX_ITERATIONS
 from quietcrowd.campaign.states import State, require_step
 from quietcrowd.campaign.tokens import new_id
 from quietcrowd.exceptions import FormatError, QuietcrowdError
@@ -70,9 +71,13 @@ def _method_text(described: dict[str, Any] | None) -> str | None:
     from quietcrowd.inference.registry import method_from_dict
 
     try:
-        return canonical_json(method_from_dict(described).to_dict()).decode()
+        method = method_from_dict(described)
+        text = canonical_json(method.to_dict()).decode()
     except _UNREADABLE:
         raise _refused("method", "It must be what the to_dict of a method gives.") from None
+    if method.max_iterations > MAX_ITERATIONS:
+        raise _refused("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
+    return text
 
 
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
