@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 
@@ -13,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from quietcrowd import __version__
-from quietcrowd.campaign.api import PREFIX, ROUTERS
+from quietcrowd.campaign.api import ROUTES
 from quietcrowd.campaign.database import UNAVAILABLE, Database
 from quietcrowd.campaign.in_flight import InFlight
 from quietcrowd.campaign.inference_jobs import InferenceJobs
@@ -24,7 +23,7 @@ from quietcrowd.campaign.problems import PROBLEMS, ProblemError, as_response
 from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.campaign.service import Service
-from quietcrowd.campaign.settings import MAX_AT_ONCE, Settings
+from quietcrowd.campaign.settings import MAX_AT_ONCE, PREFIX, Settings
 from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.validation_errors import as_problem
 from quietcrowd.campaign.writer import Writer
@@ -33,9 +32,6 @@ __all__ = ["create_app", "ready_database", "serve"]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
-
-_SWITCH = 5e-4
-"""Seconds for which a thread may keep the others waiting: the writer waits often, and briefly."""
 
 _SILENT = {
     "auto_configure": False,
@@ -84,8 +80,7 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
-    for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX)
+    app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
     app.add_exception_handler(ProblemError, _tell_problem)
     app.add_exception_handler(RequestValidationError, _tell_validation)
     app.add_exception_handler(HTTPException, _tell_http)
@@ -161,7 +156,6 @@ def serve(settings: Settings) -> None:
     ParameterError, FormatError
         As of `ready_database`.
     """
-    sys.setswitchinterval(_SWITCH)
     with ready_database(settings) as database:
         start_log()
         _run(create_app(settings, database), settings)

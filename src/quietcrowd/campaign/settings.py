@@ -8,7 +8,10 @@ from attrs import field, frozen
 
 from quietcrowd.validation import at_least, check_text, check_whole
 
-__all__ = ["MAX_AT_ONCE", "MAX_BODY", "MAX_REPORTS", "MAX_TASKS", "Settings"]
+__all__ = ["MAX_AT_ONCE", "MAX_BODY", "MAX_REPORTS", "MAX_TASKS", "PREFIX", "Settings"]
+
+PREFIX = "/api/v1"
+"""What all paths begin with."""
 
 MAX_BODY = 2**20
 """Most bytes of a request."""

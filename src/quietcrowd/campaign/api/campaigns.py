@@ -22,6 +22,7 @@ from quietcrowd.campaign.schemas import (
     PageQuery,
 )
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.settings import PREFIX
 from quietcrowd.campaign.states import State, require_step
 from quietcrowd.campaign.tokens import new_id
 from quietcrowd.exceptions import QuietcrowdError
@@ -38,7 +39,7 @@ __all__ = [
     "router",
 ]
 
-router = APIRouter(prefix="/campaigns", tags=["campaigns"])
+router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
 _MOST_LEVELS = 1_000
 _UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)

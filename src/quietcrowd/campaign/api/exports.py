@@ -13,10 +13,11 @@ from quietcrowd.campaign.exporting import ReportExport
 from quietcrowd.campaign.problems import documented
 from quietcrowd.campaign.schemas import Id
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.settings import PREFIX
 
 __all__ = ["ExportQuery", "export_reports", "router"]
 
-router = APIRouter(prefix="/campaigns/{campaign}", tags=["exports"])
+router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
 _TEXT = {"schema": {"type": "string"}}
 
