@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, Table
@@ -13,8 +14,8 @@ _MOST = 30_000
 """Parameters of a statement: SQLite takes 32,766 and PostgreSQL 65,535."""
 
 
-def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows, each of which names all columns of a table.
+def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows, whose values are in the order of the columns of a table.
 
     The drivers insert many rows one by one, and Python may run another thread after each: where
     that one is busy, a thousand rows take seconds.
@@ -28,5 +29,5 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
         connection.exec_driver_sql(
             f"INSERT INTO {table.name} ({', '.join(columns)}) "
             f"VALUES {', '.join([row_of_marks] * len(part))}",
-            tuple(row[name] for row in part for name in columns),
+            tuple(chain.from_iterable(part)),
         )

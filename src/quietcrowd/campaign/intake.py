@@ -18,7 +18,7 @@ from quietcrowd.campaign.channel_config import ReportRule, report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.inserting import insert_rows
 from quietcrowd.campaign.problems import Problem, ProblemError
-from quietcrowd.campaign.schemas import Receipt, Rejected, ReportItem, Upload
+from quietcrowd.campaign.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.tokens import participant_id, same_hash, token_hash
 
 __all__ = ["Intake", "Sent"]
@@ -88,8 +88,8 @@ class _Batch:
     reports: dict[bytes, dict[bytes, _Stored]]
     sketches: dict[bytes, tuple[bytes, bytes]]
     taken: set[tuple[bytes, bytes]]
-    new_reports: list[dict[str, Any]] = Factory(list)
-    new_sketches: list[dict[str, Any]] = Factory(list)
+    new_reports: list[tuple[Any, ...]] = Factory(list)
+    new_sketches: list[tuple[Any, ...]] = Factory(list)
 
 
 @define
@@ -121,7 +121,7 @@ class Intake:
         outcomes = [_outcome(batch, one) for one in sent]
         insert_rows(connection, tables.report, batch.new_reports)
         insert_rows(connection, tables.sketch, batch.new_sketches)
-        changed = {row["campaign_id"] for row in (*batch.new_reports, *batch.new_sketches)}
+        changed = {row[0] for row in (*batch.new_reports, *batch.new_sketches)}
         return outcomes, changed
 
     def _gather(self, connection: Connection, sent: Sequence[Sent]) -> _Batch:
@@ -264,40 +264,35 @@ def _refused(pointer: str, code: str, message: str) -> ProblemError:
 
 
 def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload) -> Receipt:
-    held = dict(batch.reports[person.id])
-    before, duplicates, rejected = len(held), 0, []
+    before = batch.reports[person.id]
+    held, duplicates, rejected = dict(before), 0, []
     ids: set[bytes] = set()
     for item in upload.reports:
-        code = _reason(batch, person, fixed, held, item)
-        code = code or ("conflict" if _again(held, item, ids) else None)
+        task = bytes.fromhex(item.task_id)
+        report = _Stored(bytes.fromhex(item.report_id), item.value, item.bit)
+        known = task in held
+        code = _reason(batch, person, fixed, held, task, report)
+        if code is None and not known and report.report_id in ids:
+            code = "conflict"  # with one before it in the same upload
         if code is not None:
             rejected.append(Rejected.model_validate({"report_id": item.report_id, "code": code}))
             continue
-        task = bytes.fromhex(item.task_id)
-        ids.add(bytes.fromhex(item.report_id))
-        duplicates += task in held
-        held[task] = _Stored(bytes.fromhex(item.report_id), item.value, item.bit)
-    new = {task: one for task, one in held.items() if task not in batch.reports[person.id]}
+        ids.add(report.report_id)
+        duplicates += known
+        held[task] = report
     if fixed.rule.every_task and (rejected or held.keys() != fixed.tasks):
         raise _refused(
             "/reports",
             "incomplete",
             "Every worker reports every task of the campaign, once, in one upload.",
         )
+    new = held.keys() - before.keys()
     if new and person.state != "open":
         raise ProblemError("campaign-closed", "The campaign takes no reports any more.")
     batch.reports[person.id] = held
-    for task, stored in new.items():
-        batch.taken.add((person.campaign_id, stored.report_id))
-        batch.new_reports.append(
-            {
-                "campaign_id": person.campaign_id,
-                "participant_id": person.id,
-                "task_id": task,
-                **stored._asdict(),
-            }
-        )
-    return Receipt(accepted=len(held) - before, duplicates=duplicates, rejected=rejected)
+    batch.taken.update((person.campaign_id, held[task].report_id) for task in new)
+    batch.new_reports += [(person.campaign_id, person.id, task, *held[task]) for task in new]
+    return Receipt(accepted=len(new), duplicates=duplicates, rejected=rejected)
 
 
 def _reason(
@@ -305,24 +300,19 @@ def _reason(
     person: _Person,
     fixed: _Fixed,
     held: Mapping[bytes, _Stored],
-    item: ReportItem,
+    task: bytes,
+    report: _Stored,
 ) -> str | None:
     """Return why a report is not taken in, or None; one that is held already is fine."""
-    task, report_id = bytes.fromhex(item.task_id), bytes.fromhex(item.report_id)
     if task not in fixed.tasks:
         return "unknown-task"
-    if not fixed.rule.accepts(item.value, item.bit):
+    if not fixed.rule.accepts(report.value, report.bit):
         return "out-of-domain"
     if task in held:
-        return None if held[task] == (report_id, item.value, item.bit) else "conflict"
-    if (person.campaign_id, report_id) in batch.taken:
+        return None if held[task] == report else "conflict"
+    if (person.campaign_id, report.report_id) in batch.taken:
         return "conflict"
     return "budget" if len(held) >= fixed.most and not fixed.rule.every_task else None
-
-
-def _again(held: Mapping[bytes, _Stored], item: ReportItem, ids: set[bytes]) -> bool:
-    """Return whether a new report has the id of one before it in the same upload."""
-    return bytes.fromhex(item.task_id) not in held and bytes.fromhex(item.report_id) in ids
 
 
 def _decide_sketch(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload) -> Receipt:
@@ -342,12 +332,5 @@ def _decide_sketch(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload
         return Receipt(accepted=0, duplicates=0, rejected=rejected)
     batch.sketches[person.id] = (report_id, packed)
     batch.taken.add((person.campaign_id, report_id))
-    batch.new_sketches.append(
-        {
-            "campaign_id": person.campaign_id,
-            "participant_id": person.id,
-            "report_id": report_id,
-            "numbers": packed,
-        }
-    )
+    batch.new_sketches.append((person.campaign_id, person.id, report_id, packed))
     return Receipt(accepted=1, duplicates=0, rejected=[])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any
@@ -15,7 +14,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from quietcrowd import __version__
-from quietcrowd.campaign.api import PREFIX, ROUTERS
+from quietcrowd.campaign.api import ROUTES
 from quietcrowd.campaign.database import UNAVAILABLE, Database
 from quietcrowd.campaign.erasing import Eraser
 from quietcrowd.campaign.in_flight import InFlight
@@ -27,7 +26,7 @@ from quietcrowd.campaign.problems import PROBLEMS, ProblemError, as_response
 from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.campaign.service import Service
-from quietcrowd.campaign.settings import MAX_AT_ONCE, Settings
+from quietcrowd.campaign.settings import MAX_AT_ONCE, PREFIX, Settings
 from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.validation_errors import as_problem
 from quietcrowd.campaign.web import router as pages
@@ -41,9 +40,6 @@ _GRACE = 5
 
 _NOT_STARTED = 3
 """The status with which the process ends where the application did not start."""
-
-_SWITCH = 5e-4
-"""Seconds for which a thread may keep the others waiting: the writer waits often, and briefly."""
 
 _SILENT = {
     "auto_configure": False,
@@ -92,9 +88,8 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
-    for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX)
-    app.include_router(pages)
+    app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
+    app.router.routes.extend(pages.routes)
     app.add_exception_handler(ProblemError, _tell_problem)
     app.add_exception_handler(RequestValidationError, _tell_validation)
     app.add_exception_handler(HTTPException, _tell_http)
@@ -174,7 +169,6 @@ def serve(settings: Settings) -> None:
     ParameterError, FormatError
         As of `ready_database` and `listener`.
     """
-    sys.setswitchinterval(_SWITCH)
     with ready_database(settings) as database, listener(settings) as found:
         start_log()
         config = uvicorn.Config(create_app(settings, database), **listening(settings))

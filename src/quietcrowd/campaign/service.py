@@ -52,12 +52,25 @@ async def _service(request: Request) -> Service:  # what is not async runs in a 
 
 ServiceOf: TypeAlias = Annotated[Service, Depends(_service)]
 
-_Shown: TypeAlias = HTTPAuthorizationCredentials | None
-
 _KEY = HTTPBearer(
     scheme_name="requesterKey", description="A requester's key, qck_...", auto_error=False
 )
-_CREDENTIAL = HTTPBearer(
+
+
+_Shown: TypeAlias = HTTPAuthorizationCredentials | None
+
+
+class _ParticipantBearer(HTTPBearer):
+    """Gives the credential that a request shows; whose it is the database has to say."""
+
+    async def __call__(self, request: Request) -> str:  # type: ignore[override]
+        shown = await super().__call__(request)
+        if shown is None or not has_prefix(shown.credentials, "qcw_"):
+            raise ProblemError("credential", "Show a credential: Authorization: Bearer qcw_...")
+        return shown.credentials
+
+
+_CREDENTIAL = _ParticipantBearer(
     scheme_name="participantCredential",
     description="What a worker's device drew: qcw_ and 32 random bytes in base64url.",
     auto_error=False,
@@ -78,15 +91,8 @@ def _requester(service: ServiceOf, shown: Annotated[_Shown, Security(_KEY)]) -> 
     raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
 
 
-async def _credential(shown: Annotated[_Shown, Security(_CREDENTIAL)]) -> str:
-    """Return the credential that a request shows; whose it is the database has to say."""
-    if shown is None or not has_prefix(shown.credentials, "qcw_"):
-        raise ProblemError("credential", "Show a credential: Authorization: Bearer qcw_...")
-    return shown.credentials
-
-
 Requester: TypeAlias = Annotated[bytes, Depends(_requester)]
-Credential: TypeAlias = Annotated[str, Depends(_credential)]
+Credential: TypeAlias = Annotated[str, Security(_CREDENTIAL)]
 
 
 def owned_campaign(

@@ -15,8 +15,12 @@ __all__ = [
     "MAX_REPORTS",
     "MAX_TASKS",
     "MAX_TASK_TEXT",
+    "PREFIX",
     "Settings",
 ]
+
+PREFIX = "/api/v1"
+"""What all paths of the interface begin with."""
 
 MAX_BODY = 2**20
 """Most bytes of a request."""

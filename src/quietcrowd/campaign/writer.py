@@ -19,7 +19,7 @@ from quietcrowd.campaign.schemas import Receipt
 
 __all__ = ["Writer"]
 
-_UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.02
+_UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
 """What a transaction holds at most, and for how many seconds it waits for more."""
 
 _PATIENCE = 10.0

@@ -11,12 +11,11 @@ from quietcrowd.campaign.api import (
     tasks,
 )
 
-__all__ = ["PREFIX", "ROUTERS"]
+__all__ = ["ROUTES"]
 
-PREFIX = "/api/v1"
-
-ROUTERS = tuple(
-    part.router
+ROUTES = tuple(
+    route
     for part in (reports, health, participants, campaigns, tasks, invites, results, exports)
+    for route in part.router.routes
 )
 """In the order in which they are searched: what is asked for most often comes first."""

@@ -28,7 +28,7 @@ from quietcrowd.campaign.schemas import (
     PageQuery,
 )
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
-from quietcrowd.campaign.settings import MAX_ITERATIONS
+from quietcrowd.campaign.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.states import State, require_step
 from quietcrowd.campaign.tokens import new_id
 from quietcrowd.exceptions import FormatError, QuietcrowdError
@@ -44,7 +44,7 @@ __all__ = [
     "router",
 ]
 
-router = APIRouter(prefix="/campaigns", tags=["campaigns"])
+router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
 _UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 _FIXED = frozenset({"title", "description", "answers_per_participant"})

@@ -15,10 +15,11 @@ from quietcrowd.campaign.exporting import ReportExport, TruthExport
 from quietcrowd.campaign.problems import documented
 from quietcrowd.campaign.schemas import Id
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.settings import PREFIX
 
 __all__ = ["ReportQuery", "TruthQuery", "export_reports", "export_truths", "router"]
 
-router = APIRouter(prefix="/campaigns/{campaign}", tags=["exports"])
+router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
 _TEXT = {"schema": {"type": "string"}}
 

@@ -10,10 +10,11 @@ from sqlalchemy import select, text
 
 from quietcrowd.campaign.problems import documented
 from quietcrowd.campaign.service import ServiceOf
+from quietcrowd.campaign.settings import PREFIX
 
 __all__ = ["Health", "healthy", "ready", "router"]
 
-router = APIRouter(tags=["health"])
+router = APIRouter(prefix=PREFIX, tags=["health"])
 
 
 class Health(BaseModel):

@@ -9,11 +9,12 @@ from quietcrowd.campaign import tables
 from quietcrowd.campaign.problems import ProblemError, documented
 from quietcrowd.campaign.schemas import Id, InviteCounts, InviteOrder, Invites
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.settings import PREFIX
 from quietcrowd.campaign.tokens import new_token, token_hash
 
 __all__ = ["count_invites", "issue_invites", "revoke_invites", "router"]
 
-router = APIRouter(prefix="/campaigns/{campaign}/invites", tags=["invites"])
+router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/invites", tags=["invites"])
 
 
 @router.post(

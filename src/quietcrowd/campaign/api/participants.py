@@ -20,6 +20,7 @@ from quietcrowd.campaign.schemas import (
     TasksForParticipant,
 )
 from quietcrowd.campaign.service import Credential, ServiceOf, find_participant
+from quietcrowd.campaign.settings import PREFIX
 from quietcrowd.campaign.tokens import participant_id, withdrawn_hash
 
 __all__ = [
@@ -31,7 +32,7 @@ __all__ = [
     "withdraw",
 ]
 
-router = APIRouter(tags=["participants"])
+router = APIRouter(prefix=PREFIX, tags=["participants"])
 
 
 @router.get("/public/campaigns/{campaign}", responses=documented("not-found"))

@@ -15,10 +15,11 @@ from quietcrowd.campaign.intake import Sent
 from quietcrowd.campaign.problems import documented
 from quietcrowd.campaign.schemas import OwnReport, OwnReports, OwnSketch, Receipt, Upload
 from quietcrowd.campaign.service import Credential, ServiceOf, find_participant
+from quietcrowd.campaign.settings import PREFIX
 
 __all__ = ["read_own_reports", "router", "send_reports"]
 
-router = APIRouter(prefix="/me/reports", tags=["reports"])
+router = APIRouter(prefix=f"{PREFIX}/me/reports", tags=["reports"])
 
 
 @router.post("", responses=documented("credential", "config-mismatch", "campaign-closed"))

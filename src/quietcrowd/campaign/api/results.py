@@ -11,10 +11,11 @@ from quietcrowd.campaign import tables
 from quietcrowd.campaign.problems import ProblemError, documented
 from quietcrowd.campaign.schemas import Id, Requested, Results
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.settings import PREFIX
 
 __all__ = ["latest_inference", "read_results", "request_inference", "router"]
 
-router = APIRouter(prefix="/campaigns/{campaign}", tags=["results"])
+router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
 
 
 def latest_inference(connection: Connection, campaign: Row[Any]) -> Row[Any]:

@@ -17,7 +17,7 @@ from quietcrowd.campaign.gold import encode_gold
 from quietcrowd.campaign.problems import Problem, ProblemError, documented
 from quietcrowd.campaign.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
-from quietcrowd.campaign.settings import MAX_TASK_TEXT, MAX_TASKS
+from quietcrowd.campaign.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
 from quietcrowd.campaign.states import require_state
 from quietcrowd.campaign.task_files import READERS, TaskRow
 from quietcrowd.campaign.tokens import new_id
@@ -25,7 +25,7 @@ from quietcrowd.exceptions import FormatError
 
 __all__ = ["delete_tasks", "import_tasks", "list_tasks", "router"]
 
-router = APIRouter(prefix="/campaigns/{campaign}/tasks", tags=["tasks"])
+router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/tasks", tags=["tasks"])
 
 _POSITION = 8
 _BODY = {
