@@ -19,7 +19,7 @@ demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crow
 	$(BIN)/quietcrowd demo
 
 test: $(VENV)/.ready ## the whole test suite; on PostgreSQL too, where it is installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
 	@$(BIN)/python -m tests.campaign.install_postgresql
