@@ -31,7 +31,11 @@ def test_joining_twice_is_joining_once(desk):
     assert desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 1
 
 
-@pytest.mark.parametrize("invite", [None, "secret", new_token("qci_"), new_token("qck_")])
+@pytest.mark.parametrize(
+    "invite",
+    [None, "secret", new_token("qci_"), new_token("qck_")],
+    ids=["none", "no token", "unknown", "of a requester"],
+)
 def test_an_invite_is_needed(desk, invite):
     refused = desk.join(desk.guest(desk.campaign()), invite)
     check_problem(refused, 403, "invite-invalid")
@@ -162,7 +166,11 @@ def test_a_sketch_that_is_deleted_takes_the_results_along(server, desk):
     check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
 
 
-@pytest.mark.parametrize("token", [None, "secret", new_token("qcw_"), new_token("qck_")])
+@pytest.mark.parametrize(
+    "token",
+    [None, "secret", new_token("qcw_"), new_token("qck_")],
+    ids=["none", "no token", "unknown", "of a requester"],
+)
 @pytest.mark.parametrize("path", ["/me", "/me/tasks", "/me/reports"])
 def test_nobody_else_is_let_in(server, token, path):
     check_problem(server.client(token).get(path), 401, "credential")
