@@ -15,11 +15,11 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-ver
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: $(VENV)/.ready ## a private round on a synthetic crowd, start to finish
+demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crowd
 	$(BIN)/quietcrowd demo
 
 test: $(VENV)/.ready ## the whole test suite; on PostgreSQL too, where it is installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
 	@$(BIN)/python -m tests.campaign.install_postgresql

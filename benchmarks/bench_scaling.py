@@ -18,6 +18,9 @@ MILLION = 10**6
 BUSY = {"GLAD": MILLION}
 """Methods that are timed on no more answers than this: they take long enough."""
 
+NANOSECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""What is written at the axes."""
+
 PANELS = {}
 """Seconds per answer by method and number, by what is varied."""
 
@@ -38,7 +41,7 @@ def note(tabulate, what, name, times):
 @pytest.mark.parametrize("name", METHODS)
 def test_answers(benchmark, name, tabulate):
     """A hundred answers a worker, 4 labels, all cores."""
-    sizes = [size for size in (10**5, 10**6, 10**7) if size <= BUSY.get(name, 10**7)]
+    sizes = [size for size in (10**5, 10**6, 10**7, 10**8) if size <= BUSY.get(name, 10**8)]
     times = benchmark.pedantic(
         lambda: {size: nanoseconds(name, size, size // 100, 4) for size in sizes}, rounds=1
     )
@@ -111,8 +114,14 @@ def test_picture(picture):
     axes = figure.subplots(2, 2).ravel()
     for axis, (what, lines) in zip(axes, PANELS.items(), strict=False):
         for name, times in lines.items():
-            axis.plot(list(times), list(times.values()), marker="o", label=name)
+            colour = f"C{list(METHODS).index(name)}"
+            axis.plot(list(times), list(times.values()), marker="o", label=name, color=colour)
         axis.set(xscale="log", yscale="log", xlabel=what, ylabel="ns per answer and sweep")
+        numbers = sorted({number for times in lines.values() for number in times})
+        axis.set_xticks(numbers, [f"{number:,}" for number in numbers])
+        axis.set_yticks(NANOSECONDS, [str(number) for number in NANOSECONDS])
+        axis.set_ylim(NANOSECONDS[0], NANOSECONDS[-1])
+        axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0].legend(fontsize=8)
     picture(figure, "performance-scaling", "Time per answer and sweep.")

@@ -112,7 +112,8 @@ def _tables():
     """Return the tables as Markdown."""
     for title, rows in TABLES.items():
         columns = rows[0].keys()
-        lines = [columns, ["---"] * len(columns), *(row.values() for row in rows)]
+        cells = ([row.get(column, "-") for column in columns] for row in rows)
+        lines = [columns, ["---"] * len(columns), *cells]
         yield f"\n## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

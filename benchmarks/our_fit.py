@@ -4,10 +4,10 @@ Usage: python our_fit.py METHOD ANSWERS.parquet; prints gigabytes as JSON.
 """
 
 import json
-import resource
 import sys
 
 import quietcrowd as qc
+from peak_memory import peak_gigabytes
 from quietcrowd.inference import method_from_dict
 
 
@@ -15,7 +15,7 @@ def main():
     """Read and fit."""
     method = method_from_dict(json.loads(sys.argv[1]))
     method.fit(qc.read_answers(sys.argv[2], qc.Categorical(range(4))))
-    json.dump(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, sys.stdout)
+    json.dump(peak_gigabytes(), sys.stdout)
 
 
 if __name__ == "__main__":

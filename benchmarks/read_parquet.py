@@ -4,13 +4,13 @@ Usage: python read_parquet.py quietcrowd|pyarrow FILE; prints JSON.
 """
 
 import json
-import resource
 import sys
 import time
 
 import pyarrow.parquet as pq
 
 import quietcrowd as qc
+from peak_memory import peak_gigabytes
 
 
 def read_into_answers(path):
@@ -31,7 +31,7 @@ def main():
     start = time.perf_counter()
     read(sys.argv[2])
     seconds = time.perf_counter() - start
-    gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    gigabytes = peak_gigabytes()
     json.dump({"seconds": seconds, "gigabytes": gigabytes}, sys.stdout)
 
 

@@ -1,13 +1,13 @@
 """Run one of the large sparse cases in a process of its own; print seconds and peak memory."""
 
 import json
-import resource
 import sys
 import time
 
 import numpy as np
 
 import quietcrowd as qc
+from peak_memory import peak_gigabytes
 
 
 def many_workers():
@@ -38,5 +38,5 @@ def every_mechanism():
 if __name__ == "__main__":
     start = time.perf_counter()
     {"many": many_workers, "every": every_mechanism}[sys.argv[1]]()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kilobytes on Linux
+    peak = peak_gigabytes()
     print(json.dumps({"seconds": time.perf_counter() - start, "gigabytes": peak}))

@@ -8,13 +8,13 @@ Prints seconds and gigabytes as JSON; of sweeps also the least seconds of one.
 
 import itertools
 import json
-import resource
 import sys
 import time
 from functools import reduce
 from operator import add
 
 import quietcrowd as qc
+from peak_memory import peak_gigabytes
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.scale import Store, connect, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
@@ -55,7 +55,7 @@ def main():
     else:
         with connect(f"local:{available_threads()}") as executor:
             found = sweep(sys.argv[2], int(sys.argv[3]), executor)
-    found["gigabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    found["gigabytes"] = peak_gigabytes()
     json.dump(found, sys.stdout)
 
 

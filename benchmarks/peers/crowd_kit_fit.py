@@ -7,7 +7,6 @@ writes what was found: labels by task, and what the likelihood takes.
 """
 
 import json
-import resource
 import sys
 import time
 import warnings
@@ -15,6 +14,8 @@ import warnings
 import numpy as np
 import pandas as pd
 from crowdkit import aggregation
+
+from peak_memory import peak_gigabytes
 
 NEVER = -1e300
 """A tolerance at which no method stops early."""
@@ -57,7 +58,7 @@ def main():
     start = time.perf_counter()
     method.fit(frame)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    peak = peak_gigabytes()
     np.savez(target, **found_by(method, frame))
     json.dump({"seconds": seconds, "gigabytes": peak}, sys.stdout)
 

@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from quietcrowd.evaluation import mean_absolute_error as mean_absolute_error
     from quietcrowd.evaluation import mean_absolute_error_change as mean_absolute_error_change
     from quietcrowd.exceptions import AnswerError as AnswerError
+    from quietcrowd.exceptions import CampaignError as CampaignError
     from quietcrowd.exceptions import FormatError as FormatError
+    from quietcrowd.exceptions import LeftOutWarning as LeftOutWarning
     from quietcrowd.exceptions import MissingMechanismError as MissingMechanismError
     from quietcrowd.exceptions import NoiseIgnoredWarning as NoiseIgnoredWarning
     from quietcrowd.exceptions import NoSignalWarning as NoSignalWarning
     from quietcrowd.exceptions import ParameterError as ParameterError
     from quietcrowd.exceptions import QuietcrowdError as QuietcrowdError
+    from quietcrowd.exceptions import UnansweredError as UnansweredError
     from quietcrowd.formats import read_answers as read_answers
     from quietcrowd.formats import read_reports as read_reports
     from quietcrowd.formats import read_truths as read_truths
@@ -80,6 +83,7 @@ _HOME = {
     "AuditReport": "privacy.audit_report",
     "CATD": "inference",
     "CRH": "inference",
+    "CampaignError": "exceptions",
     "Categorical": "domains",
     "CrowdDensity": "synthesis",
     "Dataset": "datasets",
@@ -102,6 +106,7 @@ _HOME = {
     "Median": "inference",
     "Memo": "mechanisms",
     "MissingMechanismError": "exceptions",
+    "LeftOutWarning": "exceptions",
     "NoSignalWarning": "exceptions",
     "NoiseIgnoredWarning": "exceptions",
     "Ordinal": "domains",
@@ -117,6 +122,7 @@ _HOME = {
     "SyntheticClaims": "synthesis",
     "TruthEstimate": "inference",
     "TwoLayerRandomizedResponse": "mechanisms",
+    "UnansweredError": "exceptions",
     "WeightedMean": "inference",
     "WeightedVote": "inference",
     "audit": "privacy.audit",
@@ -148,6 +154,7 @@ __all__ = [
     "AnswerError",
     "Answers",
     "AuditReport",
+    "CampaignError",
     "Categorical",
     "CrowdDensity",
     "Dataset",
@@ -160,6 +167,7 @@ __all__ = [
     "Interval",
     "KDEm",
     "LaplacePerturbation",
+    "LeftOutWarning",
     "MajorityVote",
     "MatrixFactorization",
     "Mean",
@@ -182,6 +190,7 @@ __all__ = [
     "SyntheticClaims",
     "TruthEstimate",
     "TwoLayerRandomizedResponse",
+    "UnansweredError",
     "WeightedMean",
     "WeightedVote",
     "audit",

@@ -19,18 +19,20 @@ import typer
 import quietcrowd
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
+from quietcrowd.campaign.extra import require_client, require_server
+from quietcrowd.cli_answer import answer
 from quietcrowd.cli_audit import audit
 from quietcrowd.cli_budget import budget
 from quietcrowd.cli_campaign import campaign
+from quietcrowd.cli_convert import convert
 from quietcrowd.cli_density_tables import print_densities
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import closing_words, note, read_ids, read_plain
+from quietcrowd.cli_reading import closing_words, note, read_gold, read_ids, read_plain
 from quietcrowd.cli_scale import infer_from_store, partition, randomize_a_store
 from quietcrowd.cli_serve import serve
 from quietcrowd.cli_synthesize import synthesize
 from quietcrowd.cli_tables import print_experiment, print_figure, print_frame
-from quietcrowd.datasets import dataset_domain, load_dataset, synthetic_crowd
-from quietcrowd.demo import play
+from quietcrowd.datasets import dataset_domain, load_dataset
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
 from quietcrowd.evaluation.plots import check_picture
@@ -43,7 +45,6 @@ from quietcrowd.exceptions import (
 from quietcrowd.formats import (
     check_target,
     read_reports,
-    read_truths,
     write_reports,
     write_table,
 )
@@ -102,6 +103,7 @@ def randomize(
     all_workers: options.AllWorkers = None,
     columns: options.Columns = "task,worker,label",
     duplicates: options.Duplicates = "error",
+    field: options.Field = None,
     simulate: options.Simulate = None,
     scheduler: options.Scheduler = None,
 ) -> None:
@@ -119,10 +121,12 @@ def randomize(
     _, maker = options.choose_mechanism(mechanism)
     domain = (labels, levels, between)
     if is_store(answers):
-        if (*domain, columns, duplicates) != (None, None, None, "task,worker,label", "error"):
+        if (*domain, columns, duplicates, field) != (
+            *(None, None, None, "task,worker,label", "error", None),
+        ):
             raise ParameterError(
-                "a store knows what it holds: --labels, --levels, --between, --columns and "
-                "--duplicates do not go with it"
+                "a store knows what it holds: --labels, --levels, --between, --columns, "
+                "--duplicates and --field do not go with it"
             )
         lists = {"tasks": all_tasks, "workers": all_workers}
         randomize_a_store(
@@ -142,6 +146,7 @@ def randomize(
         domain,
         columns,
         duplicates,
+        field,
         tasks=read_ids(all_tasks, "task"),
         workers=read_ids(all_workers, "worker"),
     )
@@ -191,6 +196,7 @@ def infer(
     between: options.Between = None,
     columns: options.Columns = "task,worker,label",
     duplicates: options.Duplicates = "error",
+    field: options.Field = None,
     skip_outside: options.SkipOutside = False,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="For ties.")] = 0,
     as_json: options.Json = False,
@@ -208,11 +214,11 @@ def infer(
     choose = partial(options.choose_method, max_iterations=max_iterations, seed=seed)
     targets = {"output": output, "workers": workers}
     if any(map(is_store, reports)):
-        given = (plain, labels, levels, between, columns, duplicates, skip_outside, as_json)
-        if given != (False, None, None, None, "task,worker,label", "error", False, False):
+        given = (plain, labels, levels, between, columns, duplicates, field, skip_outside, as_json)
+        if given != (False, None, None, None, "task,worker,label", "error", None, False, False):
             raise ParameterError(
                 "a store knows what it holds: --plain, --labels, --levels, --between, --columns, "
-                "--duplicates, --skip-outside and --json do not go with it"
+                "--duplicates, --field, --skip-outside and --json do not go with it"
             )
         kept = {"gold": gold, "checkpoint": checkpoint}
         infer_from_store(reports, choose, method, scheduler, **kept, **targets)
@@ -222,13 +228,13 @@ def infer(
         raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
     _check_files(reports, gold, *targets.values())
-    known = None if gold is None else read_truths(gold)
+    known = None if gold is None else read_gold(gold, field)
     domain = (labels, levels, between)
     data: Reports | Answers
     if plain:
-        data = _read_plain(reports, domain, columns, duplicates, skip_outside=skip_outside)
-    elif skip_outside or duplicates != "error":
-        raise ParameterError("--skip-outside and --duplicates go with --plain")
+        data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
+    elif skip_outside or duplicates != "error" or field is not None:
+        raise ParameterError("--skip-outside, --duplicates and --field go with --plain")
     else:
         data = _read_reports(reports, domain)
     try:
@@ -287,13 +293,14 @@ def _read_plain(
     domain: tuple[str | None, str | None, str | None],
     columns: str,
     duplicates: str,
+    field: str | None,
     *,
     skip_outside: bool,
 ) -> Answers:
     if len(paths) > 1:
         raise ParameterError("--plain takes one file or folder")
     skip = {"out_of_domain": "skip"} if skip_outside else {}
-    return read_plain(paths[0], domain, columns, duplicates, **skip)
+    return read_plain(paths[0], domain, columns, duplicates, field, **skip)
 
 
 def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str | None]) -> Reports:
@@ -423,6 +430,8 @@ app.command()(partition)
 app.command()(audit)
 app.command()(synthesize)
 app.command()(budget)
+app.command()(answer)
+app.command()(convert)
 app.command()(serve)
 app.add_typer(campaign)
 
@@ -435,12 +444,19 @@ def demo(
     seed: Annotated[
         int, typer.Option(min=0, metavar="NUMBER", help="Of the crowd, not of the noise.")
     ] = 7,
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Serve until Ctrl-C: to look at the dashboard.")
+    ] = False,
 ) -> None:
-    """Play a private round on a synthetic crowd.
+    """Play a campaign: a server on this machine, and a simulated crowd.
 
     Example: quietcrowd demo --epsilon 0.5
     """
-    play(synthetic_crowd(tasks=1_000, workers=200, answers_per_task=40, seed=seed), epsilon)
+    require_server()
+    require_client()
+    from quietcrowd.demo import play
+
+    play(epsilon=epsilon, seed=seed, stay=stay)
 
 
 def _one_line(message: object) -> None:

@@ -10,14 +10,21 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quietcrowd import cli_options as options
+from quietcrowd.campaign.extra import require_client, require_server
+from quietcrowd.campaign.refusals import refusal
 from quietcrowd.cli_reading import note
 from quietcrowd.cli_serve import Database
-from quietcrowd.exceptions import MissingExtraError, ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
+from quietcrowd.formats.sidecar import sidecar, write_beside
+from quietcrowd.formats.tables import find_format
+from quietcrowd.formats.whole_file import replacing
 
 if TYPE_CHECKING:
     import httpx
@@ -41,7 +48,8 @@ campaign = typer.Typer(
     no_args_is_help=True,
 )
 
-_MEDIA = {".csv": "text/csv", ".jsonl": "application/x-ndjson"}
+_TABLE_MEDIA = {".csv": "text/csv", ".tsv": "text/tab-separated-values"}
+_LINES = "application/x-ndjson"
 _PART = 900_000
 """Bytes of tasks that are sent at once."""
 
@@ -64,12 +72,9 @@ _LOCAL = "http://127.0.0.1:8000"
 @contextmanager
 def _client(server: str, secret: str) -> Iterator[httpx.Client]:
     """Give a client of a server; what goes wrong on the way is one sentence."""
-    try:
-        import httpx
-    except ImportError:
-        raise MissingExtraError(
-            "campaigns need an HTTP client: pip install 'quietcrowd[campaign]'"
-        ) from None
+    require_client()
+    import httpx
+
     if not secret:
         raise ParameterError(
             "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key makes "
@@ -87,13 +92,7 @@ def _checked(response: httpx.Response) -> httpx.Response:
     """Return a response; ParameterError where it is a refusal."""
     if response.is_success:
         return response
-    try:
-        problem = response.json()
-        told = [problem["title"], problem["detail"]]
-        told += [f"{one['pointer']} {one['message']}".strip() for one in problem.get("errors", [])]
-    except (ValueError, KeyError, TypeError):
-        told = [f"status {response.status_code}"]
-    raise ParameterError(f"the server refuses: {'; '.join(told)}")
+    raise ParameterError(f"the server refuses: {refusal(response)}")
 
 
 @campaign.command()
@@ -108,12 +107,13 @@ def key(
 
     Example: quietcrowd campaign key "bird group"
     """
+    require_server()
     from quietcrowd.campaign.database import Database as Opened
-    from quietcrowd.campaign.migrating import migrate
+    from quietcrowd.campaign.migrating import migrate_beside_server
     from quietcrowd.campaign.requesters import issue_key
 
     opened = Opened.open(database)
-    migrate(opened)
+    migrate_beside_server(opened)
     typer.echo(issue_key(opened, name, replace=replace))
     opened.close()
 
@@ -129,6 +129,7 @@ def backup(
 
     Example: quietcrowd campaign backup copy.db
     """
+    require_server()
     from quietcrowd.campaign.database import Database as Opened
 
     opened = Opened.open(database)
@@ -146,7 +147,8 @@ def create(
         Path,
         typer.Option(
             metavar="FILE",
-            help="Ends in .csv or .jsonl: task and gold where there are such, all else is shown.",
+            help="Ends in .csv, .tsv, .jsonl or .json, also Label Studio's: id and gold where "
+            "there are such, all else is shown.",
         ),
     ],
     mechanism: options.MechanismName = "one-layer",
@@ -186,10 +188,7 @@ def create(
         "answers_per_participant": answers,
         "max_participants": participants,
     }
-    kind = _MEDIA.get(tasks.suffix.lower())
-    if kind is None:
-        raise ParameterError(f"{tasks}: the name must end in .csv or .jsonl")
-    parts = list(_parts(tasks.read_bytes(), header=kind == "text/csv"))
+    kind, parts = _read_tasks(tasks)
     with _client(server, secret) as client:
         made = _checked(client.post("/campaigns", json=body)).json()["id"]
         for part in parts:
@@ -199,6 +198,24 @@ def create(
                 )
             )
     typer.echo(made)
+
+
+def _read_tasks(path: Path) -> tuple[str, list[bytes]]:
+    """Return the media type of a file of tasks, and parts that one request holds each."""
+    suffix = path.suffix.lower()
+    if suffix in _TABLE_MEDIA:
+        return _TABLE_MEDIA[suffix], list(_parts(path.read_bytes(), header=True))
+    if suffix == ".jsonl":
+        return _LINES, list(_parts(path.read_bytes(), header=False))
+    if suffix != ".json":
+        raise ParameterError(f"{path}: the name must end in .csv, .tsv, .jsonl or .json")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: this is no JSON: {error}") from None
+    rows = found if isinstance(found, list) else [found]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    return _LINES, list(_parts(lines.encode(), header=False))
 
 
 def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:
@@ -227,6 +244,7 @@ def open_campaign(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> N
     note(f"Open. Workers agree to {opened['config_hash']}:")
     for sentence in public["config"]["consent"]:
         note(sentence)
+    note(f"What comes of it: {server}/dashboard/{one}")
 
 
 @campaign.command()
@@ -278,28 +296,76 @@ def results(
 def export(
     one: Campaign,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Ends in .csv or .jsonl.")
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Its suffix says how it is written."),
     ],
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help=f"Where the suffix does not say so: one of {', '.join(FORMATS)}.",
+            autocompletion=lambda: list(FORMATS),
+        ),
+    ] = None,
+    truths: Annotated[
+        bool, typer.Option("--truths", help="The latest truths, and not the reports.")
+    ] = False,
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
-    """Write all reports to a file that `quietcrowd infer` reads.
+    """Write all reports, with what made them, or the truths to a file.
 
     Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef -o reports.jsonl
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef
+    -o pool.tsv --format toloka
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef --truths
+    -o tasks.json
     """
-    kind = output.suffix.lower().removeprefix(".")
-    if f".{kind}" not in _MEDIA:
-        raise ParameterError(f"{output}: the name must end in .csv or .jsonl")
-    url = f"/campaigns/{one}/reports"
+    chosen = find_format(output, file_format).name
+    check_target(output, chosen)
     with _client(server, secret) as client:
-        if kind == "csv":
-            about = _checked(client.get(url, params={"format": "mechanism"}))
-            output.with_name(f"{output.name}.mechanism.json").write_bytes(about.content)
-        with client.stream("GET", url, params={"format": kind}) as response:
-            if not response.is_success:
-                response.read()
-            _checked(response)
-            with output.open("wb") as file:
-                for block in response.iter_bytes():
-                    file.write(block)
+        if truths:
+            _export_truths(client, one, output, chosen)
+        else:
+            _export_reports(client, one, output, chosen)
     note(f"Written to {output}.")
+
+
+def _export_truths(client: httpx.Client, one: str, output: Path, chosen: str) -> None:
+    served = {"csv": "csv", "crowd-kit": "csv", "jsonl": "jsonl", "label-studio": "label-studio"}
+    if chosen not in served or output.suffix.lower() not in (".csv", ".jsonl", ".json"):
+        raise ParameterError(f"{output}: truths go to a file .csv, .jsonl or .json")
+    with replacing(output) as temporary:
+        _download(client, f"/campaigns/{one}/truths", served[chosen], temporary)
+
+
+def _export_reports(client: httpx.Client, one: str, output: Path, chosen: str) -> None:
+    """Let the server write what it can, and convert the rest here."""
+    url = f"/campaigns/{one}/reports"
+    if output.suffix.lower() == ".jsonl":
+        with replacing(output) as temporary:
+            _download(client, url, "jsonl", temporary)
+    elif chosen in ("csv", "crowd-kit") and output.suffix.lower() == ".csv":
+        about = _checked(client.get(url, params={"format": "mechanism"}))
+        with replacing(output) as temporary:
+            _download(client, url, "csv", temporary)
+            sidecar(output).unlink(missing_ok=True)
+        write_beside(output, about.json())
+    else:
+        with TemporaryDirectory() as folder:
+            received = Path(folder) / "reports.jsonl"
+            _download(client, url, "jsonl", received)
+            write_reports(read_reports(received), output, file_format=chosen)
+
+
+def _download(client: httpx.Client, url: str, kind: str, target: Path) -> None:
+    with client.stream("GET", url, params={"format": kind}) as response:
+        if not response.is_success:
+            response.read()
+        _checked(response)
+        with target.open("wb") as file:
+            for block in response.iter_bytes():
+                file.write(block)

@@ -34,6 +34,7 @@ __all__ = [
     "Columns",
     "Duplicates",
     "Epsilons",
+    "Field",
     "FigureName",
     "Gold",
     "Json",
@@ -133,6 +134,13 @@ Epsilons = Annotated[
         "--epsilon", "-e", metavar="NUMBERS", help="Claimed losses, by commas or repeated."
     ),
 ]
+Field = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Which answers are meant, where a file of MTurk, Toloka or Label Studio has several.",
+    ),
+]
 FigureName = Annotated[
     str,
     typer.Argument(
@@ -183,7 +191,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Ends in .csv, .parquet or .jsonl (or .csv.gz, .jsonl.gz).",
+        help="Ends in .csv, .tsv, .parquet or .jsonl; .csv.gz, .tsv.gz, .jsonl.gz.",
     ),
 ]
 Plain = Annotated[

@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from rich.console import Console
 
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.datasets import load_dataset
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats import read_answers, read_table
+from quietcrowd.formats import read_answers, read_table, read_truths
+from quietcrowd.formats.tables import read_names
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.scale import StoreEstimate
 
-__all__ = ["closing_words", "note", "read_ids", "read_plain", "tell_dropped"]
+__all__ = ["closing_words", "note", "read_gold", "read_ids", "read_plain", "tell_dropped"]
 
 
 def note(text: str) -> None:
@@ -28,13 +30,14 @@ def read_plain(
     domain: tuple[str | None, str | None, str | None],
     columns: str,
     duplicates: str,
+    field: str | None = None,
     **lists: Any,
 ) -> Answers:
     """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say."""
     if path.is_dir():
-        if any(domain):
+        if any(domain) or field is not None:
             raise ParameterError(
-                "--labels, --levels and --between go with a file: a folder has its own"
+                "--labels, --levels, --between and --field go with a file: a folder has its own"
             )
         return load_dataset(path, **lists).answers
     answers = read_answers(
@@ -42,6 +45,7 @@ def read_plain(
         options.build_domain(*domain),
         *options.three_columns(columns),
         duplicates=duplicates,
+        field=field,
         **lists,
     )
     tell_dropped(answers.dropped)
@@ -55,6 +59,11 @@ def tell_dropped(dropped: DroppedRows) -> None:
             f"left out: {dropped.duplicates:,} repeated answers, "
             f"{dropped.out_of_domain:,} that are missing or not possible"
         )
+
+
+def read_gold(path: Path, field: str | None) -> pa.Table:
+    """Read known truths; `field` is what ``--field`` says, and goes with platforms' files."""
+    return read_truths(path, field=field if read_names(path) is None else None)
 
 
 def read_ids(path: Path | None, column: str) -> list[Any] | None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from quietcrowd.campaign.extra import require_server
 from quietcrowd.cli_reading import note
 
 __all__ = ["Database", "serve"]
@@ -34,6 +35,7 @@ def serve(
 
     Example: quietcrowd serve --database sqlite:///quietcrowd.db --port 8000
     """
+    require_server()
     from quietcrowd.campaign.server import serve as run
     from quietcrowd.campaign.settings import Settings
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from quietcrowd.evaluation.experiment import ExperimentResult
 from quietcrowd.evaluation.figure import FigureResult
 from quietcrowd.evaluation.plots import EQUAL_EXACT, SCORE_NAMES, constant_changes
+from quietcrowd.formats.spreadsheet_cells import guard_cell
 from quietcrowd.privacy.guarantee import show_loss
 
 __all__ = ["plain_table", "print_experiment", "print_figure", "print_frame"]
@@ -41,7 +42,7 @@ def plain_table(*columns: str, numeric_from: int) -> Table:
 def print_frame(frame: pd.DataFrame) -> None:
     """Print a frame: all of it as CSV into a pipe, its first rows as a table to a terminal."""
     if not sys.stdout.isatty():
-        frame.to_csv(sys.stdout, index=False)
+        _guarded(frame).to_csv(sys.stdout, index=False)
         return
     table = plain_table(*frame.columns, numeric_from=2)
     for row in frame.head(SHOWN).itertuples(index=False):
@@ -51,6 +52,20 @@ def print_frame(frame: pd.DataFrame) -> None:
     Console(highlight=False, markup=False).print(table)
     if len(frame) > SHOWN:
         print(f"… and {len(frame) - SHOWN:,} more; write all with --output truths.csv")
+
+
+def _guarded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with its texts as CSV files have them."""
+    texts = {
+        str(name): frame[name].map(_guarded_cell)
+        for name in frame
+        if not pd.api.types.is_numeric_dtype(frame[name])
+    }
+    return frame.assign(**texts)
+
+
+def _guarded_cell(cell: object) -> object:
+    return guard_cell(cell) if isinstance(cell, str) else cell
 
 
 SCORE_HEADS = {

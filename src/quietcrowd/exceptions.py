@@ -8,11 +8,14 @@
         ├── AnswerError            (ValueError)   an answer, a task or a worker breaks its rule
         ├── FormatError            (ValueError)   a file is not what it should be
         │   └── MissingMechanismError             reports without the mechanism that made them
+        ├── CampaignError          (RuntimeError) a campaign's server refuses, or tells untruths
+        │   └── UnansweredError                   it cannot be reached, or has too much to do
         └── MissingExtraError      (ImportError)  an optional dependency is not installed
     Warning
     └── QuietcrowdWarning          (UserWarning)
         ├── NoiseIgnoredWarning                   randomised reports are read as plain answers
-        └── NoSignalWarning                       the noise hides how the truths differ
+        ├── NoSignalWarning                       the noise hides how the truths differ
+        └── LeftOutWarning                        rows of a file are left out
 
 Messages name the place, the value that was met, and the way out. They are written for the
 person who holds the data: nothing that a worker's device sends is ever derived from them.
@@ -20,7 +23,9 @@ person who holds the data: nothing that a worker's device sends is ever derived 
 
 __all__ = [
     "AnswerError",
+    "CampaignError",
     "FormatError",
+    "LeftOutWarning",
     "MissingExtraError",
     "MissingMechanismError",
     "NoSignalWarning",
@@ -28,6 +33,7 @@ __all__ = [
     "ParameterError",
     "QuietcrowdError",
     "QuietcrowdWarning",
+    "UnansweredError",
 ]
 
 
@@ -51,6 +57,14 @@ class MissingMechanismError(FormatError):
     """A file of reports does not carry the mechanism that made them."""
 
 
+class CampaignError(QuietcrowdError, RuntimeError):
+    """The server of a campaign refuses, or says what is not so."""
+
+
+class UnansweredError(CampaignError):
+    """The server of a campaign cannot be reached, or has too much to do: try again later."""
+
+
 class MissingExtraError(QuietcrowdError, ImportError):
     """An optional dependency is needed and not installed."""
 
@@ -65,3 +79,7 @@ class NoiseIgnoredWarning(QuietcrowdWarning):
 
 class NoSignalWarning(QuietcrowdWarning):
     """The noise is so large that the truths cannot be told apart."""
+
+
+class LeftOutWarning(QuietcrowdWarning):
+    """Rows of a file are no answers that count, such as rejected ones, and are left out."""

@@ -9,7 +9,13 @@ from tests.campaign.server_process import Nursery
 
 from quietcrowd.campaign.settings import Settings
 
-ON_SQLITE_ALONE = ("test_contract", "test_middleware", "test_roles")
+ON_SQLITE_ALONE = (
+    "test_client",
+    "test_contract",
+    "test_middleware",
+    "test_pages",
+    "test_roles",
+)
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +55,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what needs a database on both; what is about requests alone on SQLite."""
     if "database_url" in metafunc.fixturenames:
         name = metafunc.module.__name__.rpartition(".")[2]
-        kinds = ["sqlite"] if name in ON_SQLITE_ALONE else ["sqlite", "postgresql"]
+        kinds = ["sqlite"] if name.startswith(ON_SQLITE_ALONE) else ["sqlite", "postgresql"]
         metafunc.parametrize("database_url", kinds, indirect=True, scope="session")
 
 

@@ -1,22 +1,19 @@
 """A running server, requesters, and workers, as the tests of the service need them."""
 
 import secrets
-import threading
-import time
 from contextlib import ExitStack
 
 import httpx
 import pandas as pd
 import pyarrow as pa
-import uvicorn
-from attrs import Factory, define, field
+from attrs import Factory, define, evolve, field
 
 import quietcrowd as qc
+from quietcrowd.campaign.background import serve_in_background
 from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.requesters import issue_key
-from quietcrowd.campaign.server import create_app, ready_database
+from quietcrowd.campaign.server import create_app
 from quietcrowd.campaign.settings import Settings
-from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.tokens import new_token, participant_id
 
 PLAIN = False
@@ -33,37 +30,17 @@ class Running:
     app: object = None
     url: str = ""
     clients: list[httpx.Client] = Factory(list)
-    _server: uvicorn.Server | None = field(default=None, init=False)
-    _thread: threading.Thread | None = field(default=None, init=False)
-    _open: ExitStack | None = field(default=None, init=False)
+    _open: ExitStack = field(factory=ExitStack, init=False)
 
     def start(self) -> "Running":
-        self._open = ExitStack()
-        database = self._open.enter_context(ready_database(self.settings))
-        self.app = create_app(self.settings, database)
-        config = uvicorn.Config(
-            self.app,
-            port=0,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            http=shedding_protocol(self.settings.at_once),
-        )
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run)
-        self._thread.start()
-        while not self._server.started:
-            assert self._thread.is_alive(), "the server did not start"
-            time.sleep(0.01)
-        port = self._server.servers[0].sockets[0].getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
+        settings = evolve(self.settings, port=0)
+        server = self._open.enter_context(serve_in_background(settings))
+        self.app, self.url = server.app, server.url
         return self
 
     def stop(self) -> None:
         for client in self.clients:
             client.close()
-        self._server.should_exit = True
-        self._thread.join()
         self._open.close()
 
     @property
@@ -178,6 +155,10 @@ class Desk:
         response = self.client.post(f"/campaigns/{campaign}/invites", json={"count": count})
         return response.raise_for_status().json()["invites"]
 
+    def link(self, campaign: str) -> str:
+        """Return a link that lets one worker in."""
+        return f"{self.server.url}/j/{campaign}#i={self.invite(campaign)[0]}"
+
     def guest(self, campaign: str) -> Worker:
         """Return a worker who has not joined."""
         credential = new_token("qcw_")
@@ -202,10 +183,15 @@ class Desk:
         return worker
 
 
+def api_document() -> dict:
+    """Return the OpenAPI document."""
+    settings = Settings()
+    return create_app(settings, Database.open(settings.database)).openapi()
+
+
 def documented_paths() -> dict[str, dict]:
     """Return the paths of the OpenAPI document."""
-    settings = Settings()
-    return create_app(settings, Database.open(settings.database)).openapi()["paths"]
+    return api_document()["paths"]
 
 
 def new_desk(server: Running) -> Desk:

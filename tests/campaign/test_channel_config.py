@@ -56,9 +56,13 @@ def rule(name):
         ("one-layer with NULL", 3, None),
         ("two-layer", 3, None),
         ("laplace", 2**31, None),
+        ("laplace", -65 * 1280, None),
+        ("laplace", 1280 + 65 * 1280, None),
         ("laplace", 0, 0),
         ("laplace with a bit", 0, None),
         ("laplace with a bit", 0, 2**31),
+        ("laplace with a bit", 0, 1024 + 65 * 2**11),
+        ("laplace, filled", 2**30, None),
         ("sampled variance", 10**6, None),
     ],
 )
@@ -73,6 +77,9 @@ def test_what_no_device_sends_is_refused(name, value, bit):
         ("matrix factorisation", [1, 2, 3, 4, 5]),
         ("matrix factorisation", [1, 2, 3, 4.5]),
         ("matrix factorisation", [1, 2, 3, 2**53]),
+        ("matrix factorisation", [1, 2, 3, 2**52]),
+        ("matrix factorisation, statistics", [1, 2, 2**52, 1, 2, 3, 4, 5, 6]),
+        ("matrix factorisation, ridge", [1.0, 2.0, 1e300]),
     ],
 )
 def test_sketches_have_a_length_and_whole_numbers(name, numbers):
@@ -103,4 +110,16 @@ def test_the_smallest_epsilon_still_fits():
         domain=qc.Interval(low=0, high=1), epsilon=2.0**-35, step=2.0**-11
     )
     rule = report_rule(finest, 1)
-    assert rule.high > 100 * finest.channel.noise.scale
+    assert rule.high == 2**11 + 64 * finest.channel.noise.scale
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_what_is_cut_off_is_accepted(name):
+    bounds = rule(name)
+    values = bounds.cut_off(np.array([-(2**61), 2**61]))
+    if bounds.sketch_length is None:
+        bits = [None] if bounds.bit_low is None else bounds.cut_off_bits(values).tolist()
+        assert all(bounds.accepts(value, bit) for value in values.tolist() for bit in bits)
+    else:
+        numbers = [values.tolist()[place % 2] for place in range(bounds.sketch_length)]
+        assert bounds.packed(numbers) is not None

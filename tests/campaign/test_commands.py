@@ -1,15 +1,20 @@
 """The commands ``serve`` and ``campaign``, against servers that they start and find."""
 
 import json
+import signal
+import socket
 import sqlite3
-import sys
+import time
 
 import pytest
 from tests.campaign.people import new_desk
+from tests.campaign.server_process import server_process
 
 import quietcrowd as qc
-from quietcrowd import cli
+from quietcrowd.campaign.exporting import ReportExport
 from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.campaign.logs import FIELDS
+from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.cli_campaign import _parts
 
@@ -17,15 +22,12 @@ TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(run):
     """Return a way to run a command; it gives what is printed, or the error."""
 
     def command(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["quietcrowd", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        captured = capsys.readouterr()
-        return end.value.code, captured.out.strip(), captured.err
+        status, output, errors = run(*words)
+        return status, output.strip(), errors
 
     return command
 
@@ -68,10 +70,21 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     results = run("campaign", "results", one)
     assert json.loads(results[1])["reports"] == 9
     assert "assumption: MajorityVote has no model of the noise" in results[2]
-    for name in ("reports.jsonl", "reports.csv"):
+    for name in ("r.jsonl", "r.csv", "r.csv.gz", "r.parquet", "r.json"):
         written = run("campaign", "export", one, "-o", tmp_path / name)
         assert written[0] == 0, written
         assert len(qc.read_reports(tmp_path / name)) == 9
+    for kind, name in (("mturk", "m.csv"), ("toloka", "t.tsv"), ("label-studio", "l.json")):
+        written = run("campaign", "export", one, "-o", tmp_path / name, "--format", kind)
+        assert written[0] == 0, written
+        assert (tmp_path / f"{name}.mechanism.json").exists()
+        assert len(qc.read_reports(tmp_path / name)) == 9
+    for name in ("truths.csv", "truths.jsonl", "truths.json"):
+        written = run("campaign", "export", one, "--truths", "-o", tmp_path / name)
+        assert written[0] == 0, written
+        assert len(qc.read_truths(tmp_path / name)) == 3
+    refused = run("campaign", "export", one, "--truths", "-o", tmp_path / "t.parquet")
+    assert (refused[0], "truths go to a file" in refused[2]) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -82,9 +95,9 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
         (("close", "f" * 32, "--key", ""), "a requester's key is needed"),
         (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
-        (("export", "f" * 32, "-o", "reports.txt"), "must end in .csv or .jsonl"),
+        (("export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
         (("export", "f" * 32, "-o", "reports.jsonl"), "There is no such thing here"),
-        (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv"),
+        (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv, .tsv"),
         (("create", "T", "--tasks", "none.csv", "--labels", "no,yes"), "there is no such file"),
         (("create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
         (("backup", "copy.db", "--database", "sqlite:///none.db"), "there is no database"),
@@ -101,6 +114,34 @@ def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, wo
     assert len(error.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.tsv", "id\tq\na\tA?\nb\tB?\n"),
+        ("t.json", '[{"id": "a", "data": {"q": "A?"}, "annotations": []}, {"id": "b", "q": "B?"}]'),
+        ("t.jsonl", '{"external_id": "a", "q": "A?"}\n{"id": "b", "q": "B?"}\n'),
+    ],
+)
+def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    words = ("--tasks", tmp_path / name, "--labels", "no,yes")
+    status, one, errors = run("campaign", "create", "T", *words)
+    assert status == 0, errors
+    tasks = at_desk.client.get(f"/campaigns/{one}/tasks").json()["items"]
+    assert [(task["task"], task["data"]) for task in tasks] == [
+        ("a", {"q": "A?"}),
+        ("b", {"q": "B?"}),
+    ]
+
+
+def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
+    assert at_desk
+    (tmp_path / "t.json").write_text('[{"id": 1},\n {"id" 2}]')
+    words = ("--tasks", tmp_path / "t.json", "--labels", "no,yes")
+    status, _, errors = run("campaign", "create", "T", *words)
+    assert (status, "t.json: this is no JSON" in errors, "line 2" in errors) == (2, True, True)
+
+
 def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
     address = server.settings.database
     status, key, _ = run("campaign", "key", "by command", "--database", address)
@@ -113,6 +154,23 @@ def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
         [(count,)] = connection.execute("SELECT count(*) FROM api_key").fetchall()
         connection.close()
         assert count > 0
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl"])
+def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypatch, tmp_path, name):
+    one = at_desk.campaign(join_mode="open")
+    at_desk.worker(one).send_values(1, 0, 1)
+    words = ("campaign", "export", one, "-o", tmp_path / name)
+    assert run(*words)[0] == 0
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+    def breaks_off(*_):
+        raise ProblemError("not-found", "The campaign was deleted meanwhile.")
+
+    monkeypatch.setattr(ReportExport, "_last_of_block", breaks_off)
+    status, _, errors = run(*words)
+    assert (status, "cannot be reached" in errors) == (2, True), errors
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_files_are_cut_between_rows(monkeypatch):
@@ -141,3 +199,27 @@ def test_a_database_that_is_not_there_is_one_sentence(run):
         assert "cannot be used" in error
         assert "secret" not in error
         assert "Traceback" not in error
+
+
+def half_a_request(port):
+    """Return a connection whose request does not end."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(b"POST /api/v1/campaigns HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+    return connection
+
+
+def test_a_server_ends_when_it_is_told_to(run, tmp_path):
+    log, database = tmp_path / "log", f"sqlite:///{tmp_path}/q.db"
+    with server_process(database, log) as server:
+        taken = ("--port", server.port, "--database", f"sqlite:///{tmp_path}/other.db")
+        refused = run("serve", *taken)
+        assert (refused[0], "take another port" in refused[2]) == (2, True)
+        with half_a_request(server.port):
+            time.sleep(0.2)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(10) == 0
+    told = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+    assert told
+    assert all(set(line) <= set(FIELDS) and "event" in line for line in told), told
+    assert "Traceback" not in log.read_text()
+    assert not (tmp_path / "q.db-wal").exists()

@@ -1,4 +1,5 @@
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -44,8 +45,32 @@ def test_sqlite_is_durable_and_deletes_for_good(database, pragma, value):
         assert connection.scalar(text(f"PRAGMA {pragma}")) == value
 
 
-def test_the_file_is_its_owners_alone(database):
-    assert database.path.stat().st_mode & 0o077 == 0
+def files_for_others(folder):
+    return [file.name for file in folder.iterdir() if file.stat().st_mode & 0o077]
+
+
+def test_all_files_are_their_owners_alone(database, tmp_path):
+    with database.read():
+        assert {file.name for file in tmp_path.iterdir()} == {"q.db", "q.db-wal", "q.db-shm"}
+        assert files_for_others(tmp_path) == []
+
+
+def test_files_that_others_could_read_are_closed_to_them(database, tmp_path):
+    with database.read():
+        for file in tmp_path.iterdir():
+            file.chmod(0o644)
+        again = Database.open(f"sqlite:///{tmp_path}/q.db")
+        with again.read():
+            assert files_for_others(tmp_path) == []
+        again.close()
+
+
+def test_a_folder_is_no_database_and_stays_as_it_is(tmp_path):
+    (tmp_path / "folder").mkdir(mode=0o755)
+    opened = Database.open(f"sqlite:///{tmp_path}/folder")
+    with pytest.raises(DBAPIError), opened.read():
+        pass
+    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o755
 
 
 def test_what_is_read_and_then_written_at_once_is_never_refused(database):
@@ -86,10 +111,26 @@ def test_what_is_deleted_is_in_no_file(database, tmp_path):
         connection.execute(insert(requester), {"id": b"1", "name": "planted-secret"})
     with database.write() as connection:
         connection.execute(requester.delete())
-    database.erase_deleted()
+    assert database.empty_journal()
     files = list(tmp_path.iterdir())
     assert len(files) > 1
     assert not any(b"planted-secret" in file.read_bytes() for file in files)
+
+
+def test_a_journal_that_somebody_reads_is_left_alone_and_nobody_waits(database, tmp_path):
+    journal = tmp_path / "q.db-wal"
+    with database.write() as connection:
+        connection.execute(insert(requester), {"id": b"1", "name": "planted-secret"})
+    with database.read() as reading:
+        assert reading.scalar(select(requester.c.name)) == "planted-secret"
+        with database.write() as connection:
+            connection.execute(requester.delete())
+        start = time.monotonic()
+        assert not database.empty_journal()
+        assert time.monotonic() - start < 1
+        assert b"planted-secret" in journal.read_bytes()
+    assert database.empty_journal()
+    assert journal.stat().st_size == 0
 
 
 def test_a_backup_is_a_database(database, tmp_path):
@@ -103,3 +144,25 @@ def test_a_backup_is_a_database(database, tmp_path):
     assert target.stat().st_mode & 0o077 == 0
     with pytest.raises(ParameterError, match="exists already"):
         database.backup(target)
+
+
+def test_a_backup_is_nobody_elses_while_it_is_written(database, tmp_path):
+    target = tmp_path / "backup.db"
+    seen = []
+
+    def look(*_):
+        if target.exists():
+            seen.append(target.stat().st_mode & 0o077)
+
+    with database.engine.connect() as connection:
+        connection.connection.driver_connection.set_progress_handler(look, 1)
+    database.backup(target)
+    assert set(seen) == {0}
+
+
+def test_a_backup_that_fails_leaves_nothing(database, tmp_path):
+    with database.engine.connect() as connection:
+        connection.connection.driver_connection.set_progress_handler(lambda: 1, 1)
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        database.backup(tmp_path / "backup.db")
+    assert not (tmp_path / "backup.db").exists()

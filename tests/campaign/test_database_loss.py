@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
@@ -14,7 +14,7 @@ from tests.campaign.server_process import base_url, new_key
 from tests.campaign.test_roles import ROWS
 from tests.campaign.uploading import open_campaign, stored, uploading
 
-from quietcrowd.campaign import writer
+from quietcrowd.campaign import database, writer
 from quietcrowd.campaign.settings import Settings
 
 UPLOADERS, TASKS, RECOVERY = 16, 20_000, 5
@@ -87,10 +87,8 @@ def lost(postgresql_server):
     running.stop()
 
 
-@pytest.mark.parametrize(("method", "path"), ROWS)
-def test_every_route_says_that_the_database_is_gone(lost, monkeypatch, method, path):
-    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
-    desk, worker = lost
+def check_route(desk, worker, method, path):
+    """Check that a route says that there is no database, if it needs one."""
     url = path.format(campaign=worker.campaign, participant=worker.id).removeprefix("/api/v1")
     _, request, _ = ROWS[method, path]
     if "config_hash" in request.get("json", {}):
@@ -102,3 +100,52 @@ def test_every_route_says_that_the_database_is_gone(lost, monkeypatch, method, p
     else:
         check_problem(answer, 503, "unavailable")
         assert answer.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize(("method", "path"), ROWS)
+def test_every_route_says_that_the_database_is_gone(lost, monkeypatch, method, path):
+    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
+    check_route(*lost, method, path)
+
+
+def a_worker(server):
+    desk = new_desk(server)
+    return desk, desk.worker(desk.campaign(join_mode="open"))
+
+
+def test_every_route_says_that_no_connection_is_left(start_server, monkeypatch):
+    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
+    monkeypatch.setattr(database, "_ROOM", 0.02)
+    server = start_server(requests_per_second=0)
+    desk, worker = a_worker(server)
+    engine = server.database.engine
+    with ExitStack() as taken:
+        for _ in range(50):
+            taken.enter_context(engine.connect())
+        for method, path in ROWS:
+            check_route(desk, worker, method, path)
+    assert desk.client.get("/campaigns").status_code == 200
+
+
+def test_a_database_that_somebody_else_writes_to_is_waited_for_and_told_of(
+    start_server, monkeypatch
+):
+    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
+    brief = [one.replace("10000", "20") for one in database._PRAGMAS]
+    monkeypatch.setattr(database, "_PRAGMAS", brief)
+    server = start_server()
+    desk, worker = a_worker(server)
+    draft = desk.draft()["id"]
+    report = worker.report(worker.tasks()[0]["task_id"], 1)
+    with server.database.write():
+        for answer in (
+            worker.send(report),
+            worker.client.delete("/me"),
+            desk.join(desk.guest(worker.campaign)),
+            desk.import_csv(draft, "task,q\na,b\n"),
+            desk.client.delete(f"/campaigns/{draft}"),
+            desk.client.post(f"/campaigns/{worker.campaign}/close"),
+        ):
+            check_problem(answer, 503, "unavailable")
+            assert answer.headers["retry-after"] == "1"
+    assert worker.send(report).json()["accepted"] == 1

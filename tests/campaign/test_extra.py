@@ -1,19 +1,38 @@
-import importlib
 import subprocess
 import sys
 
 import pytest
 
-import quietcrowd.campaign
+from quietcrowd.campaign import extra
 from quietcrowd.exceptions import MissingExtraError
 
 
-def test_a_missing_extra_is_one_sentence(monkeypatch):
-    with monkeypatch.context() as without:
-        without.setattr("importlib.util.find_spec", lambda _: None)
-        with pytest.raises(MissingExtraError, match=r"quietcrowd\[campaign\]"):
-            importlib.reload(quietcrowd.campaign)
-    importlib.reload(quietcrowd.campaign)
+@pytest.mark.parametrize(
+    ("require", "name"), [(extra.require_server, "uvicorn"), (extra.require_client, "httpx")]
+)
+def test_a_missing_extra_is_one_sentence(monkeypatch, require, name):
+    require()
+    monkeypatch.setattr(extra, "find_spec", lambda wanted: None if wanted == name else object())
+    with pytest.raises(MissingExtraError, match=r"quietcrowd\[campaign\]"):
+        require()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("serve",),
+        ("demo",),
+        ("campaign", "key", "me"),
+        ("campaign", "backup", "copy.db"),
+        ("campaign", "open", "id"),
+        ("answer", "https://crowd.example/j/" + 32 * "0"),
+    ],
+)
+def test_commands_say_what_is_missing(monkeypatch, run, words):
+    monkeypatch.setattr(extra, "find_spec", lambda _: None)
+    status, _, errors = run(*words)
+    assert status == 2
+    assert "pip install 'quietcrowd[campaign]'" in errors
 
 
 def test_nothing_else_needs_the_extra():

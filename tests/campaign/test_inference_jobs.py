@@ -1,4 +1,5 @@
 import io
+import sys
 import time
 
 from tests.campaign.mechanisms import MECHANISMS
@@ -33,7 +34,7 @@ def test_results_follow_reports_and_method_and_survive_the_death_of_their_proces
     jobs = own.service.infer.__self__
     jobs._process.kill()
     desk.worker(campaign).send_values(1)
-    time.sleep(0.5)
+    wait_for(desk.client, url, lambda results: results["reports"] == 10)
     late = desk.worker(campaign)
     late.send_values(1, 1)
     wait_for(desk.client, url, lambda results: results["reports"] == 12)
@@ -53,8 +54,8 @@ def test_changes_within_a_while_are_one_inference(server, monkeypatch):
     monkeypatch.setattr(
         inference_jobs.InferenceJobs, "_infer", lambda _, campaign: asked.append(campaign)
     )
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_left_open", lambda _: [])
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3)
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3, longest=60.0)
     start = time.monotonic()
     for _ in range(100):
         jobs.request(b"one")
@@ -86,14 +87,83 @@ def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
         def __init__(self):
             self.stdin, self.stdout = io.StringIO(), io.StringIO("later\ndone\n")
 
+        def kill(self):
+            raise AssertionError
+
     process = Process()
     monkeypatch.setattr(inference_jobs, "_AGAIN", 0.01)
-    monkeypatch.setattr(inference_jobs.InferenceJobs, "_left_open", lambda _: [])
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
-    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0)
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
     jobs.request(b"one")
     until = time.monotonic() + 30
     while process.stdout.tell() < len("later\ndone\n") and time.monotonic() < until:
         time.sleep(0.01)
     jobs.close()
     assert process.stdin.getvalue() == f"{b'one'.hex()}\n" * 2
+
+
+def test_an_inference_that_fails_is_tried_again_and_told_of(start_server, monkeypatch, tmp_path):
+    own = start_server(database=f"sqlite:///{tmp_path}/failing.db")
+    desk = new_desk(own)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 0, 1)
+    asked = []
+
+    def fail(_, one):
+        asked.append(one)
+        raise OSError
+
+    monkeypatch.setattr(inference_jobs, "_PAUSE", 0.01)
+    monkeypatch.setattr(inference_jobs, "_LONGEST_PAUSE", 0.1)
+    infer = inference_jobs.InferenceJobs._infer
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
+    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=60.0)
+    url = f"/campaigns/{campaign}/results"
+    answer = wait_for(desk.client, url, lambda results: results["reports"] == 3)
+    assert [one["code"] for one in answer.json()["warnings"]] == ["failed"]
+    assert set(asked) == {bytes.fromhex(campaign)}
+    assert len(asked) >= 3
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", infer)
+    wait_for(desk.client, url, lambda results: len(results["truths"]) == 3)
+    jobs.close()
+
+
+def test_an_inference_that_takes_too_long_is_ended_and_told_of(start_server, monkeypatch):
+    own = start_server()
+    desk = new_desk(own)
+    slow, quick = (desk.campaign(MECHANISMS["one-layer"], join_mode="open") for _ in range(2))
+    for campaign in (slow, quick):
+        desk.worker(campaign).send_values(1, 0, 1)
+    hang = f"""
+import sys
+for line in sys.stdin:
+    if line.strip() == "{slow}":
+        import time
+        time.sleep(60)
+    elif not line.startswith('"'):
+        print("done", flush=True)
+"""
+    monkeypatch.setattr(inference_jobs, "_COMMAND", (sys.executable, "-c", hang))
+    asked = []
+    infer = inference_jobs.InferenceJobs._infer
+
+    def note(self, one):
+        asked.append(one.hex())
+        return infer(self, one)
+
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", note)
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
+    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=1.0)
+    jobs.request(bytes.fromhex(slow))
+    jobs.request(bytes.fromhex(quick))
+    url = f"/campaigns/{slow}/results"
+    answer = wait_for(desk.client, url, lambda results: results["reports"] == 3)
+    [told] = answer.json()["warnings"]
+    assert told["code"] == "failed"
+    assert "longer" in told["message"]
+    until = time.monotonic() + 30
+    while len(asked) < 2 and time.monotonic() < until:
+        time.sleep(0.01)
+    jobs.close()
+    assert asked == [slow, quick]

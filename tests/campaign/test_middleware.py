@@ -70,6 +70,29 @@ def test_a_credential_may_not_ask_too_often(start_server):
     assert own.client(new_token("qcw_")).get("/me").status_code == 401
 
 
+SPELLINGS = ("Bearer {}", "bearer {}", "BEARER {}", "Bearer   {}", "Bearer \t{}", "Basic {}")
+
+
+def test_a_credential_is_the_same_however_it_is_spelt(start_server):
+    own = start_server(requests_per_second=0.001, burst=2)
+    client, token = own.client(), new_token("qcw_")
+    seen = [
+        client.get("/me", headers={"Authorization": spelling.format(token)}).status_code
+        for spelling in SPELLINGS
+    ]
+    assert seen == [401, 401, 429, 429, 429, 429]
+
+
+def test_all_that_shows_no_credential_counts_as_one(start_server):
+    own = start_server(requests_per_second=0.001, burst=2)
+    client, token = own.client(), new_token("qcw_")
+    shown = ["", "Bearer", "Bearer a", f"Bearer {token} a", token, f"Bearer x{token}"]
+    seen = [client.get("/me", headers={"Authorization": one}).status_code for one in shown]
+    assert seen == [401, 401, 429, 429, 429, 429]
+    assert client.get("/me").status_code == 401
+    assert own.client(token).get("/me").status_code == 401
+
+
 def test_what_nobody_foresaw_is_a_problem_without_words(start_server, monkeypatch):
     own = start_server()
 

@@ -4,7 +4,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from quietcrowd.campaign.database import Database
-from quietcrowd.campaign.migrating import migrate, newest_revision
+from quietcrowd.campaign.migrating import migrate, migrate_beside_server, newest_revision
+from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.campaign.tables import metadata
 from quietcrowd.exceptions import FormatError, ParameterError
 
@@ -61,3 +62,24 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path, kind):
     broken.close()
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def revision(database):
+    with database.read() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def test_what_nobody_serves_is_brought_up_to_date(database):
+    migrate_beside_server(database)
+    assert revision(database) == newest_revision()
+    with only_server(database.path):
+        migrate_beside_server(database)
+
+
+def test_nothing_is_changed_below_a_server(database):
+    with (
+        only_server(database.path),
+        pytest.raises(ParameterError, match="stop that one first"),
+    ):
+        migrate_beside_server(database)
+    assert revision(database) is None

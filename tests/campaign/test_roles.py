@@ -35,7 +35,7 @@ ROWS = {
     ("GET", OWN): ("open", {}, owners(200)),
     ("PATCH", OWN): (
         "open",
-        {"json": {"max_participants": 9}, "headers": {"If-Match": '"2"'}},
+        {"json": {"max_participants": 9}, "headers": {"If-Match": '"3"'}},
         owners(200),
     ),
     ("DELETE", OWN): ("open", {}, owners(204)),
@@ -50,6 +50,7 @@ ROWS = {
     ("GET", f"{OWN}/results"): ("open", {}, owners(409)),
     ("POST", f"{OWN}/inferences"): ("open", {}, owners(202)),
     ("GET", f"{OWN}/reports"): ("open", {}, owners(200)),
+    ("GET", f"{OWN}/truths"): ("open", {}, owners(409)),
     ("GET", PUBLIC): ("open", {}, ANYONE),
     ("PUT", f"{PUBLIC}/participants/{{participant}}"): (
         "open",

@@ -12,6 +12,7 @@ from quietcrowd.exceptions import ParameterError
         {"burst": 0},
         {"at_once": 0},
         {"debounce": -1},
+        {"longest_inference": 0},
         {"requests_per_second": float("nan")},
         {"host": 7},
     ],

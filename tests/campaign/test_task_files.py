@@ -8,6 +8,7 @@ from quietcrowd.campaign.task_files import READERS
 from quietcrowd.exceptions import FormatError
 
 CSV, LINES = READERS["text/csv"], READERS["application/x-ndjson"]
+JSON = READERS["application/json"]
 
 
 def test_columns_but_task_and_gold_are_data():
@@ -20,6 +21,44 @@ def test_columns_but_task_and_gold_are_data():
 def test_a_byte_order_mark_is_no_part_of_a_name():
     [row] = CSV("\ufefftask,a\nt1,2\n".encode())
     assert row.name == "t1"
+
+
+def test_tabs_between_columns():
+    [row] = READERS["text/tab-separated-values"](b"external_id\tq\tid\nt1\ta, b\t7\n")
+    assert (row.name, json.loads(row.data)) == ("t1", {"q": "a, b", "id": "7"})
+
+
+@pytest.mark.parametrize("name", ["task", "external_id", "id"])
+def test_what_names_a_task(name):
+    for rows in (
+        CSV(f"q,{name},gold\nx,7,yes\n".encode()),
+        LINES(json.dumps({name: 7, "q": "x", "gold": "yes"}).encode()),
+        LINES(json.dumps({name: "7", "data": {"q": "x"}, "gold": "yes"}).encode()),
+        JSON(json.dumps([{name: 7, "data": {"q": "x"}, "gold": "yes"}]).encode()),
+        JSON(json.dumps({name: 7, "q": "x", "gold": "yes"}).encode()),
+    ):
+        [row] = rows
+        assert (row.name, row.data, row.gold) == ("7", '{"q":"x"}', "yes")
+
+
+def test_of_label_studio_tasks_are_taken_and_annotations_are_not():
+    tasks = [
+        {
+            "id": place,
+            "data": {"text": f"t{place}"},
+            "annotations": [{"id": 9, "completed_by": 3, "result": [{"value": "secret"}]}],
+            "predictions": [],
+            "project": 1,
+            "meta": {},
+            "created_at": "2020",
+        }
+        for place in (4, 5)
+    ]
+    rows = list(JSON(json.dumps(tasks).encode()))
+    assert [(row.name, row.data) for row in rows] == [
+        ("4", '{"text":"t4"}'),
+        ("5", '{"text":"t5"}'),
+    ]
 
 
 def test_lines_with_data_and_lines_that_are_data():
@@ -43,6 +82,11 @@ def test_lines_with_data_and_lines_that_are_data():
         (CSV, b"task,a\n,1\n", "row 2: task must"),
         (CSV, b"task,a\n" + b"s" * 201 + b",1\n", "row 2: task must"),
         (CSV, b"a\n" + b"s" * 20_000 + b"\n", "row 2: data is more"),
+        (JSON, b"[{secret", "row 1: this is no JSON"),
+        (JSON, b"[" * 100_000, "row 1: this is no JSON"),
+        (JSON, b'[{"a": 1}, "secret"]', "row 2: it must be an object"),
+        (JSON, b'[{"a": 1}, {"data": 7}]', "row 2: data must be"),
+        (JSON, b'{"id": 1, "data": {}, "secret": 1}', "row 1: beside data"),
         (LINES, b"{secret", "row 1: this is no JSON"),
         (LINES, b"[" * 100_000, "row 1: this is no JSON"),
         (LINES, b"7", "row 1: it must be an object"),
@@ -62,7 +106,7 @@ def test_what_breaks_a_rule_is_named_by_its_row_and_not_shown(reader, content, t
     assert "secret" not in str(caught.value)
 
 
-@given(st.sampled_from([CSV, LINES]), st.binary(max_size=200))
+@given(st.sampled_from(list(READERS.values())), st.binary(max_size=200))
 def test_any_bytes_are_tasks_or_a_refusal(reader, content):
     try:
         for row in reader(content):

@@ -10,6 +10,7 @@ from quietcrowd.campaign.tokens import (
     participant_id,
     same_hash,
     token_hash,
+    withdrawn_hash,
 )
 
 
@@ -24,6 +25,13 @@ def test_tokens_say_what_they_are_for(prefix):
 @pytest.mark.parametrize("text", ["qck_", "qck_" + "a" * 42, "qck_" + "a" * 44, "qck_" + "é" * 43])
 def test_other_texts_are_no_tokens(text):
     assert not has_prefix(text, "qck_")
+
+
+def test_what_is_kept_of_who_withdrew_is_not_what_was_stored_before():
+    credential = new_token("qcw_")
+    assert withdrawn_hash(credential) == withdrawn_hash(credential)
+    assert withdrawn_hash(credential) not in (token_hash(credential), participant_id(credential))
+    assert withdrawn_hash(credential) != withdrawn_hash(new_token("qcw_"))
 
 
 def test_tokens_and_names_differ():

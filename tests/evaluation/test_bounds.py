@@ -406,7 +406,7 @@ CALLS = {
     },
 }
 ARGUMENTS = [(call, name) for call, arguments in CALLS.items() for name in arguments]
-NO_NUMBERS = ["0.5", None, True, 0.5j, [], [[0.5]], [[0.5], [0.5, 0.5]], {}, object(), [0.5, None]]
+NO_NUMBERS = ["0.5", None, True, 0.5j, [], [[0.5]], [[0.5], [0.5, 0.5]], {}, ..., [0.5, None]]
 TOO_HIGH = {
     "accuracy": 1,
     "flip_probability": 1,

@@ -16,7 +16,7 @@ from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismErro
 from quietcrowd.formats.whole_file import replacing
 from quietcrowd.testing import crowds
 
-SUFFIXES = [".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz"]
+SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
 DOMAIN = qc.Categorical(["no", "yes"])
 CROWD = qc.synthetic_crowd(tasks=30, workers=20, answers_per_task=5)
 
@@ -173,7 +173,7 @@ def test_other_column_names_and_further_columns(tmp_path):
             "key 'task' holds more than one type",
         ),
         ("a.jsonl.gz", b'{"task": 1}\n', "this cannot be read as"),
-        ("a.xlsx", b"", "the name must end in one of .csv, .csv.gz, .parquet"),
+        ("a.xlsx", b"", "the name must end in one of .csv, .csv.gz, .tsv"),
     ],
 )
 def test_bad_files_name_the_place(tmp_path, name, content, message):

@@ -32,7 +32,7 @@ MECHANISMS = [
     MatrixFactorization(domain=DEGREES, epsilon=0.01, variant="statistics", rank=3),
     MatrixFactorization(domain=STARS, epsilon=1.0, variant="ridge"),
 ]
-SUFFIXES = [".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz"]
+SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
 
 
 def answers_in(domain, tasks=("a", "b", "c", "silent task"), workers=("u", "v", "nobody")):

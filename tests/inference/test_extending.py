@@ -200,6 +200,21 @@ def test_what_does_not_go_together_is_refused():
         qc.WeightedVote().extend(start, other)
 
 
+@pytest.mark.parametrize("place", [0, 1_234, 2_999])
+def test_one_repeated_task_among_many_is_found(place):
+    def frame(names):
+        return pd.DataFrame({"task": names, "worker": "a", "label": "yes"})
+
+    domain = qc.Categorical(["no", "yes"])
+    start = qc.WeightedVote().fit(
+        Answers.from_frame(frame([f"old{i}" for i in range(3_000)]), domain)
+    )
+    names = [f"new{i}" for i in range(500)]
+    assert len(qc.WeightedVote().extend(start, frame(names)).truths) == 500
+    with pytest.raises(AnswerError, match=f"task 'old{place}' is one of the earlier estimate"):
+        qc.WeightedVote().extend(start, frame([*names, f"old{place}"]))
+
+
 def test_a_label_that_the_estimate_does_not_know_is_refused():
     old, _ = split(LABELS.answers)
     start = qc.WeightedVote().fit(old)

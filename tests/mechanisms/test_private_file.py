@@ -8,7 +8,12 @@ import pytest
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.mechanisms import private_file
-from quietcrowd.mechanisms.private_file import create_private, read_private, wipe_private
+from quietcrowd.mechanisms.private_file import (
+    create_private,
+    read_private,
+    replace_private,
+    wipe_private,
+)
 
 posix = pytest.mark.skipif(os.name != "posix", reason="rights are those of the folder")
 CONTENT = b'{"key": "' + b"0123456789abcdef" * 4 + b'"}\n'
@@ -191,3 +196,19 @@ def test_where_rights_are_not_posix_owners_are_not_asked_for(path, monkeypatch):
     monkeypatch.setattr(private_file, "_POSIX", False)
     monkeypatch.delattr(os, "geteuid", raising=False)
     assert read_private(path) == CONTENT
+
+
+def test_a_file_is_replaced_whole(path, monkeypatch):
+    replace_private(path, b"one")
+    replace_private(path, b"another")
+    assert read_private(path) == b"another"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+    def fail(*_):
+        raise OSError("no space")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="no space"):
+        replace_private(path, b"a third")
+    assert read_private(path) == b"another"
+    assert [one.name for one in path.parent.iterdir()] == [path.name]

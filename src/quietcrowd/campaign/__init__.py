@@ -1,16 +1,23 @@
 """The campaign service: a server that hands out tasks and takes in randomised reports.
 
 It stores of a worker a pseudonym, the hash of what was consented to, and reports: nothing that
-tells who sent them, from where, when, or in which order. See ``docs/campaigns.md``.
+tells who sent them, from where, when, or in which order. `Client` is the device of a worker: it
+randomises, and needs nothing of the server. See ``docs/campaigns.md``.
 """
 
-from importlib.util import find_spec
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from quietcrowd.exceptions import MissingExtraError
+from quietcrowd.campaign.extra import require_client
 
-_NEEDED = ("alembic", "fastapi", "pydantic", "sqlalchemy", "uvicorn")
+if TYPE_CHECKING:
+    from quietcrowd.campaign.client import Client as Client
 
-if any(find_spec(name) is None for name in _NEEDED):
-    raise MissingExtraError("campaigns need a web server: pip install 'quietcrowd[campaign]'")
+__all__ = ["Client"]
 
-__all__: list[str] = []
+
+def __getattr__(name: str) -> Any:
+    if name != "Client":
+        raise AttributeError(f"module 'quietcrowd.campaign' has no attribute {name!r}")
+    require_client()
+    return import_module("quietcrowd.campaign.client").Client

@@ -6,21 +6,41 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, select, update
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from quietcrowd.campaign import tables
-from quietcrowd.campaign.configuration import build_configuration, parse_mechanism
+from quietcrowd.campaign.configuration import (
+    Configuration,
+    build_configuration,
+    parse_mechanism,
+)
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.schemas import CampaignDocument
 from quietcrowd.exceptions import QuietcrowdError
 
-__all__ = ["delete_campaign", "documents", "erase_participant", "open_campaign"]
+__all__ = [
+    "count_change",
+    "count_of",
+    "delete_campaign",
+    "documents",
+    "erase_participant",
+    "fixed_configuration",
+    "read_tasks",
+]
 
-_OWNED = (tables.report, tables.sketch, tables.participant, tables.invite, tables.task)
+_OWNED = (
+    tables.report,
+    tables.sketch,
+    tables.participant,
+    tables.withdrawn,
+    tables.invite,
+    tables.task,
+)
 """What belongs to a campaign, in the order in which it can be deleted."""
 
 
-def _count(table: Any) -> Any:
+def count_of(table: Any) -> Any:
+    """Return how many rows of a table a campaign of a query has."""
     return (
         select(func.count())
         .select_from(table)
@@ -40,9 +60,9 @@ def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocum
         Of rows of the table of campaigns.
     """
     counted = wanted.add_columns(
-        _count(tables.task).label("tasks"),
-        _count(tables.participant).label("participants"),
-        (_count(tables.report) + _count(tables.sketch)).label("reports"),
+        count_of(tables.task).label("tasks"),
+        count_of(tables.participant).label("participants"),
+        (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
     )
     return [
         CampaignDocument(
@@ -65,20 +85,32 @@ def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocum
     ]
 
 
-def open_campaign(connection: Connection, row: Any) -> None:
-    """Fix the configuration of a draft and open it.
+def count_change(connection: Connection, row: Any, **values: Any) -> None:
+    """Change columns of a campaign, and count that something of it has changed."""
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == row.id)
+        .values(version=row.version + 1, **values)
+    )
+
+
+def read_tasks(connection: Connection, campaign: bytes) -> Sequence[Any]:
+    """Return id, name and data of all tasks of a campaign, in the order of their ids."""
+    task = tables.task.c
+    wanted = select(task.id, task.name, task.data).where(task.campaign_id == campaign)
+    return connection.execute(wanted.order_by(task.id)).all()
+
+
+def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
+    """Return the configuration with which a draft opens; this takes long where tasks are many.
 
     Raises
     ------
     ProblemError
         Where it cannot be opened as it is.
     """
-    task = tables.task.c
-    tasks: Sequence[Any] = connection.execute(
-        select(task.id, task.name, task.data).where(task.campaign_id == row.id).order_by(task.id)
-    ).all()
     try:
-        configuration = build_configuration(
+        return build_configuration(
             campaign=row.id.hex(),
             title=row.title,
             description=row.description,
@@ -92,16 +124,6 @@ def open_campaign(connection: Connection, row: Any) -> None:
             "It needs tasks, and no more of them than one upload or one sketch holds where every "
             "worker reports every task.",
         ) from None
-    connection.execute(
-        update(tables.campaign)
-        .where(tables.campaign.c.id == row.id)
-        .values(
-            state="open",
-            version=row.version + 1,
-            config=configuration.text.decode(),
-            config_hash=configuration.hash,
-        )
-    )
 
 
 def delete_campaign(connection: Connection, campaign: bytes) -> None:
@@ -111,19 +133,40 @@ def delete_campaign(connection: Connection, campaign: bytes) -> None:
     connection.execute(delete(tables.campaign).where(tables.campaign.c.id == campaign))
 
 
-def erase_participant(connection: Connection, person: Any) -> None:
-    """Delete a participant, all reports, and the results that were computed from them."""
+def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
+    """Delete a participant, all reports, and the results that were computed from them.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that writes.
+    person : Row
+        Of the table of participants.
+    kept : bytes
+        What the credential is known by, so that it does not join again.
+
+    Returns
+    -------
+    bool
+        Whether there were reports: other results stay as they are.
+    """
     campaign = person.campaign_id
-    for table in (tables.report, tables.sketch):
+    erased = [
         connection.execute(
             delete(table).where(
                 table.c.campaign_id == campaign, table.c.participant_id == person.id
             )
-        )
+        ).rowcount
+        for table in (tables.report, tables.sketch)
+    ]
     connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
+    connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
+    if not any(erased):
+        return False
     connection.execute(
         update(tables.campaign)
         .where(tables.campaign.c.id == campaign)
         .values(erasures=tables.campaign.c.erasures + 1)
     )
     connection.execute(delete(tables.inference).where(tables.inference.c.campaign_id == campaign))
+    return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +22,7 @@ from quietcrowd.mechanisms import (
     SampledVarianceChannel,
     SketchChannel,
 )
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID
 from quietcrowd.mechanisms.sketch_channel import farthest
@@ -35,7 +38,7 @@ MAX_NUMBERS = 20_000
 """Most numbers of a sketch: it fits into one request."""
 
 _SCALES = 64
-"""Noise beyond so many scales has a probability below 10^-27."""
+"""Noise beyond so many scales has a probability below 10^-27: a device cuts it off there."""
 
 
 @frozen(kw_only=True)
@@ -44,8 +47,9 @@ class ReportRule:
 
     Attributes
     ----------
-    low, high : int
-        Of the value of a report: the position of a label, or a number of steps of the grid.
+    low, high : int or float
+        Of the value of a report: the position of a label, or a number of steps of the grid. Of
+        each number of a sketch.
     bit_low, bit_high : int or None
         Of the noisy participation bit beside it; None where there is none.
     every_task : bool
@@ -56,8 +60,8 @@ class ReportRule:
         Whether these numbers are whole.
     """
 
-    low: int = -LARGEST_WHOLE
-    high: int = LARGEST_WHOLE
+    low: float
+    high: float
     bit_low: int | None = None
     bit_high: int | None = None
     every_task: bool = False
@@ -76,9 +80,19 @@ class ReportRule:
         whole = all(isinstance(number, int) for number in numbers)
         if len(numbers) != self.sketch_length or (self.whole and not whole):
             return None
-        if self.whole and not all(self.low <= number <= self.high for number in numbers):
+        if not all(self.low <= number <= self.high for number in numbers):
             return None
         return np.array(numbers, self.dtype)
+
+    def cut_off(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values of reports, or numbers of a sketch, with noise cut off at the bounds."""
+        within: npt.NDArray[Any] = np.clip(values, self.low, self.high)
+        return within
+
+    def cut_off_bits(self, bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return participation bits with noise cut off at the bounds."""
+        within: npt.NDArray[Any] = np.clip(bits, self.bit_low, self.bit_high)
+        return within
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -89,7 +103,8 @@ class ReportRule:
         """Return what a client needs to know, JSON-ready."""
         if self.sketch_length is not None:
             numbers = "whole" if self.whole else "real"
-            return {"kind": "sketch", "length": self.sketch_length, "numbers": numbers}
+            told = {"kind": "sketch", "length": self.sketch_length, "numbers": numbers}
+            return {**told, "value": [self.low, self.high]} if self.whole else told
         bit = None if self.bit_low is None else [self.bit_low, self.bit_high]
         value = [self.low, self.high]
         return {"kind": "value", "value": value, "bit": bit, "every_task": self.every_task}
@@ -117,13 +132,13 @@ def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
                 f"a worker of a campaign sends at most {MAX_NUMBERS:,} numbers; at this rank they "
                 f"are {mechanism.sketch_length:,}"
             )
-        whole = mechanism.variant in ("fill", "statistics")
-        if whole:
-            _check_sketch(mechanism.channel, tasks)
-        return ReportRule(every_task=True, sketch_length=mechanism.sketch_length, whole=whole)
+        return _sketch_rule(mechanism, tasks)
     low, high = _range(mechanism.report_domain, mechanism)
-    bit = mechanism.participation_domain
-    bit_low, bit_high = (None, None) if bit is None else _range(bit, mechanism)
+    bit, channel = mechanism.participation_domain, mechanism.channel
+    bit_low, bit_high = None, None
+    if isinstance(bit, Lattice) and isinstance(channel, LaplaceChannel):
+        assert channel.participation_noise is not None
+        bit_low, bit_high = _with_noise(BIT_GRID, channel.participation_noise, bit)
     return ReportRule(
         low=low, high=high, bit_low=bit_low, bit_high=bit_high, every_task=mechanism.every_task
     )
@@ -144,8 +159,14 @@ def _range(domain: Domain, mechanism: Mechanism) -> tuple[int, int]:
     channel = mechanism.channel
     if isinstance(channel, SampledVarianceChannel):
         return _fitting(-channel.reach, channel.grid.steps + channel.reach)
+    assert isinstance(channel, LaplaceChannel)
+    return _with_noise(channel.grid, channel.noise, domain)
+
+
+def _with_noise(grid: Grid, noise: DiscreteLaplace, domain: Lattice) -> tuple[int, int]:
+    beyond = math.ceil(_SCALES * noise.scale)
     most = min(int(np.iinfo(domain.dtype).max), LARGEST_WHOLE)
-    return -most, most
+    return max(-beyond, -most), min(grid.steps + beyond, most)
 
 
 def _fitting(low: int, high: float) -> tuple[int, int]:
@@ -157,9 +178,23 @@ def _fitting(low: int, high: float) -> tuple[int, int]:
     return low, int(high)
 
 
-def _check_sketch(channel: SketchChannel, tasks: int) -> None:
-    largest = tasks * farthest(channel.grid, channel.centre) * UNIT
-    _fitting(0, largest + _SCALES * channel.noise.scale)
+def _sketch_rule(mechanism: MatrixFactorization, tasks: int) -> ReportRule:
+    """Return the rule of noisy sums, or of the profile that a device solves for from them.
+
+    A solution with a ridge is at most as long as the sums, divided by the ridge. One without has no
+    such bound: it is cut off 2^24 times beyond the sums.
+    """
+    channel = mechanism.channel
+    answers = tasks * farthest(channel.grid, channel.centre) * UNIT
+    largest = math.ceil(answers + _SCALES * channel.noise.scale)
+    length, whole = mechanism.sketch_length, mechanism.variant in ("fill", "statistics")
+    if whole:
+        low, high = _fitting(-largest, largest)
+        return ReportRule(low=low, high=high, every_task=True, sketch_length=length)
+    sums = largest / UNIT * channel.grid.step * math.sqrt(mechanism.rank)
+    solution = sums / mechanism.ridge if mechanism.ridge else sums * UNIT
+    bound = min(solution, sys.float_info.max)
+    return ReportRule(low=-bound, high=bound, every_task=True, sketch_length=length, whole=False)
 
 
 def describe_channel(mechanism: Mechanism) -> Mapping[str, Any]:

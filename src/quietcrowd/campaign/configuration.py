@@ -1,4 +1,7 @@
-"""The configuration that a worker agrees to: fixed when a campaign opens, and hashed."""
+"""The configuration that a worker agrees to: fixed when a campaign opens, and hashed.
+
+The server writes it; a worker's device computes it once more, from the mechanism alone.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,26 @@ from typing import Any
 
 from attrs import frozen
 
-from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.campaign.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.channel_config import describe_channel, report_rule
 from quietcrowd.campaign.settings import MAX_REPORTS
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.consent import consent_sentences
 
-__all__ = ["Configuration", "build_configuration", "parse_mechanism"]
+__all__ = [
+    "Configuration",
+    "build_configuration",
+    "describe_campaign",
+    "hash_tasks",
+    "parse_mechanism",
+    "usable_mechanism",
+]
 
 VERSION = 1
+
+_MOST_LEVELS = 1_000
+_UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 
 
 @frozen(kw_only=True)
@@ -42,6 +55,34 @@ class Configuration:
 def parse_mechanism(text: str) -> Mechanism:
     """Return the mechanism that a stored text describes."""
     return Mechanism.from_dict(json.loads(text))
+
+
+def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism that somebody described, if a campaign can have it.
+
+    Raises
+    ------
+    FormatError
+        Where it cannot; the message says which it can have, and nothing of the description.
+    """
+    domain = described.get("domain")
+    levels = (
+        [len(one) for one in domain.values() if isinstance(one, list)]
+        if isinstance(domain, dict)
+        else []
+    )
+    try:
+        if max(levels, default=0) > _MOST_LEVELS:
+            raise ValueError
+        mechanism = Mechanism.from_dict(described)
+        report_rule(mechanism, 1)
+        canonical_json(mechanism.to_dict())
+        return mechanism
+    except _UNREADABLE:
+        raise FormatError(
+            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
+            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53."
+        ) from None
 
 
 def build_configuration(
@@ -82,25 +123,73 @@ def build_configuration(
             f"every worker reports every task, in one upload: at most {MAX_REPORTS:,} tasks are "
             f"possible; there are {len(tasks):,}"
         )
-    most = min(answers or len(tasks), len(tasks), MAX_REPORTS)
-    rule = report_rule(mechanism, len(tasks))
-    listed = [{"task_id": id_, "task": name, "data": data} for id_, name, data in tasks]
     text = canonical_json(
-        {
-            "version": VERSION,
-            "campaign": campaign,
-            "title": title,
-            "description": description,
-            "mechanism": mechanism.to_dict(),
-            "channel": describe_channel(mechanism),
-            "report": rule.to_dict(),
-            "answers_per_participant": most,
-            "tasks": len(tasks),
-            "tasks_hash": hashlib.sha256(canonical_json(listed)).hexdigest(),
-            **_privacy(mechanism, most, len(tasks)),
-        }
+        describe_campaign(
+            campaign=campaign,
+            title=title,
+            description=description,
+            mechanism=mechanism,
+            answers=min(answers or len(tasks), len(tasks), MAX_REPORTS),
+            tasks=len(tasks),
+            tasks_hash=hash_tasks(tasks),
+        )
     )
     return Configuration(text=text, hash=hashlib.sha256(text).digest())
+
+
+def hash_tasks(tasks: Sequence[tuple[str, str, Any]]) -> str:
+    """Return what stands for all tasks in a configuration: a SHA-256 in hex.
+
+    Parameters
+    ----------
+    tasks : sequence of (id, name, data)
+        All of them, in the order of their ids.
+
+    Raises
+    ------
+    FormatError
+        Where JSON cannot hold them.
+    """
+    listed = [{"task_id": id_, "task": name, "data": data} for id_, name, data in tasks]
+    return canonical_hash(listed).hex()
+
+
+def describe_campaign(
+    *,
+    campaign: str,
+    title: str,
+    description: str,
+    mechanism: Mechanism,
+    answers: int,
+    tasks: int,
+    tasks_hash: str,
+) -> dict[str, Any]:
+    """Return all that a worker agrees to, JSON-ready: public facts, and what follows from them.
+
+    Parameters
+    ----------
+    campaign, title, description, mechanism
+        As those of `build_configuration`.
+    answers : int
+        Most answers of a worker.
+    tasks : int
+        How many there are.
+    tasks_hash : str
+        Of all tasks; see `hash_tasks`.
+    """
+    return {
+        "version": VERSION,
+        "campaign": campaign,
+        "title": title,
+        "description": description,
+        "mechanism": mechanism.to_dict(),
+        "channel": describe_channel(mechanism),
+        "report": report_rule(mechanism, tasks).to_dict(),
+        "answers_per_participant": answers,
+        "tasks": tasks,
+        "tasks_hash": tasks_hash,
+        **_privacy(mechanism, answers, tasks),
+    }
 
 
 def _privacy(mechanism: Mechanism, answers: int, tasks: int) -> Mapping[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,14 @@ _PRAGMAS = (
 
 _FULL = 2
 
+_BRIEFLY = 0.05
+"""Seconds that emptying the journal waits for readers: those who write wait as long."""
+
 _CONNECT = "5"
 """Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
+
+_ROOM = 5
+"""Seconds after which there is no connection left to take."""
 
 
 def _url(text: str) -> URL:
@@ -79,13 +87,18 @@ class Database:
         """
         url = _url(text)
         engine = create_engine(
-            url, hide_parameters=True, pool_size=10, max_overflow=40, pool_pre_ping=True
+            url,
+            hide_parameters=True,
+            pool_size=10,
+            max_overflow=40,
+            pool_timeout=_ROOM,
+            pool_pre_ping=True,
         )
         if url.drivername == "sqlite":
             folder = Path(str(url.database)).absolute().parent
             if not folder.is_dir():
                 raise ParameterError(f"there is no folder {folder}: create it first")
-            _set_up_sqlite(engine)
+            _set_up_sqlite(engine, Path(str(url.database)))
         return cls(url=url, engine=engine)
 
     @property
@@ -113,15 +126,26 @@ class Database:
             with connection.begin():
                 yield connection
 
-    def erase_deleted(self) -> None:
-        """Take what was deleted out of SQLite's journal too."""
-        if self.path is None:
-            return
-        raw = self.engine.raw_connection()
+    def empty_journal(self) -> bool:
+        """Take all that is no more, and what tells what came after what, out of SQLite's journal.
+
+        Returns
+        -------
+        bool
+            Whether the journal is empty: it stays as it is while somebody reads.
+        """
+        if self.path is None or not self._journal_holds_something():
+            return True
+        with closing(sqlite3.connect(self.path, timeout=_BRIEFLY, isolation_level=None)) as raw:
+            busy, *_ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
+    def _journal_holds_something(self) -> bool:
+        assert self.path is not None
         try:
-            raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        finally:
-            raw.close()
+            return self.path.with_name(f"{self.path.name}-wal").stat().st_size > 0
+        except FileNotFoundError:
+            return False
 
     def backup(self, target: Path) -> None:
         """Write a copy of one state of the data to a new file, while others go on.
@@ -133,21 +157,45 @@ class Database:
         """
         if self.path is None:
             raise ParameterError("a PostgreSQL database is backed up with pg_dump")
-        if target.exists():
-            raise ParameterError(f"{target} exists already: a backup overwrites nothing")
-        raw = self.engine.raw_connection()
         try:
-            raw.cursor().execute("VACUUM INTO ?", (str(target),))
-        finally:
-            raw.close()
-        target.chmod(0o600)
+            _create_private(target)  # SQLite fills a file that is empty
+        except FileExistsError:
+            raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
+        try:
+            with closing(self.engine.raw_connection()) as raw:
+                raw.cursor().execute("VACUUM INTO ?", (str(target),))
+        except BaseException:
+            target.unlink()
+            raise
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
 
 
-def _set_up_sqlite(engine: Engine) -> None:
+def _create_private(path: Path) -> None:
+    """Create an empty file that is its owner's alone."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _keep_private(path: Path) -> None:
+    """See to it that the files of a database are their owner's alone, before SQLite opens them.
+
+    What SQLite makes beside the database gets the permissions that this has then.
+    """
+    with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
+        _create_private(path)
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
+        file = path.with_name(name)
+        with suppress(FileNotFoundError):
+            if file.is_file() and file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+
+
+def _set_up_sqlite(engine: Engine, path: Path) -> None:
+    def before(*_: Any) -> None:
+        _keep_private(path)
+
     def connect(connection: Any, _: Any) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
@@ -165,5 +213,6 @@ def _set_up_sqlite(engine: Engine) -> None:
         writes = connection.get_execution_options().get("quietcrowd_write")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    event.listen(engine, "do_connect", before)
     event.listen(engine, "connect", connect)
     event.listen(engine, "begin", begin)

@@ -7,14 +7,13 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from threading import Condition, Thread
+from threading import Condition, Thread, Timer
 
 from attrs import define, field
-from sqlalchemy import select
 
-from quietcrowd.campaign import tables
-from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.database import UNAVAILABLE, Database
 from quietcrowd.campaign.logs import log_failure
+from quietcrowd.campaign.stored_results import outdated_campaigns, write_failure
 
 __all__ = ["InferenceJobs"]
 
@@ -22,6 +21,21 @@ _COMMAND = (sys.executable, "-m", "quietcrowd.campaign.inference_process")
 
 _AGAIN = 2.0
 """Least seconds after which to try again where the database could not be reached."""
+
+_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+"""Seconds until an inference that failed is tried again; twice as many after each failure."""
+
+_TOO_LONG = (
+    "The inference took longer than this server lets it: take a method of fewer iterations, or "
+    "export the reports."
+)
+
+_FAILURES = 3
+"""After so many failures on end the results say so."""
+
+
+class _TooLongError(Exception):
+    """An inference took longer than it may."""
 
 
 class _InferenceError(Exception):
@@ -39,19 +53,24 @@ class InferenceJobs:
     debounce : float
         Seconds from the first change of a campaign to its inference: what comes meanwhile is part
         of it.
+    longest : float
+        Seconds after which an inference is ended; it is not tried again before something changes.
     """
 
     database: Database
     debounce: float
+    longest: float
     _due: dict[bytes, float] = field(factory=dict, init=False)
+    _failures: dict[bytes, int] = field(factory=dict, init=False)
     _changed: Condition = field(factory=Condition, init=False)
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
     _closed: bool = field(default=False, init=False)
     _thread: Thread = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        for campaign in self._left_open():
-            self.request(campaign)
+        with self.database.read() as connection:
+            for campaign in outdated_campaigns(connection):
+                self.request(campaign)
         self._thread = Thread(target=self._run, name="inference", daemon=True)
         self._thread.start()
 
@@ -62,7 +81,7 @@ class InferenceJobs:
             self._changed.notify()
 
     def close(self) -> None:
-        """End the process, whatever it is doing: results are computed anew at the next start."""
+        """End the process, whatever it is doing: the next start finds what is outdated."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -71,28 +90,34 @@ class InferenceJobs:
         self._thread.join()
         self._forget_process()
 
-    def _left_open(self) -> list[bytes]:
-        """Return campaigns that may have more reports than their results tell of."""
-        campaign = tables.campaign.c
-        done = select(tables.inference.c.campaign_id)
-        with self.database.read() as connection:
-            return list(
-                connection.scalars(
-                    select(campaign.id).where(
-                        (campaign.state == "open")
-                        | ((campaign.state == "closed") & campaign.id.not_in(done))
-                    )
-                )
-            )
-
     def _run(self) -> None:
         while (campaign := self._next()) is not None:
             try:
                 self._infer(campaign)
+                self._failures.pop(campaign, None)
+            except _TooLongError as error:
+                self._forget_process()
+                log_failure("inference", error)
+                self._tell(campaign, _TOO_LONG)
             except (OSError, ValueError, _InferenceError) as error:
+                self._forget_process()
                 if not self._closed:
                     log_failure("inference", error)
-                self._forget_process()
+                    self._try_later(campaign)
+
+    def _try_later(self, campaign: bytes) -> None:
+        failures = self._failures[campaign] = self._failures.get(campaign, 0) + 1
+        if failures >= _FAILURES:
+            self._tell(campaign, "The inference failed several times; it is tried again.")
+        self.request(campaign, least=min(_PAUSE * 2 ** min(failures - 1, 20), _LONGEST_PAUSE))
+
+    def _tell(self, campaign: bytes, reason: str) -> None:
+        """Write instead of results why there are none."""
+        try:
+            with self.database.write() as connection:
+                write_failure(connection, campaign, reason)
+        except UNAVAILABLE as error:
+            log_failure("inference", error)
 
     def _next(self) -> bytes | None:
         """Wait for the next campaign that is due; None at the end."""
@@ -113,9 +138,17 @@ class InferenceJobs:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(f"{campaign.hex()}\n")
-        process.stdin.flush()
-        answer = process.stdout.readline()
+        until = time.monotonic() + self.longest
+        limit = Timer(self.longest, process.kill)
+        limit.start()
+        try:
+            process.stdin.write(f"{campaign.hex()}\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        finally:
+            limit.cancel()
+        if not answer and not self._closed and time.monotonic() >= until:
+            raise _TooLongError
         if answer.startswith("later"):
             self.request(campaign, least=_AGAIN)
         elif not answer or answer.startswith("failed"):
@@ -131,6 +164,7 @@ class InferenceJobs:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
+                    process_group=0,  # Ctrl-C is for the server, which ends it in turn
                     text=True,
                 )
                 url = self.database.url.render_as_string(hide_password=False)

@@ -7,7 +7,6 @@ with its input: when the server is gone.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -15,12 +14,13 @@ import warnings
 from typing import Any
 
 from attrs import define, field, frozen
-from sqlalchemy import delete, insert, select
+from sqlalchemy import select
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.database import UNAVAILABLE, Database
-from quietcrowd.campaign.snapshots import failed_snapshot, snapshot
+from quietcrowd.campaign.snapshots import count_reports, snapshot
 from quietcrowd.campaign.stored_reports import StoredReports, read_stored
+from quietcrowd.campaign.stored_results import MadeOf, failed_snapshot, write_results
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
 from quietcrowd.inference import METHODS, TruthEstimate, method_from_dict, usual_method
 
@@ -55,8 +55,7 @@ class Inferrer:
     def infer(self, campaign: bytes) -> bool:
         """Write the results of a campaign; return whether there are any.
 
-        Where somebody withdrew meanwhile nothing is written: an inference without that worker's
-        reports is asked for already.
+        What was overtaken meanwhile is not written: see `write_results`.
         """
         with self.database.read() as connection:
             row = connection.execute(
@@ -66,7 +65,7 @@ class Inferrer:
         if row is None or stored is None:
             self._earlier.pop(campaign, None)
             return False
-        return self._write(campaign, row.erasures, self._snapshot(row, stored))
+        return self._write(row, self._snapshot(row, stored))
 
     def _snapshot(self, row: Any, stored: StoredReports) -> dict[str, Any]:
         """Return what the reports say, or why they say nothing."""
@@ -85,7 +84,12 @@ class Inferrer:
             try:
                 estimate = method.fit(stored.reports, start, gold=stored.gold, threads=1)
             except QuietcrowdError as error:
-                return failed_snapshot(stored.reports, config_hash=config_hash, reason=str(error))
+                return failed_snapshot(
+                    config_hash=config_hash,
+                    reports=count_reports(reports),
+                    participants=len(reports.table.workers),
+                    reason=str(error),
+                )
         while len(self._earlier) >= _CACHED:
             self._earlier.pop(next(iter(self._earlier)))
         self._earlier[row.id] = _Earlier(erasures=row.erasures, estimate=estimate)
@@ -97,28 +101,15 @@ class Inferrer:
             answers=json.loads(row.config)["answers_per_participant"],
         )
 
-    def _write(self, campaign: bytes, erasures: int, result: dict[str, Any]) -> bool:
-        text = json.dumps(result, allow_nan=False, separators=(",", ":"))
+    def _write(self, row: Any, result: dict[str, Any]) -> bool:
+        made_of = MadeOf(
+            campaign=row.id, reports=result["reports"], erasures=row.erasures, method=row.method
+        )
         with self.database.write() as connection:
-            now = connection.scalar(
-                select(tables.campaign.c.erasures)
-                .where(tables.campaign.c.id == campaign)
-                .with_for_update()
-            )
-            if now != erasures:
-                self._earlier.pop(campaign, None)
-                return False
-            table = tables.inference
-            connection.execute(delete(table).where(table.c.campaign_id == campaign))
-            connection.execute(
-                insert(table),
-                {
-                    "campaign_id": campaign,
-                    "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
-                    "snapshot": text,
-                },
-            )
-        return True
+            written = write_results(connection, made_of, result)
+        if not written:
+            self._earlier.pop(row.id, None)
+        return written
 
 
 def main() -> None:

@@ -164,22 +164,25 @@ class Intake:
 
 
 def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person]:
-    """Return participants and the state of their campaigns, and keep both from changing."""
+    """Return participants and the state of their campaigns, and keep both from changing.
+
+    All who write lock campaigns first and then participants: nobody waits for each other.
+    """
     person, campaign = tables.participant.c, tables.campaign.c
-    wanted = (
-        select(person.id, person.campaign_id, person.token_sha256)
-        .where(person.id.in_(list(ids)))
-        .order_by(person.id)
-        .with_for_update()
-    )
-    found = connection.execute(wanted).all()
+    wanted = person.id.in_(list(ids))
     states = connection.execute(
         select(campaign.id, campaign.state, campaign.config_hash)
-        .where(campaign.id.in_({row.campaign_id for row in found}))
+        .where(campaign.id.in_(select(person.campaign_id).where(wanted)))
         .order_by(campaign.id)
         .with_for_update(read=True)
     ).all()
     by_id = {row.id: row for row in states}
+    found = connection.execute(
+        select(person.id, person.campaign_id, person.token_sha256)
+        .where(wanted, person.campaign_id.in_(by_id))
+        .order_by(person.id)
+        .with_for_update()
+    ).all()
     return {
         row.id: _Person(
             id=row.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.problems import ProblemError
@@ -15,6 +15,7 @@ from quietcrowd.campaign.tokens import (
     participant_id,
     same_hash,
     token_hash,
+    withdrawn_hash,
 )
 
 __all__ = ["join", "public_campaign"]
@@ -54,6 +55,7 @@ def join(connection: Connection, campaign: str, credential: str, request: JoinRe
         if known.campaign_id != row.id or not same_hash(known.token_sha256, hashed):
             raise ProblemError("credential-used", "Draw a new credential for each campaign.")
         return False
+    _require_not_withdrawn(connection, row.id, credential)
     _require_room(connection, row, bytes.fromhex(request.config_hash))
     if row.join_mode == "invite":
         _use_invite(connection, row.id, request.invite)
@@ -68,6 +70,18 @@ def join(connection: Connection, campaign: str, credential: str, request: JoinRe
         },
     )
     return True
+
+
+def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: str) -> None:
+    table = tables.withdrawn
+    found = connection.execute(
+        select(table).where(
+            table.c.campaign_id == campaign,
+            table.c.credential_hash == withdrawn_hash(credential),
+        )
+    ).one_or_none()
+    if found is not None:
+        raise ProblemError("withdrawn", "Fresh noise about the same answers would tell more.")
 
 
 def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
@@ -85,17 +99,23 @@ def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
 
 
 def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> None:
-    if invite is None or not has_prefix(invite, "qci_"):
-        raise ProblemError("invite-invalid", "Send the invite that came with the link.")
-    mine = (
-        tables.invite.c.campaign_id == campaign,
-        tables.invite.c.token_sha256 == token_hash(invite),
+    """Delete an invite: what stays would tell who came with it, by the transaction of both."""
+    known = invite is not None and has_prefix(invite, "qci_")
+    if known:
+        used = connection.execute(
+            delete(tables.invite).where(
+                tables.invite.c.campaign_id == campaign,
+                tables.invite.c.token_sha256 == token_hash(str(invite)),
+            )
+        )
+        known = used.rowcount == 1
+    if not known:
+        raise ProblemError(
+            "invite-invalid",
+            "Send the invite that came with the link; it lets one worker in. Ask for another one.",
+        )
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == campaign)
+        .values(invites_used=tables.campaign.c.invites_used + 1)
     )
-    found = connection.execute(select(tables.invite).where(*mine)).one_or_none()
-    if found is None:
-        raise ProblemError("invite-invalid", "Send the invite that came with the link.")
-    used = connection.execute(
-        update(tables.invite).where(*mine, tables.invite.c.used == 0).values(used=1)
-    )
-    if used.rowcount != 1:
-        raise ProblemError("invite-used", "An invite lets one worker in; ask for another one.")

@@ -27,10 +27,22 @@ class _AllowList(logging.Formatter):
         return json.dumps(fields)
 
 
+class _KindAlone(logging.Formatter):
+    """Of what libraries log there is the kind of error, and which of them logs it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        kind = record.exc_info[0] if record.exc_info else None
+        error = "none" if kind is None else kind.__name__
+        return json.dumps({"event": "library", "error": error, "place": record.name})
+
+
 def start_log(stream: TextIO | None = None) -> None:
-    """Send the log to a stream; default: standard error. Nothing else logs."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+    """Send the log to a stream; default: standard error. Libraries' messages are not in it."""
+    handler, others = (logging.StreamHandler(stream or sys.stderr) for _ in range(2))
     handler.setFormatter(_AllowList())
+    others.setFormatter(_KindAlone())
+    others.setLevel(logging.ERROR)
+    logging.getLogger().handlers = [others]
     _LOGGER.handlers = [handler]
     _LOGGER.propagate = False
     _LOGGER.setLevel(logging.INFO)

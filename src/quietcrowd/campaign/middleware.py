@@ -14,6 +14,7 @@ from quietcrowd.campaign.logs import log_failure, log_request
 from quietcrowd.campaign.problems import ProblemError, as_response
 from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.settings import MAX_BODY
+from quietcrowd.campaign.tokens import has_prefix
 
 __all__ = ["BUSY", "HEADERS", "Gate"]
 
@@ -25,7 +26,9 @@ HEADERS = (
     (b"cache-control", b"no-store"),
     (
         b"content-security-policy",
-        b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        b"require-trusted-types-for 'script'; trusted-types 'none'",
     ),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -100,8 +103,8 @@ class Gate:
         """Return why a request is not worked on, or None: then it is counted as worked on."""
         if size > MAX_BODY:
             return ProblemError("too-large", f"A request has at most {MAX_BODY:,} bytes.")
-        credential = headers.get("authorization")
-        if credential is not None and not self.limits.allow(credential.encode("latin-1")):
+        shown = headers.get("authorization")
+        if shown is not None and not self.limits.allow(_credential(shown)):
             return ProblemError("too-many-requests", "Wait a moment.")
         if not self.in_flight.enter(size):
             return ProblemError("busy", BUSY)
@@ -119,6 +122,13 @@ class Gate:
             return message
 
         await self.app(scope, receive_some, send)
+
+
+def _credential(shown: str) -> bytes:
+    """Return the key or credential in a header, as the routes read it; nothing for all others."""
+    token = shown.partition(" ")[2].strip()
+    known = has_prefix(token, "qck_") or has_prefix(token, "qcw_")
+    return token.encode() if known else b""
 
 
 def _body_size(headers: Headers) -> int:

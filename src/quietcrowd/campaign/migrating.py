@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["migrate", "newest_revision"]
+__all__ = ["migrate", "migrate_beside_server", "newest_revision"]
 
 _FOLDER = Path(__file__).parent / "migrations"
 
@@ -43,16 +47,40 @@ def migrate(database: Database) -> None:
     ParameterError
         Where it cannot be reached, or is none.
     """
-    try:
+    with _telling(database):
         _upgrade(database)
+
+
+def migrate_beside_server(database: Database) -> None:
+    """Bring a database up to date that may be served meanwhile.
+
+    Nothing is changed below a server: only what nobody serves is migrated.
+
+    Raises
+    ------
+    FormatError
+        Where the database was made by a newer version.
+    ParameterError
+        Where it cannot be reached, is none, or a server of another version has it.
+    """
+    with _telling(database), database.read() as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+    if found != newest_revision():
+        with only_server(database.path):
+            migrate(database)
+
+
+@contextmanager
+def _telling(database: Database) -> Iterator[None]:
+    """Tell in one sentence where a database cannot be used."""
+    try:
+        yield
     except DBAPIError as error:
         reason = str(error.orig).strip().partition("\n")[0]
         raise ParameterError(
             f"the database {database.url.render_as_string()} cannot be used: {reason}. Is it "
             "there, and may you write to it?"
         ) from None
-    if database.path is not None:
-        database.path.chmod(0o600)
 
 
 def _upgrade(database: Database) -> None:

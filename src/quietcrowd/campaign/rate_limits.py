@@ -33,12 +33,12 @@ class RateLimits:
     _lock: Lock = field(factory=Lock, init=False)
 
     def allow(self, credential: bytes, now: float | None = None) -> bool:
-        """Return whether a request with this header may pass, and count it.
+        """Return whether a request with this key or credential may pass, and count it.
 
         Parameters
         ----------
         credential : bytes
-            What the request shows for itself; a hash of it is kept.
+            What the request shows for itself, or nothing; a hash of it is kept.
         now : float, optional
             Seconds of a clock that does not go back; default: the machine's.
         """

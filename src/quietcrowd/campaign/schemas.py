@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    Field,
+    StringConstraints,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from quietcrowd.campaign.canonical import LARGEST_WHOLE
 from quietcrowd.campaign.channel_config import MAX_NUMBERS
@@ -67,6 +75,14 @@ class Request(BaseModel):
     """What a request holds; types are not converted, and unknown members are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_crowd_of_members(cls, value: Any) -> Any:
+        """Refuse an object of too many members at once: telling of each takes long."""
+        if isinstance(value, dict) and len(value) > len(cls.model_fields):
+            raise PydanticCustomError("too_many_members", "There are unknown members")
+        return value
 
 
 class CampaignDraft(Request):
@@ -170,7 +186,7 @@ class Invites(BaseModel):
 
 
 class InviteCounts(BaseModel):
-    """How many invites there are."""
+    """How many invites were made, without revoked ones, and how many of them were used."""
 
     invites: int
     used: int
@@ -230,14 +246,14 @@ class SketchItem(Request):
     """Noisy sums over all answers of a worker."""
 
     report_id: Id
-    numbers: Annotated[list[Number], Field(min_length=1, max_length=MAX_NUMBERS)]
+    numbers: Annotated[list[Number], FailFast(), Field(min_length=1, max_length=MAX_NUMBERS)]
 
 
 class Upload(Request):
     """Reports of one worker: one per task, or one sketch."""
 
     config_hash: Hash
-    reports: Annotated[list[ReportItem], Field(max_length=MAX_REPORTS)] = []
+    reports: Annotated[list[ReportItem], FailFast(), Field(max_length=MAX_REPORTS)] = []
     sketch: SketchItem | None = None
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -14,6 +16,7 @@ from starlette.exceptions import HTTPException
 from quietcrowd import __version__
 from quietcrowd.campaign.api import ROUTES
 from quietcrowd.campaign.database import UNAVAILABLE, Database
+from quietcrowd.campaign.erasing import Eraser
 from quietcrowd.campaign.in_flight import InFlight
 from quietcrowd.campaign.inference_jobs import InferenceJobs
 from quietcrowd.campaign.logs import log_failure, start_log
@@ -26,12 +29,17 @@ from quietcrowd.campaign.service import Service
 from quietcrowd.campaign.settings import MAX_AT_ONCE, PREFIX, Settings
 from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.validation_errors import as_problem
+from quietcrowd.campaign.web import router as pages
 from quietcrowd.campaign.writer import Writer
+from quietcrowd.exceptions import ParameterError
 
-__all__ = ["create_app", "ready_database", "serve"]
+__all__ = ["create_app", "listener", "listening", "ready_database", "serve"]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
+
+_NOT_STARTED = 3
+"""The status with which the process ends where the application did not start."""
 
 _SILENT = {
     "auto_configure": False,
@@ -81,6 +89,7 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
     app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
+    app.router.routes.extend(pages.routes)
     app.add_exception_handler(ProblemError, _tell_problem)
     app.add_exception_handler(RequestValidationError, _tell_validation)
     app.add_exception_handler(HTTPException, _tell_http)
@@ -97,6 +106,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        eraser = Eraser(database=database)
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
@@ -107,6 +117,7 @@ def _lifespan(
             writer.close()
             if jobs is not None:
                 jobs.close()
+            eraser.close()
             database.close()
 
     return lifespan
@@ -115,7 +126,9 @@ def _lifespan(
 def _jobs(settings: Settings, database: Database) -> InferenceJobs | None:
     if not settings.infer:
         return None
-    return InferenceJobs(database=database, debounce=settings.debounce)
+    return InferenceJobs(
+        database=database, debounce=settings.debounce, longest=settings.longest_inference
+    )
 
 
 def _nothing(_: bytes) -> None:
@@ -154,23 +167,45 @@ def serve(settings: Settings) -> None:
     Raises
     ------
     ParameterError, FormatError
-        As of `ready_database`.
+        As of `ready_database` and `listener`.
     """
-    with ready_database(settings) as database:
+    with ready_database(settings) as database, listener(settings) as found:
         start_log()
-        _run(create_app(settings, database), settings)
+        config = uvicorn.Config(create_app(settings, database), **listening(settings))
+        server = uvicorn.Server(config)
+        with suppress(KeyboardInterrupt):
+            server.run([found])
+    if not server.started:
+        raise SystemExit(_NOT_STARTED)
 
 
-def _run(app: FastAPI, settings: Settings) -> None:
-    uvicorn.run(
-        app,
-        host=settings.host,
-        port=settings.port,
-        access_log=False,
-        log_config=None,
-        http=shedding_protocol(settings.at_once),
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=_GRACE,
-        timeout_keep_alive=30,
-    )
+def listener(settings: Settings) -> socket.socket:
+    """Return a socket that listens where a server is to.
+
+    Raises
+    ------
+    ParameterError
+        Where nobody can listen there.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        raise ParameterError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; take another port"
+        ) from None
+
+
+def listening(settings: Settings) -> dict[str, Any]:
+    """Return how uvicorn is to serve: it logs nothing of its own."""
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "access_log": False,
+        "log_config": None,
+        "http": shedding_protocol(settings.at_once),
+        "server_header": False,
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": _GRACE,
+        "timeout_keep_alive": 30,
+    }

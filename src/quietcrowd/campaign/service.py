@@ -116,15 +116,24 @@ def owned_campaign(
 
 
 def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
-    """Return the participant whose credential it is.
+    """Return the participant whose credential it is; locked, the campaign is too, and first.
 
     Raises
     ------
     ProblemError
         Where there is none.
     """
-    wanted = select(tables.participant).where(tables.participant.c.id == participant_id(credential))
-    found = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
+    person, campaign = tables.participant.c, tables.campaign.c
+    mine = person.id == participant_id(credential)
+    wanted = select(tables.participant).where(mine)
+    if lock:
+        locked = connection.scalar(
+            select(campaign.id)
+            .where(campaign.id.in_(select(person.campaign_id).where(mine)))
+            .with_for_update()
+        )
+        wanted = wanted.where(person.campaign_id == locked).with_for_update()
+    found = connection.execute(wanted).one_or_none()
     if found is None or not same_hash(found.token_sha256, token_hash(credential)):
         raise ProblemError("credential", "Join the campaign first.")
     return found

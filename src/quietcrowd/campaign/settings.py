@@ -8,10 +8,19 @@ from attrs import field, frozen
 
 from quietcrowd.validation import at_least, check_text, check_whole
 
-__all__ = ["MAX_AT_ONCE", "MAX_BODY", "MAX_REPORTS", "MAX_TASKS", "PREFIX", "Settings"]
+__all__ = [
+    "MAX_AT_ONCE",
+    "MAX_BODY",
+    "MAX_ITERATIONS",
+    "MAX_REPORTS",
+    "MAX_TASKS",
+    "MAX_TASK_TEXT",
+    "PREFIX",
+    "Settings",
+]
 
 PREFIX = "/api/v1"
-"""What all paths begin with."""
+"""What all paths of the interface begin with."""
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
@@ -28,6 +37,12 @@ nothing: 5,000 of them are at most 0.8 MB.
 
 MAX_TASKS = 20_000
 """Most tasks of a campaign: a worker reads all of them at once."""
+
+MAX_ITERATIONS = 10_000
+"""Most iterations that the method of a campaign may ask for."""
+
+MAX_TASK_TEXT = 8_000_000
+"""Most characters of all tasks of a campaign: names, and what workers are shown, as JSON."""
 
 
 def _text(_: Any, attribute: Any, value: Any) -> None:
@@ -56,6 +71,8 @@ class Settings:
         Whether this server infers truths from what comes in, in a process of its own.
     debounce : float
         Least time between two inferences of a campaign, in seconds.
+    longest_inference : float
+        Seconds after which an inference is ended, and the results say so.
     requests_per_second : float
         What a key or credential may ask for in the long run; 0 for no limit.
     burst : int
@@ -69,6 +86,7 @@ class Settings:
     port: int = field(default=8000, validator=_port)
     infer: bool = True
     debounce: float = field(default=2.0, validator=at_least(0))
+    longest_inference: float = field(default=600.0, validator=at_least(1))
     requests_per_second: float = field(default=20.0, validator=at_least(0))
     burst: int = field(default=100, validator=_positive)
     at_once: int = field(default=256, validator=_positive)

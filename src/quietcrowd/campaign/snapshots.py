@@ -14,7 +14,7 @@ from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.accountant import PrivacyLedger
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 
-__all__ = ["MOST_OF_ONE", "Caution", "failed_snapshot", "snapshot"]
+__all__ = ["MOST_OF_ONE", "Caution", "count_reports", "snapshot"]
 
 MOST_OF_ONE = 0.2
 """A worker with a larger share of all reports is warned of."""
@@ -86,7 +86,7 @@ def snapshot(
     return {
         "config_hash": config_hash,
         "method": estimate.method.to_dict(),
-        "reports": _count(reports),
+        "reports": count_reports(reports),
         "participants": len(reports.table.workers),
         "iterations": estimate.iterations,
         "converged": estimate.converged,
@@ -98,24 +98,7 @@ def snapshot(
     }
 
 
-def failed_snapshot(reports: Reports, *, config_hash: str, reason: str) -> dict[str, Any]:
-    """Return what is told where a method cannot be used on the reports of a campaign."""
-    return {
-        "config_hash": config_hash,
-        "method": None,
-        "reports": _count(reports),
-        "participants": len(reports.table.workers),
-        "iterations": 0,
-        "converged": False,
-        "truths": [],
-        "workers": [],
-        "privacy": None,
-        "agreement": None,
-        "warnings": [{"code": "failed", "message": reason}],
-    }
-
-
-def _count(reports: Reports) -> int:
+def count_reports(reports: Reports) -> int:
     """Return how many reports came in: one per worker, where these are sketches."""
     return len(reports.table.workers) if reports.sketches is not None else len(reports)
 

@@ -14,10 +14,10 @@ from sqlalchemy import Connection, select
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.channel_config import report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
-from quietcrowd.domains import Domain
+from quietcrowd.campaign.report_values import decoded
 from quietcrowd.mechanisms import Mechanism, Reports
 
-__all__ = ["StoredReports", "decoded", "read_stored"]
+__all__ = ["StoredReports", "read_stored"]
 
 
 @frozen(kw_only=True)
@@ -34,12 +34,6 @@ class StoredReports:
 
     reports: Reports
     gold: pa.Table | None
-
-
-def decoded(domain: Domain, codes: Sequence[int]) -> pa.Array:
-    """Return stored values as the labels or numbers that they stand for."""
-    dtype: np.dtype[Any] = domain.dtype  # type: ignore[attr-defined]
-    return domain.decode(np.array(codes, dtype))
 
 
 def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:

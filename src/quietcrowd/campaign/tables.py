@@ -28,6 +28,7 @@ __all__ = [
     "requester",
     "sketch",
     "task",
+    "withdrawn",
 ]
 
 metadata = MetaData()
@@ -79,6 +80,7 @@ campaign = Table(
     Column("config", Text),
     Column("config_hash", LargeBinary),
     Column("erasures", _WHOLE, nullable=False),
+    Column("invites_used", _WHOLE, nullable=False),
     **_STRICT,
 )
 
@@ -105,7 +107,6 @@ invite = Table(
         "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
     ),
     Column("token_sha256", LargeBinary, primary_key=True),
-    Column("used", _WHOLE, nullable=False),
     **_STRICT,
 )
 
@@ -121,6 +122,16 @@ participant = Table(
     Column("consent_hash", LargeBinary, nullable=False),
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
+    **_STRICT,
+)
+
+withdrawn = Table(
+    "withdrawn",
+    metadata,
+    Column(
+        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("credential_hash", LargeBinary, primary_key=True),
     **_STRICT,
 )
 
@@ -164,6 +175,9 @@ inference = Table(
     Column(
         "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
     ),
+    Column("reports", _WHOLE, nullable=False),
+    Column("erasures", _WHOLE, nullable=False),
+    Column("method", Text),
     Column("etag", Text, nullable=False),
     Column("snapshot", Text, nullable=False),
     **_STRICT,

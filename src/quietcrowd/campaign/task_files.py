@@ -1,4 +1,4 @@
-"""Files of tasks: CSV and JSON Lines."""
+"""Files of tasks: CSV, TSV, JSON and JSON Lines, and what Label Studio exports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -17,6 +18,19 @@ __all__ = ["READERS", "TaskRow"]
 
 MAX_NAME = 200
 MAX_DATA = 16_384
+
+_NAMES = ("task", "external_id", "id")
+"""Columns that may name a task: the first that is there does, the others are data."""
+
+_OF_LABEL_STUDIO = frozenset(
+    {
+        *("annotations", "predictions", "drafts", "project", "meta", "file_upload", "inner_id"),
+        *("created_at", "updated_at", "updated_by", "overlap", "is_labeled", "allow_skip"),
+        *("total_annotations", "cancelled_annotations", "total_predictions", "comment_count"),
+        *("unresolved_comment_count", "last_comment_updated_at", "comment_authors", "state"),
+    }
+)
+"""What Label Studio says of a task beside its data: nothing that workers are shown."""
 
 
 @frozen(kw_only=True)
@@ -65,9 +79,10 @@ def _text(content: bytes) -> str:
         raise FormatError("row 1: the file must be in UTF-8") from None
 
 
-def _read_csv(content: bytes) -> Iterator[TaskRow]:
-    """Read a table: ``task`` and ``gold`` where there are such columns, all others are data."""
-    reader = csv.DictReader(io.StringIO(_text(content), newline=""), strict=True)
+def _read_csv(content: bytes, delimiter: str = ",") -> Iterator[TaskRow]:
+    """Read a table: a name and ``gold`` where there are such columns, all others are data."""
+    text = io.StringIO(_text(content), newline="")
+    reader = csv.DictReader(text, strict=True, delimiter=delimiter)
     try:
         names = reader.fieldnames or []
         if not names or len(set(names)) < len(names) or "" in names:
@@ -75,32 +90,56 @@ def _read_csv(content: bytes) -> Iterator[TaskRow]:
         for number, cells in enumerate(reader, start=2):
             if None in cells or None in cells.values():
                 raise FormatError(f"row {number}: it has not as many cells as there are columns")
-            name, gold = cells.pop("task", None), cells.pop("gold", None)
+            name, gold = _pop_name(cells), cells.pop("gold", None)
             yield _row(number, name, cells, gold or None)
     except csv.Error:
         raise FormatError("a row breaks the rules of CSV (RFC 4180)") from None
 
 
+def _pop_name(cells: dict[str, Any]) -> Any:
+    """Take the name of a task out of what a file says of it."""
+    return next((cells.pop(name) for name in _NAMES if name in cells), None)
+
+
 def _read_json_lines(content: bytes) -> Iterator[TaskRow]:
-    """Read one object per line: ``task``, ``gold`` and ``data``; or the rest is data."""
+    """Read one object per line; see `_record`."""
     for number, line in enumerate(_text(content).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            raise FormatError(f"row {number}: this is no JSON") from None
-        if not isinstance(record, dict):
-            raise FormatError(f"row {number}: it must be an object")
-        name, gold = record.pop("task", None), record.pop("gold", None)
-        data = record.pop("data", record)
-        if data is not record and record:
-            raise FormatError(f"row {number}: beside data, task and gold there is something else")
-        yield _row(number, name, data, gold)
+        if line.strip():
+            yield _record(number, _parsed(number, line))
+
+
+def _read_json(content: bytes) -> Iterator[TaskRow]:
+    """Read a list of objects, or one object; see `_record`. A row is a place in the list."""
+    found = _parsed(1, _text(content))
+    for number, record in enumerate(found if isinstance(found, list) else [found], start=1):
+        yield _record(number, record)
+
+
+def _parsed(number: int, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise FormatError(f"row {number}: this is no JSON") from None
+
+
+def _record(number: int, record: Any) -> TaskRow:
+    """Return a task of JSON: a name, ``gold`` and ``data``; without ``data``, the rest is data.
+
+    What Label Studio says of a task beside its data is not taken: annotations least of all.
+    """
+    if not isinstance(record, dict):
+        raise FormatError(f"row {number}: it must be an object")
+    name, gold = _pop_name(record), record.pop("gold", None)
+    data = record.pop("data", record)
+    if data is not record and not record.keys() <= _OF_LABEL_STUDIO:
+        raise FormatError(f"row {number}: beside data, task and gold there is something else")
+    return _row(number, name, data, gold)
 
 
 READERS: Mapping[str, Callable[[bytes], Iterator[TaskRow]]] = {
     "text/csv": _read_csv,
+    "text/tab-separated-values": partial(_read_csv, delimiter="\t"),
+    "application/json": _read_json,
     "application/x-ndjson": _read_json_lines,
 }
 """What reads a file of each media type. Errors name the row, and never what stands there."""

@@ -12,18 +12,21 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Prefix",
     "has_prefix",
+    "hide_tokens",
     "new_id",
     "new_pseudonym",
     "new_token",
     "participant_id",
     "same_hash",
     "token_hash",
+    "withdrawn_hash",
 ]
 
 Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_"]
 """Of a requester's key, a worker's credential, an invite: a leak of one can be searched for."""
 
 _TOKEN = re.compile(r"qc[kwi]_[A-Za-z0-9_-]{43}", re.ASCII)
+_TOKEN_LIKE = re.compile(r"(qc[kwi]_)[A-Za-z0-9_-]+", re.ASCII)
 
 
 def new_token(prefix: Prefix) -> str:
@@ -36,9 +39,19 @@ def has_prefix(token: str, prefix: Prefix) -> bool:
     return token.startswith(prefix) and _TOKEN.fullmatch(token) is not None
 
 
+def hide_tokens(text: str) -> str:
+    """Return a text in which nobody can read a token; for messages."""
+    return _TOKEN_LIKE.sub(r"\1...", text)
+
+
 def token_hash(token: str) -> bytes:
     """Return what is stored of a token: its SHA-256. 32 random bytes need no slower hash."""
     return hashlib.sha256(token.encode()).digest()
+
+
+def withdrawn_hash(credential: str) -> bytes:
+    """Return what is kept of the credential of who withdrew: no hash that was stored before."""
+    return hashlib.sha256(f"withdrawn {credential}".encode()).digest()
 
 
 def same_hash(one: bytes, other: bytes) -> bool:

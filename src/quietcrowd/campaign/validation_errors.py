@@ -27,6 +27,7 @@ _TOLD = frozenset(
         "string_too_short",
         "string_type",
         "too_long",
+        "too_many_members",
         "too_short",
     }
 )

@@ -8,6 +8,7 @@ from typing import Any
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats.choice import Choice
 from quietcrowd.formats.tables import read_note, read_table, write_table
 
 __all__ = ["read_answers", "write_answers"]
@@ -19,6 +20,10 @@ def read_answers(
     task: str = "task",
     worker: str = "worker",
     label: str = "label",
+    *,
+    file_format: str | None = None,
+    field: str | None = None,
+    rejected: bool = False,
     **options: Any,
 ) -> Answers:
     """Read plain answers from a file.
@@ -26,12 +31,19 @@ def read_answers(
     Parameters
     ----------
     path : str or Path
-        Ends in ``.csv``, ``.csv.gz``, ``.parquet``, ``.jsonl`` or ``.jsonl.gz``. Ids in a CSV
-        file are texts.
+        Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``, or in one of these and
+        ``.gz``. Ids in a CSV file are texts.
     domain : Domain
         What an answer can be.
     task, worker, label : str
-        Names of the columns.
+        Names of the columns of a table.
+    file_format : str, optional
+        ``csv``, ``parquet``, ``jsonl``, ``mturk``, ``toloka`` or ``label-studio``. Default: what
+        the suffix and the header say.
+    field : str, optional
+        Which question of a platform's file is meant, where there are several.
+    rejected : bool
+        Whether answers that a platform's requester rejected are taken too.
     **options
         See `Answers.from_frame`.
 
@@ -39,25 +51,49 @@ def read_answers(
     ------
     FormatError
         Where the file is not what its suffix says, or holds reports and not plain answers.
+    ParameterError
+        Where the format is unknown, or columns are named where they are known, or a field where
+        there is none.
     AnswerError
         See `Answers.from_frame`; the message begins with the file's name.
     OSError
         Where the file cannot be opened.
+
+    Warns
+    -----
+    LeftOutWarning
+        Where answers of a platform's file do not count, as rejected ones.
     """
     path = Path(path)
-    note = read_note(path)
+    note = read_note(path, file_format)
     if note is not None and "mechanism" in note:
         raise FormatError(
             f"{path}: these are randomised reports. "
             "Read them with read_reports (on the command line: quietcrowd infer)."
         )
-    table = read_table(path, (task, worker, label))
+    choice = Choice(field=field, rejected=rejected)
+    table = read_table(path, (task, worker, label), file_format=file_format, choice=choice)
     try:
         return Answers.from_frame(table, domain, task, worker, label, **options)
     except AnswerError as error:
         raise AnswerError(f"{path}: {error} Rows count from 0, below the header.") from None
 
 
-def write_answers(answers: Answers, path: str | Path) -> None:
-    """Write plain answers to a file, in columns ``task``, ``worker``, ``label``."""
-    write_table(answers.to_frame("pyarrow"), path)
+def write_answers(answers: Answers, path: str | Path, *, file_format: str | None = None) -> None:
+    """Write plain answers to a file, in columns ``task``, ``worker``, ``label``.
+
+    Parameters
+    ----------
+    answers : Answers
+        What to write.
+    path : str or Path
+        See `write_table`.
+    file_format : str, optional
+        See `write_table`; the files of platforms have their own columns.
+
+    Raises
+    ------
+    FormatError, ParameterError, FileNotFoundError
+        See `write_table`.
+    """
+    write_table(answers.to_frame("pyarrow"), path, file_format=file_format)

@@ -2,84 +2,91 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
+import csv
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.column_names import resolve
+from quietcrowd.formats.packed import is_packed, open_text, writing_bytes
+from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
+from quietcrowd.formats.spreadsheet_cells import guard, unguard
 from quietcrowd.formats.whole_file import replacing
 
-__all__ = ["read", "read_note", "sidecar", "write"]
+__all__ = ["as_text", "names", "read", "read_note", "write"]
 
 NAME = "CSV in UTF-8"
 """What this module reads, for messages."""
 
-_OPTIONS = pa_csv.WriteOptions(quoting_style="needed", quoting_header="needed")
+_TEXTS = ("task", "worker", "label", "truth")
+"""What is read as text is written as text, so that a file that is read is written as it was."""
+
+_HEADER = 2**16
+"""Characters in which a header ends."""
 
 
-def sidecar(path: Path) -> Path:
-    """Return where the mechanism of a CSV file of reports is kept."""
-    return path.with_name(f"{path.name}.mechanism.json")
+def names(path: Path) -> list[str]:
+    """Return the names of the columns."""
+    return _header(path)[1]
 
 
-def read(path: Path, texts: tuple[str, ...]) -> pa.Table:
-    """Return the table, with the columns `texts` as text.
+def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
+    """Return the wanted columns as text, or all where one is missing.
 
     Semicolons or tabs may separate the columns, if the header shows that they do.
     """
+    delimiter, header = _header(path)
+    found = resolve(path, header, wanted)
+    complete = len(found) == len(wanted)
     convert = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(texts, pa.string()),
+        column_types=dict.fromkeys(found.values(), pa.string()),
+        include_columns=list(found.values()) if complete else [],
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    parse = pa_csv.ParseOptions(delimiter=_delimiter(path, texts), newlines_in_values=True)
-    with pa.input_stream(path, compression=_compression(path)) as file:
-        return pa_csv.read_csv(file, convert_options=convert, parse_options=parse)
+    parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    table = _parsed(path, parse_options=parse, convert_options=convert)
+    return unguard(table.rename_columns(list(found)) if complete else table)
 
 
-def _compression(path: Path) -> str | None:
-    return "gzip" if path.suffix.lower() == ".gz" else None
+def _parsed(path: Path, **options: Any) -> pa.Table:
+    """Read a table; where that fails, once more in one thread, whose errors name the row."""
+    for use_threads in (True, False):
+        reading = pa_csv.ReadOptions(use_threads=use_threads)
+        with pa.input_stream(path, compression="gzip" if is_packed(path) else None) as file:
+            try:
+                return pa_csv.read_csv(file, read_options=reading, **options)
+            except pa.ArrowInvalid:
+                if not use_threads:
+                    raise
+    raise AssertionError
 
 
-def _delimiter(path: Path, names: tuple[str, ...]) -> str:
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig") as file:
-        header = file.readline().strip().replace('"', "")
-    for delimiter in (",", ";", "\t"):
-        if set(names) <= set(header.split(delimiter)):
-            return delimiter
-    return ","
+def _header(path: Path) -> tuple[str, list[str]]:
+    """Return what separates the columns, and their names: whatever gives the most names."""
+    with open_text(path, "utf-8-sig", newline="", errors="replace") as file:
+        text = file.read(_HEADER)
+    usual = _delimiter(path)
+    found = {}
+    for delimiter in dict.fromkeys((usual, ",", ";", "\t")):
+        try:
+            rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            found[delimiter] = next((row for row in rows if row), [])
+        except csv.Error as error:
+            raise FormatError(f"{path}: line 1: the header is no {NAME}: {error}") from None
+    best = max(found, key=lambda delimiter: len(found[delimiter]))
+    return best, found[best]
 
 
-def read_note(path: Path) -> dict[str, Any] | None:
-    """Return what the sidecar says, if there is one."""
-    beside = sidecar(path)
-    if not beside.exists():
-        return None
-    try:
-        note = json.loads(beside.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FormatError(f"{beside}: this is no JSON: {error}") from None
-    if not isinstance(note, dict):
-        raise FormatError(f"{beside}: expected a JSON object; got {note!r}")
-    if note.pop("sha256", None) not in (None, _digest(path)):
-        raise FormatError(
-            f"{path}: the file has changed since {beside.name} was written beside it. Write the "
-            "reports again, or delete that file if these are plain answers."
-        )
-    return note
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _delimiter(path: Path) -> str:
+    return "\t" if ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:]) else ","
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
@@ -89,13 +96,26 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     one beside the wrong mechanism would not be.
     """
     sidecar(path).unlink(missing_ok=True)
-    with replacing(path) as temporary:
-        if path.suffix.lower() == ".gz":
-            with gzip.open(temporary, "wb") as file:
-                pa_csv.write_csv(table, file, _OPTIONS)
-        else:
-            pa_csv.write_csv(table, temporary, _OPTIONS)
+    options = pa_csv.WriteOptions(
+        delimiter=_delimiter(path), quoting_style="needed", quoting_header="needed"
+    )
+    table = guard(_with_texts(table))
+    with replacing(path) as temporary, writing_bytes(temporary, path) as file:
+        pa_csv.write_csv(table, file, options)
     if note is not None:
-        with replacing(sidecar(path)) as temporary:
-            text = json.dumps({**note, "sha256": _digest(path)}, indent=1)
-            temporary.write_text(text + "\n", encoding="utf-8")
+        write_beside(path, note)
+
+
+def _with_texts(table: pa.Table) -> pa.Table:
+    """Return the table with ids and labels as texts, and no column as a dictionary."""
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(place, name, pc.cast(column, column.type.value_type))
+        if name in _TEXTS:
+            table = table.set_column(place, name, as_text(table.column(place)))
+    return table
+
+
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column as the texts that it prints as."""
+    return column if pa.types.is_large_string(column.type) else pc.cast(column, pa.string())

@@ -2,53 +2,61 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.column_names import resolve
+from quietcrowd.formats.packed import open_text, writing_bytes
 from quietcrowd.formats.whole_file import replacing
 
-__all__ = ["read", "read_note", "write"]
+__all__ = ["names", "read", "read_note", "write"]
 
 NAME = "JSON Lines in UTF-8"
 """What this module reads, for messages."""
 
 
-def _open(path: Path) -> IO[str]:
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    return opener(path, "rt", encoding="utf-8")
-
-
 def read_note(path: Path) -> dict[str, Any] | None:
     """Return the first line where it is a note."""
-    with _open(path) as file:
+    with open_text(path, "utf-8-sig") as file:
         line = file.readline()
     record = _object(path, 1, line) if line.strip() else {}
     return record if "mechanism" in record else None
 
 
-def read(path: Path, texts: tuple[str, ...]) -> pa.Table:
-    """Return the columns `texts`."""
-    columns: dict[str, list[Any]] = {name: [] for name in texts}
-    with _open(path) as file:
+def names(path: Path) -> list[str]:
+    """Return the keys of the first row."""
+    return next((list(record) for _, record in _records(path)), [])
+
+
+def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
+    """Return the wanted columns."""
+    found = resolve(path, names(path), wanted)
+    keys = {name: found.get(name, name) for name in wanted}
+    columns: dict[str, list[Any]] = {name: [] for name in wanted}
+    for number, record in _records(path):
+        for name, cells in columns.items():
+            if keys[name] not in record:
+                raise FormatError(f"{path}: line {number} lacks the key {keys[name]!r}")
+            cells.append(record[keys[name]])
+    return pa.table({name: _column(path, name, cells) for name, cells in columns.items()})
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give the rows with the numbers of their lines."""
+    with open_text(path, "utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             record = _object(path, number, line)
-            if number == 1 and "mechanism" in record:
-                continue
-            for name, cells in columns.items():
-                if name not in record:
-                    raise FormatError(f"{path}: line {number} lacks the key {name!r}")
-                cells.append(record[name])
-    return pa.table({name: _column(path, name, cells) for name, cells in columns.items()})
+            if number > 1 or "mechanism" not in record:
+                yield number, record
 
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -72,14 +80,13 @@ def _column(path: Path, name: str, cells: list[Any]) -> pa.Array:
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     """Write one object per row, after the note."""
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    with replacing(path) as temporary, opener(temporary, "wt", encoding="utf-8") as file:
+    with replacing(path) as temporary, writing_bytes(temporary, path) as file:
         if note is not None:
-            file.write(json.dumps(note) + "\n")
+            file.write(f"{json.dumps(note)}\n".encode())
         for batch in _json_types(table).to_batches(max_chunksize=10_000):
             for row in batch.to_pylist():
                 cells = {name: _json_ready(cell) for name, cell in row.items()}
-                file.write(json.dumps(cells) + "\n")
+                file.write(f"{json.dumps(cells)}\n".encode())
 
 
 def _json_types(table: pa.Table) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.column_names import resolve
 from quietcrowd.formats.whole_file import replacing
 
-__all__ = ["check_once", "read", "read_note", "write"]
+__all__ = ["names", "read", "read_note", "write"]
 
 NAME = "Parquet"
 """What this module reads, for messages."""
@@ -21,20 +22,18 @@ NAME = "Parquet"
 KEY = b"quietcrowd"
 
 
-def read(path: Path, texts: tuple[str, ...]) -> pa.Table:
-    """Return the columns `texts`, or all where one is missing."""
-    names = pq.read_schema(path).names
-    check_once(path, names, texts)
-    return pq.read_table(path, columns=list(texts) if set(texts) <= set(names) else None)
+def names(path: Path) -> list[str]:
+    """Return the names of the columns."""
+    return pq.read_schema(path).names  # type: ignore[no-any-return]
 
 
-def check_once(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise FormatError where a wanted column is there more than once."""
-    for name in wanted:
-        if names.count(name) > 1:
-            raise FormatError(
-                f"{path}: {names.count(name)} columns are called {name!r}: leave one of them"
-            )
+def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
+    """Return the wanted columns, or all where one is missing."""
+    found = resolve(path, names(path), wanted)
+    if len(found) < len(wanted):
+        return pq.read_table(path)
+    table = pq.read_table(path, columns=list(found.values()))
+    return table.select(list(found.values())).rename_columns(list(found))
 
 
 def read_note(path: Path) -> dict[str, Any] | None:

@@ -21,8 +21,15 @@ __all__ = [
     "listed_ids",
     "read_report_note",
     "read_reports",
+    "report_note",
     "write_reports",
 ]
+
+RANDOMISED = (
+    "These labels are randomised: do not take them for answers, and do not majority-vote them "
+    "without correction."
+)
+"""What every file of reports says of itself."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -48,13 +55,15 @@ class ReportNote:
     workers: tuple[Any, ...]
 
 
-def read_reports(path: str | Path, *more: str | Path) -> Reports:
+def read_reports(path: str | Path, *more: str | Path, file_format: str | None = None) -> Reports:
     """Read reports and their mechanism from one file or from many, such as one per device.
 
     Parameters
     ----------
     path, *more : str or Path
         Files that `write_reports` wrote, all with the same mechanism.
+    file_format : str, optional
+        Of all of them; see `read_answers`.
 
     Returns
     -------
@@ -73,10 +82,10 @@ def read_reports(path: str | Path, *more: str | Path) -> Reports:
     OSError
         Where a file cannot be opened.
     """
-    notes = [read_report_note(Path(place)) for place in (path, *more)]
+    notes = [read_report_note(Path(place), file_format) for place in (path, *more)]
     check_alike(notes)
     mechanism = notes[0].mechanism
-    table = _joined([_read_columns(note) for note in notes])
+    table = _joined([_read_columns(note, file_format) for note in notes])
     names = ", ".join(str(note.path) for note in notes)
     try:
         return mechanism.read_reports(
@@ -107,14 +116,15 @@ def check_alike(notes: Sequence[ReportNote]) -> None:
             )
 
 
-def read_report_note(path: Path) -> ReportNote:
+def read_report_note(path: Path, file_format: str | None = None) -> ReportNote:
     """Return what stands beside the reports of a file; errors as of `read_reports`."""
-    note = read_note(path)
+    note = read_note(path, file_format)
     if note is None or "mechanism" not in note:
         raise MissingMechanismError(
             f"{path}: the mechanism of these reports is missing. Write reports with write_reports, "
-            "which keeps it with them (beside a CSV file, in NAME.mechanism.json); if these are "
-            "plain answers, read them with read_answers (on the command line: --plain)."
+            "which keeps it with them (beside CSV, TSV and JSON, in NAME.mechanism.json): noise "
+            "must not be taken for answers. If these are plain answers, read them with "
+            "read_answers (on the command line: --plain)."
         )
     simulated = note.get("simulated", False)
     if not isinstance(simulated, bool):
@@ -135,9 +145,9 @@ def read_report_note(path: Path) -> ReportNote:
     )
 
 
-def _read_columns(note: ReportNote) -> pa.Table:
+def _read_columns(note: ReportNote, file_format: str | None) -> pa.Table:
     names = note.mechanism.columns
-    table = read_table(note.path, names)
+    table = read_table(note.path, names, file_format=file_format)
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise AnswerError(f"{note.path}: column {missing[0]!r} is missing")
@@ -187,19 +197,61 @@ def listed_ids(named: pa.Array, noted: Iterable[Any]) -> pa.Array:
     return pc.unique(ids.take(pc.sort_indices(ids)))
 
 
-def write_reports(reports: Reports, path: str | Path) -> None:
+def report_note(
+    mechanism: Mechanism,
+    *,
+    simulated: bool,
+    tasks: Sequence[Any] = (),
+    workers: Sequence[Any] = (),
+) -> dict[str, Any]:
+    """Return what goes with the reports of a file, JSON-ready.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What made them.
+    simulated : bool
+        Whether the noise is simulated.
+    tasks, workers : sequence
+        Ids that no row names.
+    """
+    note = {"mechanism": mechanism.to_dict(), "simulated": simulated, "warning": RANDOMISED}
+    silent = {"tasks": list(tasks), "workers": list(workers)}
+    return note | {name: ids for name, ids in silent.items() if ids}
+
+
+def write_reports(reports: Reports, path: str | Path, *, file_format: str | None = None) -> None:
     """Write all that left the devices, and the mechanism, to a file.
 
     The mechanism goes into the metadata of a Parquet file, the first line of a JSON Lines file,
-    or ``NAME.mechanism.json`` beside a CSV file; with it go the ids of tasks and workers that no
-    row names.
+    or ``NAME.mechanism.json`` beside a file of any other kind; with it go the ids of tasks and
+    workers that no row names, and the words that these labels are randomised.
+
+    Parameters
+    ----------
+    reports : Reports
+        What to write.
+    path : str or Path
+        See `write_table`.
+    file_format : str, optional
+        See `write_table`. The files of platforms hold a label per report, and nothing beside it.
+
+    Raises
+    ------
+    ParameterError
+        Where the format cannot hold such reports, or does not go with the suffix.
+    FormatError, FileNotFoundError
+        See `write_table`.
     """
     frame = reports.to_frame("pyarrow")
-    note = {"mechanism": reports.mechanism.to_dict(), "simulated": reports.simulated}
-    for name, ids in (("task", reports.table.tasks), ("worker", reports.table.workers)):
-        if silent := _unnamed(ids, frame, name):
-            note[f"{name}s"] = silent
-    write_table(frame, path, note)
+    table = reports.table
+    note = report_note(
+        reports.mechanism,
+        simulated=reports.simulated,
+        tasks=_unnamed(table.tasks, frame, "task"),
+        workers=_unnamed(table.workers, frame, "worker"),
+    )
+    write_table(frame, path, note, file_format=file_format)
 
 
 def _unnamed(ids: pa.Array, frame: pa.Table, name: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""From a file's name to what reads and writes it."""
+"""From a file's name and its header to what reads and writes it."""
 
 from __future__ import annotations
 
@@ -9,51 +9,206 @@ from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
+from attrs import frozen
 
-from quietcrowd.exceptions import FormatError
-from quietcrowd.formats import csv_files, jsonl_files, parquet_files
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats import (
+    csv_files,
+    jsonl_files,
+    label_studio_files,
+    mturk_files,
+    parquet_files,
+    toloka_files,
+)
+from quietcrowd.formats.choice import Choice
+from quietcrowd.formats.column_names import resolve
 from quietcrowd.formats.whole_file import check_folder
 from quietcrowd.frames import as_frame
+from quietcrowd.validation import did_you_mean
 
-__all__ = ["check_target", "read_note", "read_table", "write_table"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "check_target",
+    "find_format",
+    "holds_truths",
+    "read_names",
+    "read_note",
+    "read_table",
+    "write_table",
+]
 
-_KINDS: dict[str, ModuleType] = {
-    ".csv": csv_files,
-    ".csv.gz": csv_files,
-    ".parquet": parquet_files,
-    ".jsonl": jsonl_files,
-    ".jsonl.gz": jsonl_files,
+
+@frozen(kw_only=True)
+class Format:
+    """A kind of file.
+
+    Attributes
+    ----------
+    name : str
+        On the command line.
+    module : module
+        What reads and writes it.
+    suffixes : tuple of str
+        How names of such files end.
+    platform : bool
+        Whether it is the file of a platform, which holds answers in its own columns. All others
+        are tables of any columns.
+    """
+
+    name: str
+    module: ModuleType
+    suffixes: tuple[str, ...]
+    platform: bool = False
+
+
+_CSV, _TSV = (".csv", ".csv.gz"), (".tsv", ".tsv.gz")
+
+FORMATS: Mapping[str, Format] = {
+    one.name: one
+    for one in (
+        Format(name="csv", module=csv_files, suffixes=(*_CSV, *_TSV)),
+        Format(name="parquet", module=parquet_files, suffixes=(".parquet",)),
+        Format(name="jsonl", module=jsonl_files, suffixes=(".jsonl", ".jsonl.gz")),
+        Format(name="crowd-kit", module=csv_files, suffixes=_CSV),
+        Format(name="mturk", module=mturk_files, suffixes=_CSV, platform=True),
+        Format(name="toloka", module=toloka_files, suffixes=_TSV, platform=True),
+        Format(
+            name="label-studio",
+            module=label_studio_files,
+            suffixes=(".json", ".json.gz"),
+            platform=True,
+        ),
+    )
 }
+"""Every format by its name; the first whose suffix fits is that of a new file."""
 
 
-def _kind(path: Path) -> ModuleType:
-    for suffix, kind in _KINDS.items():
-        if path.name.lower().endswith(suffix):
-            return kind
-    raise FormatError(f"{path}: the name must end in one of {', '.join(_KINDS)}")
+def find_format(path: Path, name: str | None = None) -> Format:
+    """Return the format of a file: the named one, or what its suffix says.
+
+    Raises
+    ------
+    ParameterError
+        Where the name is unknown.
+    FormatError
+        Where no name is given and the suffix is unknown.
+    """
+    if name is not None and name not in FORMATS:
+        raise ParameterError(
+            f"a format must be one of {', '.join(FORMATS)}; got {name!r}"
+            f"{did_you_mean(name, FORMATS)}"
+        )
+    if name is not None:
+        return FORMATS[name]
+    for one in FORMATS.values():
+        if _fits(path, one):
+            return one
+    known = dict.fromkeys(suffix for one in FORMATS.values() for suffix in one.suffixes)
+    raise FormatError(f"{path}: the name must end in one of {', '.join(known)}")
 
 
-def read_table(path: Path, columns: tuple[str, ...]) -> pa.Table:
+def _fits(path: Path, kind: Format) -> bool:
+    return path.name.lower().endswith(kind.suffixes)
+
+
+def _format_inside(path: Path, name: str | None) -> Format:
+    """Return the format of a file that is there: the header of a table may be a platform's."""
+    kind = find_format(path, name)
+    if name is None and kind.module is csv_files:
+        header = _read(path, kind, csv_files.names)
+        for one in (FORMATS["mturk"], FORMATS["toloka"]):
+            if one.module.recognises(header):
+                return one
+    return kind
+
+
+def read_table(
+    path: Path,
+    columns: tuple[str, ...],
+    *,
+    file_format: str | None = None,
+    choice: Choice = Choice(),  # noqa: B008
+) -> pa.Table:
     """Return the named columns of a file.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    columns : tuple of str
+        Their names. The file of a platform is read as columns ``task``, ``worker`` and ``label``
+        unless its own columns are named.
+    file_format : str, optional
+        One of `FORMATS`. Default: what the suffix and the header say.
+    choice : Choice
+        Which answers of a platform's file are meant.
 
     Raises
     ------
     FormatError
         Where the suffix is unknown or the file is not what the suffix says.
+    ParameterError
+        Where the format is unknown, or takes no choice.
     OSError
         Where the file cannot be opened.
     """
-    table: pa.Table = _read(path, _kind(path).read, columns)
-    return table
+    kind = _format_inside(path, file_format)
+    if kind.platform:
+        if not set(columns) <= {"task", "worker", "label"}:
+            raise ParameterError(
+                f"{path}: these are {kind.module.NAME}, whose columns are known: choose an answer "
+                "with field= (on the command line: --field), not with --columns"
+            )
+        return _read(path, kind, kind.module.read, columns, choice)
+    if choice != Choice():
+        raise ParameterError(
+            f"{path}: a field and rejected answers are of platforms' files; name the columns of "
+            "this one (on the command line: --columns)"
+        )
+    return _read(path, kind, kind.module.read, columns)
 
 
-def read_note(path: Path) -> dict[str, Any] | None:
+def read_names(path: Path, file_format: str | None = None) -> list[str] | None:
+    """Return the names of the columns of a table, or None where a platform's file is none."""
+    kind = _format_inside(path, file_format)
+    if kind.platform:
+        return None
+    found: list[str] = _read(path, kind, kind.module.names)
+    return found
+
+
+def holds_truths(path: Path, columns: tuple[str, str, str], file_format: str | None = None) -> bool:
+    """Return whether a file holds truths and no answers: it says nothing of workers.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    columns : tuple of str
+        Names of the columns of tasks, workers and labels, where it is a table.
+    file_format : str, optional
+        See `read_table`.
+    """
+    kind = _format_inside(path, file_format)
+    if kind.module is label_studio_files:
+        return not _read(path, kind, label_studio_files.has_annotations)
+    if kind.platform:
+        return False
+    names = _read(path, kind, kind.module.names)
+    task, worker, label = columns
+    without = resolve(path, names, (task, label))
+    return worker not in resolve(path, names, columns) and len(without) == 2
+
+
+def read_note(path: Path, file_format: str | None = None) -> dict[str, Any] | None:
     """Return the note that was written with a table, if any; errors as of `read_table`."""
-    note: dict[str, Any] | None = _read(path, _kind(path).read_note)
+    kind = find_format(path, file_format)
+    note: dict[str, Any] | None = _read(path, kind, kind.module.read_note)
     return note
 
 
-def _read(path: Path, reader: Callable[..., Any], *parameters: Any) -> Any:
+def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any) -> Any:
     with path.open("rb"):
         pass  # what goes wrong from here on is the content's fault
     try:
@@ -64,29 +219,48 @@ def _read(path: Path, reader: Callable[..., Any], *parameters: Any) -> Any:
         pa.ArrowException,
         OSError,
         EOFError,
+        OverflowError,
         ValueError,
         RecursionError,
         zlib.error,
     ) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise FormatError(f"{path}: this cannot be read as {_kind(path).NAME}: {reason}") from None
+        raise FormatError(f"{path}: this cannot be read as {kind.module.NAME}: {reason}") from None
 
 
-def check_target(path: Path) -> None:
+def check_target(path: Path, file_format: str | None = None) -> None:
     """Raise unless a table can be written to `path`: before long work, not after it.
 
     Raises
     ------
     FormatError
-        Where the suffix is unknown.
+        Where the suffix is unknown, or, where no format is named, is a platform's.
+    ParameterError
+        Where the format is unknown, or its files have other suffixes.
     FileNotFoundError
         Where the folder does not exist.
     """
-    _kind(path)
+    kind = find_format(path, file_format)
+    if file_format is None and kind.platform:
+        raise FormatError(
+            f"{path}: write a table, whose name ends in .csv, .parquet or .jsonl; quietcrowd "
+            f"convert makes {kind.module.NAME} of it"
+        )
+    if not _fits(path, kind):
+        raise ParameterError(
+            f"{path}: the name of a file of {kind.module.NAME} must end in "
+            f"{' or '.join(kind.suffixes)}"
+        )
     check_folder(path)
 
 
-def write_table(frame: Any, path: str | Path, note: Mapping[str, Any] | None = None) -> None:
+def write_table(
+    frame: Any,
+    path: str | Path,
+    note: Mapping[str, Any] | None = None,
+    *,
+    file_format: str | None = None,
+) -> None:
     """Write a dataframe to a file; the file is there whole or not at all.
 
     Parameters
@@ -94,15 +268,19 @@ def write_table(frame: Any, path: str | Path, note: Mapping[str, Any] | None = N
     frame : pandas, Polars or PyArrow dataframe
         What to write.
     path : str or Path
-        Its suffix says how: ``.csv``, ``.csv.gz``, ``.parquet``, ``.jsonl``, ``.jsonl.gz``.
+        Its suffix says how: ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``; or ``.csv.gz``,
+        ``.tsv.gz``, ``.jsonl.gz``.
     note : mapping, optional
         What to keep with the table; JSON-ready.
+    file_format : str, optional
+        One of ``csv``, ``parquet``, ``jsonl``, ``crowd-kit``, ``mturk``, ``toloka``,
+        ``label-studio``.
 
     Raises
     ------
-    FormatError, FileNotFoundError
+    FormatError, ParameterError, FileNotFoundError
         See `check_target`.
     """
-    check_target(Path(path))
+    check_target(Path(path), file_format)
     table = as_frame(frame).to_arrow()
-    _kind(Path(path)).write(table, Path(path), note)
+    find_format(Path(path), file_format).module.write(table, Path(path), note)

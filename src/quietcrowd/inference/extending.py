@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["WorkerUnion", "extend_loop", "joined_overview", "refuse_swept_tasks"]
 
+_SPARE_BITS = 6
+"""Beginnings of hashes are so many bits longer than it takes to count them."""
+
 
 @frozen(kw_only=True, eq=False)
 class WorkerUnion:
@@ -48,6 +51,8 @@ class WorkerUnion:
     def of(cls, start: TruthEstimate, given: Given) -> WorkerUnion:
         """Match workers by what their ids print as."""
         known, named = start.answers.workers, given.answers.workers
+        if named.equals(known):
+            return cls(ids=known, earlier=np.arange(len(known)), given=given)
         places = positions_by_text(named, known)
         strangers = named.filter(pa.array(places < 0))
         places[places < 0] = len(known) + np.arange(len(strangers))
@@ -86,14 +91,30 @@ def _among(ids: pa.Array, places: npt.NDArray[np.intp], given: Given) -> Given:
 
 def refuse_swept_tasks(start: TruthEstimate, answers: Answers) -> None:
     """Raise AnswerError where a task of the answers counts in the estimate already."""
-    fresh, swept = hash_ids(answers.tasks), pa.array(start.swept)
-    again = swept.filter(pc.is_in(swept, pa.array(fresh)))
+    fresh = hash_ids(answers.tasks)
+    again = _shared(start.swept, fresh)
     if len(again):
-        task = answers.tasks[int(np.argmax(fresh == again[0].as_py()))].as_py()
+        task = answers.tasks[int(np.argmax(fresh == again[0]))].as_py()
         raise AnswerError(
             f"task {task!r} is one of the earlier estimate, whose answers count already. Fit all "
             "answers, with start= that estimate."
         )
+
+
+def _shared(many: npt.NDArray[np.uint64], few: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the hashes that stand in both, after one fast look at the `many`.
+
+    Few of them begin with the bits that one of the `few` begins with: only those are compared.
+    """
+    bits = len(few).bit_length() + _SPARE_BITS
+    beginning = np.uint64(64 - bits)
+    begins = np.zeros(2**bits, np.bool_)
+    begins[few >> beginning] = True
+    near: npt.NDArray[np.uint64] = many[begins.take((many >> beginning).view(np.int64))]
+    ranked = np.sort(few)
+    places = np.minimum(np.searchsorted(ranked, near), len(ranked) - 1)
+    found: npt.NDArray[np.bool_] = ranked[places] == near
+    return near[found]
 
 
 def joined_overview(start: Summary, union: WorkerUnion) -> Overview:
@@ -136,7 +157,9 @@ def extend_loop(
     cached = method.carry(
         start.tally, Move(positions=union.earlier, old=start.summary, new=summary)
     )
-    state = None if start.state is None else start.state.take(union.earlier)
+    state = start.state
+    if state is not None and len(union.ids) > start.summary.workers:
+        state = state.take(union.earlier)
 
     def tally_at(state: Any) -> Any:
         return cached + method.sweep(partition, summary, state, None)

@@ -65,4 +65,9 @@ def exact_sum(numbers: npt.NDArray[np.float64], terms: int) -> float:
     if largest == 0.0:
         return 0.0
     bits = 62 - int(np.frexp(largest)[1]) - max(terms, 1).bit_length()
-    return float(np.ldexp(float(np.rint(np.ldexp(numbers, bits)).astype(np.int64).sum()), -bits))
+    return float(np.ldexp(float(np.rint(_scaled(numbers, bits)).astype(np.int64).sum()), -bits))
+
+
+def _scaled(numbers: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float64]:
+    """Return ``numbers * 2 ** bits``; a product is the fastest way where the power is a number."""
+    return numbers * 2.0**bits if abs(bits) < 1_000 else np.ldexp(numbers, bits)

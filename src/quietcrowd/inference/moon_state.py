@@ -13,7 +13,6 @@ from quietcrowd.inference.method import State, Tally
 from quietcrowd.inference.moon_kernel import LARGEST_SCORE
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
 from quietcrowd.inference.partition import Summary
-from quietcrowd.inference.vector_math import LARGEST_UNIT
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 
 __all__ = [
@@ -211,7 +210,7 @@ class ErrorTally(Tally):
 
 def square_unit(summary: Summary) -> float:
     """Return what 1.0 is stored as in sums of squares of a worker's own errors and scores."""
-    return min(error_unit(summary), LARGEST_UNIT) / LARGEST_SCORE**2
+    return error_unit(summary) / LARGEST_SCORE**2
 
 
 def noise_scale(summary: Summary) -> float:
@@ -227,12 +226,12 @@ def truth_unit(summary: Summary) -> float:
 
 def evidence_unit(summary: Summary, scale: float) -> float:
     """Return what 1.0 is stored as: a log density is at most so large, in units of b."""
-    return min(unit_for(summary.answers), LARGEST_UNIT) / (2.0 / scale + 64.0)
+    return unit_for(summary.answers) / (2.0 / scale + 64.0)
 
 
 def slope_unit(summary: Summary) -> float:
     """Return what 1.0 is stored as in sums over a task's answers."""
-    return min(unit_for(summary.longest_task), LARGEST_UNIT)
+    return unit_for(summary.longest_task)
 
 
 def noise_variance(summary: Summary) -> float:

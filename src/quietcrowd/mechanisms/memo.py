@@ -25,20 +25,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 from attrs import field, frozen
 
-from quietcrowd.answers import Answers
-from quietcrowd.domains import FiniteDomain
-from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.memo_reports import fixed_reports
 from quietcrowd.mechanisms.memo_scope import MemoScope, TaskId
 from quietcrowd.mechanisms.private_file import create_private, read_private, wipe_private
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.mechanisms.secret import Secret
+from quietcrowd.mechanisms.worker_table import worker_table
 
 __all__ = ["Memo"]
 
@@ -179,7 +175,15 @@ class Memo:
             it.
         """
         self._require_kept()
-        return fixed_reports(self.scope.mechanism, self._table(answers), self._secret)
+        scope = self.scope
+        table = worker_table(
+            answers,
+            domain=scope.mechanism.domain,
+            tasks=scope.tasks,
+            worker=scope.worker,
+            campaign=scope.campaign,
+        )
+        return fixed_reports(scope.mechanism, table, self._secret)
 
     def destroy(self) -> None:
         """Overwrite and remove the file, and forget the key; a second time changes nothing.
@@ -218,56 +222,3 @@ class Memo:
                 f"the memo {self.path} was destroyed, or its file is gone: nothing can be reported "
                 f"in campaign {self.scope.campaign!r} any more"
             )
-
-    def _table(self, answers: Mapping[Any, Any]) -> Answers:
-        """Return the answers as a table of one worker."""
-        given = self._by_text(answers)
-        encoded = [self._encode(task, given.get(str(task))) for task in self.scope.tasks]
-        answered = np.array([value is not None for _, value in encoded], bool)
-        values = np.concatenate([stored for stored, _ in encoded])[answered]
-        return Answers(
-            domain=self.scope.mechanism.domain,
-            tasks=pa.array(self.scope.tasks),
-            workers=pa.array([self.scope.worker]),
-            offsets=np.concatenate([[0], np.cumsum(answered)]),
-            worker_codes=np.zeros(len(values), np.int32),
-            values=values,
-        )
-
-    def _by_text(self, answers: Mapping[Any, Any]) -> dict[str, Any]:
-        """Return answers by what their task prints as."""
-        if not isinstance(answers, Mapping):
-            raise AnswerError(
-                f"answers must map tasks to answers, as {{{self.scope.tasks[0]!r}: ...}}; "
-                f"got {type(answers).__name__}"
-            )
-        given = {str(task): answer for task, answer in answers.items()}
-        if len(given) < len(answers):
-            raise AnswerError("two tasks of the answers print alike: name each task once")
-        strangers = given.keys() - {str(task) for task in self.scope.tasks}
-        if strangers:
-            raise AnswerError(
-                f"task {min(strangers)!r} is not among the {len(self.scope.tasks):,} tasks of "
-                f"campaign {self.scope.campaign!r}: {self.scope.tasks[0]!r}, ... Leave it out."
-            )
-        return given
-
-    def _encode(self, task: TaskId, answer: Any) -> tuple[npt.NDArray[Any], Any]:
-        """Return an answer as the domain stores it, and itself; without one, a stand-in and None.
-
-        The stand-in makes an answered task and another one take the same steps.
-        """
-        domain = self.scope.mechanism.domain
-        shown = answer
-        if answer is None:
-            shown = domain.labels[0] if isinstance(domain, FiniteDomain) else domain.low
-        try:
-            stored, inside = domain.encode(pa.chunked_array([pa.array([shown])]))
-        except (pa.ArrowException, OverflowError, UnicodeError):
-            stored, inside = np.zeros(0), np.zeros(1, bool)
-        if not inside[0]:
-            raise AnswerError(
-                f"task {task!r}: the answer is outside the domain {domain.describe()}. Give one "
-                "that it holds, or None for no answer."
-            )
-        return stored, answer

@@ -1,15 +1,17 @@
-"""A small file that its owner alone can read: there whole or not at all, never replaced."""
+"""A small file that its owner alone can read: there whole or not at all."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
 
 from quietcrowd.exceptions import FormatError
 
-__all__ = ["create_private", "read_private", "wipe_private"]
+__all__ = ["create_private", "read_private", "replace_private", "wipe_private"]
 
 _POSIX = os.name == "posix"
 _CAREFULLY = sum(
@@ -33,6 +35,30 @@ def create_private(path: Path, content: bytes) -> bool:
     OSError
         Where the folder does not exist or cannot be written to.
     """
+    with _written_beside(path, content) as temporary:
+        created = _give_name(temporary, path)
+        _sync_folder(path.parent)
+        return created
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """Write a file with rights 0600 in the place of the one that is there, if there is one.
+
+    An interruption leaves the one before, or all of the new one. Rights as of `create_private`.
+
+    Raises
+    ------
+    OSError
+        Where the folder does not exist or cannot be written to.
+    """
+    with _written_beside(path, content) as temporary:
+        os.replace(temporary, path)
+        _sync_folder(path.parent)
+
+
+@contextmanager
+def _written_beside(path: Path, content: bytes) -> Iterator[Path]:
+    """Give a file beside `path`, on the disk, with rights 0600; in the end its name is free."""
     number, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # O_EXCL, 0600
     temporary = Path(name)
     try:
@@ -42,9 +68,7 @@ def create_private(path: Path, content: bytes) -> bool:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        created = _give_name(temporary, path)
-        _sync_folder(path.parent)
-        return created
+        yield temporary
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -160,7 +184,7 @@ def wipe_private(path: Path, content: bytes) -> None:
         own = os.fstat(number)
         if not _is_or_was(content, file.read()):
             raise FormatError(
-                f"{path}: another file has taken the place of this memo; it is not touched. "
+                f"{path}: another file has taken the place of this one; it is not touched. "
                 "Look at what it is, and remove it by hand."
             )
         file.seek(0)

@@ -3,6 +3,7 @@ from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import YES_NO, check_problem, new_desk
 
 import quietcrowd as qc
+from quietcrowd.campaign.api import campaigns
 from quietcrowd.campaign.settings import MAX_REPORTS
 
 MECHANISM = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()
@@ -173,3 +174,29 @@ def test_deleting_a_campaign_deletes_all_that_belongs_to_it(desk):
     check_problem(worker.client.get(f"/public/campaigns/{campaign}"), 404, "not-found")
     check_problem(worker.client.get("/me"), 401, "credential")
     check_problem(worker.send(), 401, "credential")
+
+
+def test_others_write_while_a_campaign_opens_and_a_change_stops_it(desk, monkeypatch):
+    draft = desk.draft()["id"]
+    desk.import_csv(draft, "task\nt1\n").raise_for_status()
+    build = campaigns.fixed_configuration
+
+    def build_slowly(*given):
+        monkeypatch.setattr(campaigns, "fixed_configuration", build)
+        desk.import_csv(draft, "task\nt2\n").raise_for_status()
+        return build(*given)
+
+    monkeypatch.setattr(campaigns, "fixed_configuration", build_slowly)
+    url = f"/campaigns/{draft}/open"
+    check_problem(desk.client.post(url), 412, "version-mismatch")
+    opened = desk.client.post(url).raise_for_status().json()
+    assert (opened["state"], opened["tasks"]) == ("open", 2)
+
+
+def test_a_method_has_a_largest_number_of_iterations(desk):
+    body = {"title": "Birds", "mechanism": MECHANISM}
+    for most, status in ((10_000, 201), (10_001, 422)):
+        method = qc.DawidSkene(max_iterations=most).to_dict()
+        made = desk.client.post("/campaigns", json={**body, "method": method})
+        assert made.status_code == status
+    assert made.json()["errors"][0]["code"] == "method"

@@ -1,9 +1,13 @@
 import pytest
 from attrs import evolve
+from sqlalchemy import select
+from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
+from quietcrowd.campaign import tables
 from quietcrowd.campaign.canonical import canonical_hash
-from quietcrowd.campaign.tokens import new_token
+from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.campaign.tokens import new_token, withdrawn_hash
 
 
 def test_a_worker_can_check_what_is_agreed_to(desk):
@@ -106,6 +110,56 @@ def test_leaving_takes_all_reports_along(desk, close):
     check_problem(worker.client.get("/me"), 401, "credential")
     left = desk.client.get(f"/campaigns/{campaign}").json()
     assert (left["participants"], left["reports"]) == (1, 1)
+
+
+@pytest.mark.parametrize("join_mode", ["open", "invite"])
+def test_who_left_does_not_come_back_with_the_same_credential(desk, join_mode):
+    campaign = desk.campaign(join_mode=join_mode)
+    worker = desk.worker(campaign)
+    worker.send_values(1)
+    worker.client.delete("/me").raise_for_status()
+    invite = None if join_mode == "open" else desk.invite(campaign)[0]
+    check_problem(desk.join(worker, invite), 409, "withdrawn")
+    assert desk.join(desk.guest(campaign), invite).status_code == 201
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+
+
+def test_what_is_kept_of_who_left_goes_with_the_campaign(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    worker = desk.worker(campaign)
+    worker.client.delete("/me").raise_for_status()
+    kept = select(tables.withdrawn).where(tables.withdrawn.c.campaign_id == bytes.fromhex(campaign))
+    with server.database.read() as connection:
+        [row] = connection.execute(kept).all()
+    assert row.credential_hash == withdrawn_hash(worker.credential)
+    assert bytes.fromhex(worker.id) not in row.credential_hash
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+    with server.database.read() as connection:
+        assert connection.execute(kept).all() == []
+
+
+def test_results_go_with_those_whose_reports_they_were_made_of(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    worker, guest = desk.worker(campaign), desk.worker(campaign)
+    worker.send_values(1, 1, 0)
+    desk.worker(campaign).send_values(0, 1, 0)
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = f"/campaigns/{campaign}/results"
+    guest.client.delete("/me").raise_for_status()
+    assert desk.client.get(results).status_code == 200
+    worker.client.delete("/me").raise_for_status()
+    check_problem(desk.client.get(results), 409, "no-results")
+
+
+def test_a_sketch_that_is_deleted_takes_the_results_along(server, desk):
+    mechanism = MECHANISMS["matrix factorisation"]
+    campaign = desk.campaign(mechanism, join_mode="open")
+    worker = desk.worker(campaign)
+    worker.send_all(mechanism, {"t0": 1, "t1": 2, "t2": 3})
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    desk.client.get(f"/campaigns/{campaign}/results").raise_for_status()
+    worker.client.delete("/me").raise_for_status()
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
 
 
 @pytest.mark.parametrize("token", [None, "secret", new_token("qcw_"), new_token("qck_")])

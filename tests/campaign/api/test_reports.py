@@ -159,15 +159,14 @@ def test_the_largest_batch_fits(desk):
     desk.import_csv(draft, "a\n" + "1\n" * MAX_REPORTS).raise_for_status()
     desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
     worker = desk.worker(draft)
-    reports = [
-        worker.report(task["task_id"], -(2**31) + 1, -(2**31) + 1) for task in worker.tasks()
-    ]
+    value, bit = (worker.config["report"][name][0] for name in ("value", "bit"))
+    reports = [worker.report(task["task_id"], value, bit) for task in worker.tasks()]
     assert worker.send(*reports).json() == receipt(MAX_REPORTS)
 
 
 SKETCHES = {
-    "matrix factorisation": [1, -2, 2**53 - 1, 0],
-    "matrix factorisation, ridge": [0.5, -1e300, 3],
+    "matrix factorisation": [1, -2, 2**30, 0],
+    "matrix factorisation, ridge": [0.5, -1.25, 3],
 }
 
 

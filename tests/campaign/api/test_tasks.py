@@ -2,6 +2,7 @@ import pytest
 from tests.campaign.people import check_problem
 
 import quietcrowd as qc
+from quietcrowd.campaign.api import tasks
 from quietcrowd.campaign.settings import MAX_TASKS
 
 
@@ -57,7 +58,7 @@ def test_files_that_break_a_rule_change_nothing(desk, content):
     assert desk.client.get(f"/campaigns/{campaign}").json()["tasks"] == 0
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/html", ""])
+@pytest.mark.parametrize("kind", ["application/xml", "text/html", ""])
 def test_other_kinds_of_files_are_refused(desk, kind):
     check_problem(send(desk, desk.draft()["id"], "task\n1\n", kind), 415, "media-type")
 
@@ -71,3 +72,23 @@ def test_tasks_of_a_draft_can_be_taken_back(desk):
     send(desk, campaign, "task,gold\nx,2\n").raise_for_status()
     assert desk.client.delete(f"/campaigns/{campaign}/tasks").status_code == 204
     assert desk.client.get(f"/campaigns/{campaign}").json()["tasks"] == 0
+
+
+def test_all_tasks_together_have_a_largest_size(desk, monkeypatch):
+    monkeypatch.setattr(tasks, "MAX_TASK_TEXT", 60)
+    draft = desk.draft()["id"]
+    desk.import_csv(draft, "task,a\nt1,1234567890\n").raise_for_status()
+    document = check_problem(desk.import_csv(draft, "task,a\nt2," + 40 * "1"), 422, "validation")
+    assert "60 characters" in document["errors"][0]["message"]
+    assert desk.client.get(f"/campaigns/{draft}").json()["tasks"] == 1
+    desk.import_csv(draft, "task,a\nt2,1234567890\n").raise_for_status()
+
+
+def test_tasks_are_a_change_of_their_campaign(desk):
+    draft = desk.draft()
+    url = f"/campaigns/{draft['id']}"
+    desk.import_csv(draft["id"], "task\nt1\n").raise_for_status()
+    imported = desk.client.get(url).json()["version"]
+    assert imported > draft["version"]
+    desk.client.delete(f"{url}/tasks").raise_for_status()
+    assert desk.client.get(url).json()["version"] > imported

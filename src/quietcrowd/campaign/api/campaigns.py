@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 
 from quietcrowd.campaign import tables
-from quietcrowd.campaign.campaign_rows import delete_campaign, documents, open_campaign
+from quietcrowd.campaign.campaign_rows import (
+    count_change,
+    delete_campaign,
+    documents,
+    fixed_configuration,
+    read_tasks,
+)
 from quietcrowd.campaign.canonical import canonical_json
-from quietcrowd.campaign.channel_config import report_rule
+from quietcrowd.campaign.configuration import usable_mechanism
 from quietcrowd.campaign.cursors import read_cursor, write_cursor
 from quietcrowd.campaign.problems import Problem, ProblemError, documented
 from quietcrowd.campaign.schemas import (
@@ -22,11 +28,10 @@ from quietcrowd.campaign.schemas import (
     PageQuery,
 )
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
-from quietcrowd.campaign.settings import PREFIX
+from quietcrowd.campaign.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.states import State, require_step
 from quietcrowd.campaign.tokens import new_id
-from quietcrowd.exceptions import QuietcrowdError
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.exceptions import FormatError, QuietcrowdError
 
 __all__ = [
     "change_campaign",
@@ -41,7 +46,6 @@ __all__ = [
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
-_MOST_LEVELS = 1_000
 _UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 _FIXED = frozenset({"title", "description", "answers_per_participant"})
 """What is part of the configuration, and fixed once a campaign is open."""
@@ -54,24 +58,10 @@ def _refused(member: str, message: str) -> ProblemError:
 
 def _mechanism_text(described: dict[str, Any]) -> str:
     """Return a mechanism as it is stored."""
-    domain = described.get("domain")
-    levels = (
-        [len(one) for one in domain.values() if isinstance(one, list)]
-        if isinstance(domain, dict)
-        else []
-    )
     try:
-        if max(levels, default=0) > _MOST_LEVELS:
-            raise ValueError
-        mechanism = Mechanism.from_dict(described)
-        report_rule(mechanism, 1)
-        return canonical_json(mechanism.to_dict()).decode()
-    except _UNREADABLE:
-        raise _refused(
-            "mechanism",
-            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
-            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53.",
-        ) from None
+        return canonical_json(usable_mechanism(described).to_dict()).decode()
+    except FormatError as error:
+        raise _refused("mechanism", str(error)) from None
 
 
 def _method_text(described: dict[str, Any] | None) -> str | None:
@@ -81,9 +71,13 @@ def _method_text(described: dict[str, Any] | None) -> str | None:
     from quietcrowd.inference.registry import method_from_dict
 
     try:
-        return canonical_json(method_from_dict(described).to_dict()).decode()
+        method = method_from_dict(described)
+        text = canonical_json(method.to_dict()).decode()
     except _UNREADABLE:
         raise _refused("method", "It must be what the to_dict of a method gives.") from None
+    if method.max_iterations > MAX_ITERATIONS:
+        raise _refused("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
+    return text
 
 
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
@@ -113,6 +107,7 @@ def create_campaign(
         "answers_per_participant": draft.answers_per_participant,
         "max_participants": draft.max_participants,
         "erasures": 0,
+        "invites_used": 0,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
@@ -176,11 +171,7 @@ def change_campaign(
             raise ProblemError("version-mismatch", "Read the campaign again.")
         if row.state != "draft" and values.keys() & _FIXED:
             raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
-        connection.execute(
-            update(tables.campaign)
-            .where(tables.campaign.c.id == row.id)
-            .values(version=row.version + 1, **values)
-        )
+        count_change(connection, row, **values)
         document = _one(connection, row.id, response)
     if "method" in values and document.reports:
         service.infer(row.id)
@@ -199,16 +190,30 @@ def _changed_values(change: CampaignChange) -> dict[str, Any]:
 
 @router.post(
     "/{campaign}/open",
-    responses=documented("credential", "not-found", "bad-state", "not-ready"),
+    responses=documented("credential", "not-found", "bad-state", "not-ready", "version-mismatch"),
 )
 def open_for_reports(
     campaign: Id, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
     """Fix the configuration and its hash, and let workers in."""
+    opened: State = "open"
+    with service.database.read() as connection:
+        read = owned_campaign(connection, requester, campaign)
+        require_step(read.state, opened)
+        tasks = read_tasks(connection, read.id)
+    configuration = fixed_configuration(read, tasks)  # others write meanwhile
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
-        require_step(row.state, "open")
-        open_campaign(connection, row)
+        require_step(row.state, opened)
+        if row.version != read.version:
+            raise ProblemError("version-mismatch", "It was changed meanwhile: open it again.")
+        count_change(
+            connection,
+            row,
+            state=opened,
+            config=configuration.text.decode(),
+            config_hash=configuration.hash,
+        )
         return _one(connection, row.id, response)
 
 
@@ -221,11 +226,7 @@ def close(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
-        connection.execute(
-            update(tables.campaign)
-            .where(tables.campaign.c.id == row.id)
-            .values(state=closed, version=row.version + 1)
-        )
+        count_change(connection, row, state=closed)
         return _one(connection, row.id, response)
 
 
@@ -235,4 +236,3 @@ def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> No
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         delete_campaign(connection, row.id)
-    service.database.erase_deleted()

@@ -1,7 +1,8 @@
-"""Exports: all reports, with what made them, as a stream."""
+"""Exports: all reports, with what made them, and the truths, as streams."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -9,25 +10,34 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
 
-from quietcrowd.campaign.exporting import ReportExport
+from quietcrowd.campaign.api.results import latest_inference
+from quietcrowd.campaign.exporting import ReportExport, TruthExport
 from quietcrowd.campaign.problems import documented
 from quietcrowd.campaign.schemas import Id
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.settings import PREFIX
 
-__all__ = ["ExportQuery", "export_reports", "router"]
+__all__ = ["ReportQuery", "TruthQuery", "export_reports", "export_truths", "router"]
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
 _TEXT = {"schema": {"type": "string"}}
 
 
-class ExportQuery(BaseModel):
-    """Which file is wanted."""
+class ReportQuery(BaseModel):
+    """Which file of reports is wanted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["jsonl", "csv", "mechanism"] = "jsonl"
+
+
+class TruthQuery(BaseModel):
+    """Which file of truths is wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["jsonl", "csv", "label-studio"] = "jsonl"
 
 
 @router.get(
@@ -50,7 +60,7 @@ def export_reports(
     campaign: Id,
     requester: Requester,
     service: ServiceOf,
-    wanted: Annotated[ExportQuery, Query()],
+    wanted: Annotated[ReportQuery, Query()],
 ) -> Response:
     """Return all reports, as `quietcrowd.read_reports` reads them; workers have pseudonyms."""
     with service.database.read() as connection:
@@ -61,3 +71,39 @@ def export_reports(
     stream: Iterator[str] = export.csv() if wanted.format == "csv" else export.json_lines()
     kind = "text/csv" if wanted.format == "csv" else "application/x-ndjson"
     return StreamingResponse(stream, media_type=f"{kind}; charset=utf-8")
+
+
+@router.get(
+    "/truths",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The truths of the latest inference; for Label Studio, all tasks with "
+            "truths as predictions.",
+            "content": {
+                "application/x-ndjson": _TEXT,
+                "text/csv": _TEXT,
+                "application/json": {"schema": {"type": "array"}},
+            },
+        },
+        **documented("credential", "not-found", "no-results"),
+    },
+)
+def export_truths(
+    campaign: Id,
+    requester: Requester,
+    service: ServiceOf,
+    wanted: Annotated[TruthQuery, Query()],
+) -> Response:
+    """Return the truths of the latest inference as a file."""
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+        found = json.loads(latest_inference(connection, row).snapshot)
+    export = TruthExport(database=service.database, campaign=row, found=found)
+    streams = {
+        "jsonl": (export.json_lines, "application/x-ndjson"),
+        "csv": (export.csv, "text/csv"),
+        "label-studio": (export.label_studio, "application/json"),
+    }
+    stream, kind = streams[wanted.format]
+    return StreamingResponse(stream(), media_type=f"{kind}; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Invites: each lets one worker in; what is kept of it is a hash."""
+"""Invites: each lets one worker in; what is kept of it is a hash, until it is used."""
 
 from __future__ import annotations
 
@@ -35,10 +35,7 @@ def issue_invites(
             raise ProblemError("campaign-closed", "Nobody can join any more.")
         connection.execute(
             insert(tables.invite),
-            [
-                {"campaign_id": row.id, "token_sha256": token_hash(token), "used": 0}
-                for token in tokens
-            ],
+            [{"campaign_id": row.id, "token_sha256": token_hash(token)} for token in tokens],
         )
     return Invites(invites=tokens, fragments=[f"/j/{campaign}#i={token}" for token in tokens])
 
@@ -48,12 +45,10 @@ def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> Inv
     """Say how many invites there are, and how many were used."""
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
-        counts = connection.execute(
-            select(func.count(), func.coalesce(func.sum(tables.invite.c.used), 0)).where(
-                tables.invite.c.campaign_id == row.id
-            )
-        ).one()
-    return InviteCounts(invites=counts[0], used=int(counts[1]))
+        unused = connection.scalar(
+            select(func.count()).where(tables.invite.c.campaign_id == row.id)
+        )
+    return InviteCounts(invites=row.invites_used + (unused or 0), used=row.invites_used)
 
 
 @router.delete("", status_code=204, responses=documented("credential", "not-found"))
@@ -61,8 +56,4 @@ def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> No
     """Revoke all invites that were not used."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
-        connection.execute(
-            delete(tables.invite).where(
-                tables.invite.c.campaign_id == row.id, tables.invite.c.used == 0
-            )
-        )
+        connection.execute(delete(tables.invite).where(tables.invite.c.campaign_id == row.id))

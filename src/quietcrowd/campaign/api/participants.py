@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign import tables
-from quietcrowd.campaign.campaign_rows import erase_participant
+from quietcrowd.campaign.campaign_rows import erase_participant, read_tasks
 from quietcrowd.campaign.joining import join, public_campaign
 from quietcrowd.campaign.problems import ProblemError, documented
 from quietcrowd.campaign.schemas import (
@@ -21,7 +21,7 @@ from quietcrowd.campaign.schemas import (
 )
 from quietcrowd.campaign.service import Credential, ServiceOf, find_participant
 from quietcrowd.campaign.settings import PREFIX
-from quietcrowd.campaign.tokens import participant_id
+from quietcrowd.campaign.tokens import participant_id, withdrawn_hash
 
 __all__ = [
     "join_campaign",
@@ -61,7 +61,7 @@ def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -
             "config-mismatch",
             "credential-used",
             "full",
-            "invite-used",
+            "withdrawn",
         ),
     },
 )
@@ -118,14 +118,9 @@ def read_participation(credential: Credential, service: ServiceOf) -> Participat
 @router.get("/me/tasks", responses=documented("credential"))
 def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForParticipant:
     """Return all tasks, in the order of their ids."""
-    task = tables.task.c
     with service.database.read() as connection:
         person = find_participant(connection, credential)
-        rows = connection.execute(
-            select(task.id, task.name, task.data)
-            .where(task.campaign_id == person.campaign_id)
-            .order_by(task.id)
-        ).all()
+        rows = read_tasks(connection, person.campaign_id)
     return TasksForParticipant(
         config_hash=person.consent_hash.hex(),
         tasks=[
@@ -137,9 +132,12 @@ def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForPartic
 
 @router.delete("/me", status_code=204, responses=documented("credential"))
 def withdraw(credential: Credential, service: ServiceOf) -> None:
-    """Delete the worker and all reports, for good; also after the campaign has closed."""
+    """Delete the worker and all reports, for good; also after the campaign has closed.
+
+    The credential joins the campaign no more.
+    """
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
-        erase_participant(connection, person)
-    service.database.erase_deleted()
-    service.infer(person.campaign_id)
+        changed = erase_participant(connection, person, withdrawn_hash(credential))
+    if changed:
+        service.infer(person.campaign_id)

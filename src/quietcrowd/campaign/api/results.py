@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Response
-from sqlalchemy import select
+from sqlalchemy import Connection, Row, select
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.problems import ProblemError, documented
@@ -13,9 +13,19 @@ from quietcrowd.campaign.schemas import Id, Requested, Results
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.settings import PREFIX
 
-__all__ = ["read_results", "request_inference", "router"]
+__all__ = ["latest_inference", "read_results", "request_inference", "router"]
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
+
+
+def latest_inference(connection: Connection, campaign: Row[Any]) -> Row[Any]:
+    """Return the latest inference of a campaign; ProblemError where there is none."""
+    found = connection.execute(
+        select(tables.inference).where(tables.inference.c.campaign_id == campaign.id)
+    ).one_or_none()
+    if found is None:
+        raise ProblemError("no-results", "Results follow a moment after the first reports.")
+    return found
 
 
 @router.get(
@@ -36,11 +46,7 @@ def read_results(
     """Return what the latest inference found; a moment old at most, and then some."""
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
-        found = connection.execute(
-            select(tables.inference).where(tables.inference.c.campaign_id == row.id)
-        ).one_or_none()
-    if found is None:
-        raise ProblemError("no-results", "Results follow a moment after the first reports.")
+        found = latest_inference(connection, row)
     headers = {"ETag": f'"{found.etag}"'}
     if if_none_match is not None and found.etag in if_none_match:
         return Response(status_code=304, headers=headers)

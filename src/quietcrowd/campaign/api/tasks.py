@@ -10,13 +10,14 @@ from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Connection, delete, func, insert, select
 
 from quietcrowd.campaign import tables
+from quietcrowd.campaign.campaign_rows import count_change
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.cursors import read_cursor, write_cursor
 from quietcrowd.campaign.gold import encode_gold
 from quietcrowd.campaign.problems import Problem, ProblemError, documented
 from quietcrowd.campaign.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
-from quietcrowd.campaign.settings import MAX_TASKS, PREFIX
+from quietcrowd.campaign.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
 from quietcrowd.campaign.states import require_state
 from quietcrowd.campaign.task_files import READERS, TaskRow
 from quietcrowd.campaign.tokens import new_id
@@ -34,6 +35,11 @@ _BODY = {
             "text/csv": {
                 "schema": {"type": "string"},
                 "example": "task,question,gold\nt1,Is it a bird?,yes\nt2,Is it a plane?,\n",
+            },
+            "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/json": {
+                "schema": {"type": "array", "items": {"type": "object"}},
+                "example": [{"id": 1, "data": {"question": "Is it a bird?"}, "gold": "yes"}],
             },
             "application/x-ndjson": {
                 "schema": {"type": "string"},
@@ -85,6 +91,7 @@ def import_tasks(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
+        count_change(connection, row)
         return _add(connection, row, rows)
 
 
@@ -98,6 +105,12 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
         raise ProblemError("task-repeated", "Give every task a name of its own.")
     if len(held) + len(names) > MAX_TASKS:
         raise _refused(f"a campaign has at most {MAX_TASKS:,} tasks")
+    text = select(func.sum(func.length(table.c.name) + func.length(table.c.data))).where(mine)
+    added = sum(map(len, names)) + sum(len(row.data) for row in rows)
+    if (connection.scalar(text) or 0) + added > MAX_TASK_TEXT:
+        raise _refused(
+            f"all tasks of a campaign together have at most {MAX_TASK_TEXT:,} characters"
+        )
     mechanism = parse_mechanism(campaign.mechanism)
     golds = encode_gold(mechanism.domain, [row.gold for row in rows])
     if golds is None:
@@ -157,5 +170,5 @@ def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
+        count_change(connection, row)
         connection.execute(delete(tables.task).where(tables.task.c.campaign_id == row.id))
-    service.database.erase_deleted()

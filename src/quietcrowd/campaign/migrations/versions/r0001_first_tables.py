@@ -46,6 +46,7 @@ def upgrade() -> None:
         sa.Column("config", sa.Text(), nullable=True),
         sa.Column("config_hash", sa.LargeBinary(), nullable=True),
         sa.Column("erasures", _WHOLE, nullable=False),
+        sa.Column("invites_used", _WHOLE, nullable=False),
         sa.ForeignKeyConstraint(["requester_id"], ["requester.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id"),
         **_STRICT,
@@ -54,6 +55,9 @@ def upgrade() -> None:
     op.create_table(
         "inference",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
+        sa.Column("reports", _WHOLE, nullable=False),
+        sa.Column("erasures", _WHOLE, nullable=False),
+        sa.Column("method", sa.Text(), nullable=True),
         sa.Column("etag", sa.Text(), nullable=False),
         sa.Column("snapshot", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
@@ -64,7 +68,6 @@ def upgrade() -> None:
         "invite",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
         sa.Column("token_sha256", sa.LargeBinary(), nullable=False),
-        sa.Column("used", _WHOLE, nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("campaign_id", "token_sha256"),
         **_STRICT,
@@ -126,5 +129,13 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("campaign_id", "participant_id"),
         sa.UniqueConstraint("campaign_id", "report_id"),
+        **_STRICT,
+    )
+    op.create_table(
+        "withdrawn",
+        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
+        sa.Column("credential_hash", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("campaign_id", "credential_hash"),
         **_STRICT,
     )

@@ -1,0 +1,120 @@
+"""The link that lets a worker in: a server, a campaign, and an invite that no server is shown."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from attrs import field, frozen
+
+from quietcrowd.campaign.tokens import has_prefix, hide_tokens
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["CampaignLink"]
+
+_PATH = re.compile(r"(?P<prefix>(?:/[A-Za-z0-9._~-]+)*)/j/(?P<campaign>[0-9a-f]{32})/?", re.ASCII)
+_USER = re.compile(r"//[^/]*@")
+_EXAMPLE = "https://example.org/j/0123456789abcdef0123456789abcdef#i=qci_..."
+
+
+@frozen(kw_only=True)
+class CampaignLink:
+    """A campaign on a server.
+
+    Attributes
+    ----------
+    server : str
+        Its address, as ``https://example.org``; nothing but HTTPS, unless it is this machine.
+    campaign : str
+        Id, 16 bytes in hex.
+    invite : str or None
+        What lets one worker in; not printed.
+    """
+
+    server: str
+    campaign: str
+    invite: str | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The link without its invite: one campaign of one server, and no other."""
+        return f"{self.server}/j/{self.campaign}"
+
+    @property
+    def local(self) -> bool:
+        """Whether the server is this machine, spoken to without HTTPS."""
+        return self.server.startswith("http:")
+
+    @classmethod
+    def read(cls, url: str, invite: str | None = None) -> CampaignLink:
+        """Return what a link says.
+
+        Parameters
+        ----------
+        url : str
+            As ``quietcrowd campaign invite`` prints it; or without what follows ``#``.
+        invite : str, optional
+            Where it is not in the link.
+
+        Raises
+        ------
+        ParameterError
+            Where it is no such link, would go through a network without HTTPS, or has a second
+            invite. No message repeats an invite.
+        """
+        parts = _split(url)
+        path = _PATH.fullmatch(parts.path)
+        plain = (
+            not parts.query and "@" not in parts.netloc and hide_tokens(parts.path) == parts.path
+        )
+        if path is None or not parts.hostname or not plain:
+            raise ParameterError(f"the link must be like {_EXAMPLE}; got {_shown(url)}")
+        server = f"{parts.scheme}://{parts.netloc.lower()}{path['prefix']}"
+        if not (parts.scheme == "https" or (parts.scheme == "http" and _is_here(parts.hostname))):
+            raise ParameterError(
+                f"the link {_shown(url)} goes through the network without encryption: ask for one "
+                "that begins with https://"
+            )
+        return cls(server=server, campaign=path["campaign"], invite=_invite(parts, invite))
+
+
+def _split(url: Any) -> SplitResult:
+    if not isinstance(url, str):
+        raise ParameterError(f"the link must be a text like {_EXAMPLE}; got {type(url).__name__}")
+    try:
+        parts = urlsplit(url.strip())
+        _ = parts.port
+    except ValueError:
+        raise ParameterError(f"the link must be like {_EXAMPLE}; got {_shown(url)}") from None
+    return parts
+
+
+def _shown(url: str) -> str:
+    """Return a link for messages: nothing of what may be secret."""
+    return repr(hide_tokens(_USER.sub("//...@", url.partition("#")[0])))
+
+
+def _is_here(host: str | None) -> bool:
+    """Return whether a host is this machine, by its name alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _invite(parts: SplitResult, given: str | None) -> str | None:
+    """Return the one invite of a link and a parameter, if there is one."""
+    if parts.fragment and not parts.fragment.startswith("i="):
+        raise ParameterError("what follows # in the link must be i= and an invite: copy it whole")
+    invites = {one for one in (parts.fragment.removeprefix("i="), given) if one}
+    if len(invites) > 1:
+        raise ParameterError("the link has another invite than the one that is given: give one")
+    for invite in invites:
+        if not has_prefix(str(invite), "qci_"):
+            raise ParameterError("an invite is qci_ and 43 letters or digits: copy it whole")
+        return invite
+    return None

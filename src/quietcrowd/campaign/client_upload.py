@@ -1,0 +1,267 @@
+"""The reports of a device as one request: made once, kept, and sent as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from attrs import asdict, field, frozen
+
+from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.campaign.channel_config import ReportRule, report_rule
+from quietcrowd.campaign.client_terms import CampaignTask, Terms
+from quietcrowd.campaign.plain_text import one_line
+from quietcrowd.campaign.report_values import decoded
+from quietcrowd.campaign.settings import MAX_BODY
+from quietcrowd.campaign.tokens import new_id
+from quietcrowd.exceptions import CampaignError
+from quietcrowd.mechanisms import Mechanism, Reports
+
+__all__ = ["HeldReports", "Receipt", "Report", "Upload"]
+
+_LONGEST_CODE = 40
+
+_Sent: TypeAlias = tuple[Any, ...]
+
+
+@frozen(kw_only=True)
+class Report:
+    """A randomised report, as people read it.
+
+    Attributes
+    ----------
+    task : str
+        Name.
+    value : label or number
+        What was drawn; None is NULL, "no answer", where that can be drawn.
+    participation : float or None
+        A noisy 1 or 0, whether the task was answered, where that is released.
+    """
+
+    task: str
+    value: Any
+    participation: float | None = None
+
+
+@frozen(kw_only=True)
+class Upload:
+    """All reports of a worker, ready to be sent.
+
+    Attributes
+    ----------
+    content : bytes
+        The body of the request: JSON, reports in the order of their tasks' ids.
+    """
+
+    content: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, reports: Reports, terms: Terms, tasks: Sequence[CampaignTask]) -> Upload:
+        """Return the upload of one worker's reports.
+
+        Report ids are drawn here, and nothing else. Noise is cut off at what the campaign takes
+        in, which is a function of the reports alone.
+
+        Parameters
+        ----------
+        reports : Reports
+            Of one worker; tasks by name.
+        terms : Terms
+            What was agreed to.
+        tasks : sequence of CampaignTask
+            All of them.
+
+        Raises
+        ------
+        CampaignError
+            Where they do not fit into one request.
+        """
+        body: dict[str, Any] = {"config_hash": terms.config_hash}
+        rule = report_rule(terms.mechanism, terms.tasks)
+        if reports.sketches is not None:
+            numbers = rule.cut_off(reports.sketches[0]).tolist()
+            body["sketch"] = {"report_id": new_id().hex(), "numbers": numbers}
+        else:
+            body["reports"] = _items(reports, rule, {task.name: task.id for task in tasks})
+        content = canonical_json(body)
+        if len(content) > MAX_BODY:
+            raise CampaignError(
+                f"the reports take {len(content):,} bytes, and a campaign takes in {MAX_BODY:,} at "
+                "most: it cannot be answered"
+            )
+        return cls(content=content)
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """The reports as they are sent; none where a sketch is."""
+        items: list[dict[str, Any]] = json.loads(self.content).get("reports", [])
+        return items
+
+    @property
+    def sketch(self) -> dict[str, Any] | None:
+        """The sketch as it is sent: noisy sums over all answers; None where reports are."""
+        sketch: dict[str, Any] | None = json.loads(self.content).get("sketch")
+        return sketch
+
+    def reports(self, mechanism: Mechanism, tasks: Sequence[CampaignTask]) -> tuple[Report, ...]:
+        """Return the reports as people read them; none where a sketch is sent."""
+        return _readable(self.items, mechanism, tasks)
+
+
+def _items(reports: Reports, rule: ReportRule, ids: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the reports, in the order of their tasks' ids."""
+    table, bits = reports.table, reports.participation_codes
+    names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
+    values = rule.cut_off(table.values)
+    bits = None if bits is None else rule.cut_off_bits(bits)
+    items = []
+    for place, name in enumerate(names):
+        item = {"task_id": ids[name], "value": int(values[place])}
+        if bits is not None:
+            item["bit"] = int(bits[place])
+        items.append({"report_id": new_id().hex(), **item})
+    return sorted(items, key=lambda item: item["task_id"])
+
+
+def _readable(
+    items: Sequence[Mapping[str, Any]], mechanism: Mechanism, tasks: Sequence[CampaignTask]
+) -> tuple[Report, ...]:
+    if not items:
+        return ()
+    names = {task.id: task.name for task in tasks}
+    values = decoded(mechanism.report_domain, [item["value"] for item in items]).to_pylist()
+    bits: list[Any] = [None] * len(items)
+    if mechanism.participation_domain is not None:
+        bits = decoded(mechanism.participation_domain, [item["bit"] for item in items]).to_pylist()
+    return tuple(
+        Report(task=names[item["task_id"]], value=value, participation=bit)
+        for item, value, bit in zip(items, values, bits, strict=True)
+    )
+
+
+@frozen(kw_only=True)
+class Receipt:
+    """What became of an upload.
+
+    Attributes
+    ----------
+    accepted, duplicates : int
+        How many reports were stored, now or before.
+    rejected : tuple of (str, str)
+        The task of each report that was not, and why; empty where a sketch was sent.
+    """
+
+    accepted: int
+    duplicates: int
+    rejected: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(
+        cls, document: Mapping[str, Any], upload: Upload, tasks: Sequence[CampaignTask]
+    ) -> Receipt:
+        """Return what a server says of an upload; CampaignError where it does not add up."""
+        names = {task.id: task.name for task in tasks}
+        by_id = {item["report_id"]: names[item["task_id"]] for item in upload.items}
+        if upload.sketch is not None:
+            by_id = {upload.sketch["report_id"]: "all tasks"}
+        try:
+            counts = document["accepted"], document["duplicates"]
+            rejected = [
+                (by_id[one["report_id"]], one_line(one["code"])[:_LONGEST_CODE])
+                for one in document["rejected"]
+            ]
+            whole = all(type(count) is int and count >= 0 for count in counts)
+            adds_up = whole and sum(counts) + len(rejected) == len(by_id)
+        except (KeyError, TypeError, AttributeError):
+            adds_up = False
+        if not adds_up:
+            raise CampaignError(
+                "what the server says of the reports does not add up; they are kept here, and can "
+                "be sent again"
+            )
+        return cls(accepted=counts[0], duplicates=counts[1], rejected=tuple(rejected))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the receipt as it is kept, JSON-ready; `from_dict` is its inverse."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Receipt:
+        """Return the receipt that `to_dict` described."""
+        rejected = tuple((task, code) for task, code in kept["rejected"])
+        return cls(accepted=kept["accepted"], duplicates=kept["duplicates"], rejected=rejected)
+
+    def require_all(self) -> Receipt:
+        """Return the receipt; CampaignError where a report was rejected."""
+        if self.rejected:
+            task, code = self.rejected[0]
+            more = f", and {len(self.rejected) - 1:,} more" * (len(self.rejected) > 1)
+            raise CampaignError(
+                f"the server took {self.accepted + self.duplicates:,} reports and rejects "
+                f"{len(self.rejected):,}: that on {task!r} ({code}){more}. Sending them again "
+                "changes nothing; ask who invited you, or withdraw"
+            )
+        return self
+
+
+@frozen(kw_only=True)
+class HeldReports:
+    """What a server holds of a worker, beside what the worker's device sent.
+
+    Attributes
+    ----------
+    reports : tuple of Report
+        Held by the server; none where a sketch was sent.
+    sketch : tuple of float or None
+        Held by the server, where a sketch was sent.
+    missing : int
+        How many were sent and are not held as they were sent.
+    strange : int
+        How many are held and were not sent from here.
+    """
+
+    reports: tuple[Report, ...]
+    sketch: tuple[float, ...] | None
+    missing: int
+    strange: int
+
+    @property
+    def as_sent(self) -> bool:
+        """Whether the server holds what was sent, and nothing else."""
+        return not self.missing and not self.strange
+
+    @classmethod
+    def read(
+        cls,
+        document: Mapping[str, Any],
+        upload: Upload | None,
+        mechanism: Mechanism,
+        tasks: Sequence[CampaignTask],
+    ) -> HeldReports:
+        """Return what a server says that it holds; CampaignError where that cannot be read."""
+        items: list[dict[str, Any]] = [] if upload is None else upload.items
+        sketch = None if upload is None else upload.sketch
+        try:
+            sent = {*map(_sent, items), *([] if sketch is None else [_sent_sketch(sketch)])}
+            shown, its_sketch = document["reports"], document["sketch"]
+            held = {*map(_sent, shown), *([] if its_sketch is None else [_sent_sketch(its_sketch)])}
+            return cls(
+                reports=_readable(shown, mechanism, tasks),
+                sketch=None if its_sketch is None else tuple(its_sketch["numbers"]),
+                missing=len(sent - held),
+                strange=len(held - sent),
+            )
+        except (KeyError, TypeError, ValueError, OverflowError, pa.ArrowException, IndexError):
+            raise CampaignError(
+                "what the server holds cannot be read: ask who invited you"
+            ) from None
+
+
+def _sent(item: Mapping[str, Any]) -> _Sent:
+    return item["report_id"], item["task_id"], item["value"], item.get("bit")
+
+
+def _sent_sketch(sketch: Mapping[str, Any]) -> _Sent:
+    return sketch["report_id"], *sketch["numbers"]

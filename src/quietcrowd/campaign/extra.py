@@ -1,0 +1,26 @@
+"""What campaigns need beyond the library itself."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from quietcrowd.exceptions import MissingExtraError
+
+__all__ = ["require_client", "require_server"]
+
+_SERVER = ("alembic", "fastapi", "pydantic", "sqlalchemy", "uvicorn")
+
+
+def require_server() -> None:
+    """Raise MissingExtraError unless a server can run here."""
+    _require(_SERVER, "a campaign's server needs a web server and a database")
+
+
+def require_client() -> None:
+    """Raise MissingExtraError unless a server can be asked from here; httpx suffices."""
+    _require(("httpx",), "campaigns need an HTTP client")
+
+
+def _require(names: tuple[str, ...], what: str) -> None:
+    if any(find_spec(name) is None for name in names):
+        raise MissingExtraError(f"{what}: pip install 'quietcrowd[campaign]'")

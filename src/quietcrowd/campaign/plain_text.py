@@ -1,0 +1,34 @@
+"""Text that somebody else wrote, on its way to a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["one_line", "printable"]
+
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They make text run the other way, also what follows it."""
+
+_UNKNOWN = "\ufffd"
+
+
+def printable(text: str) -> str:
+    """Return a text without what moves a terminal's cursor or turns its letters round.
+
+    Examples
+    --------
+    >>> printable("Is it red?" + chr(27) + "[2J")
+    'Is it red?�[2J'
+    """
+    return "".join(letter if _harmless(letter) else _UNKNOWN for letter in text)
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line, without what `printable` takes out."""
+    return printable(" ".join(text.split()))
+
+
+def _harmless(letter: str) -> bool:
+    if letter in "\n\t":
+        return True
+    return unicodedata.category(letter) not in ("Cc", "Cs") and letter not in _TURNING

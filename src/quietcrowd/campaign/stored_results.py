@@ -1,0 +1,153 @@
+"""Results as they are stored, and what they were made of: later reports make them outdated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+from sqlalchemy import Connection, delete, func, insert, select
+
+from quietcrowd.campaign import tables
+from quietcrowd.campaign.campaign_rows import count_of
+
+__all__ = ["MadeOf", "failed_snapshot", "outdated_campaigns", "write_failure", "write_results"]
+
+
+@frozen(kw_only=True)
+class MadeOf:
+    """What results were made of.
+
+    Attributes
+    ----------
+    campaign : bytes
+        Its id.
+    reports : int
+        How many there were; sketches count as one each.
+    erasures : int
+        How often somebody had withdrawn.
+    method : str or None
+        As the campaign names it.
+    """
+
+    campaign: bytes
+    reports: int
+    erasures: int
+    method: str | None
+
+
+def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, Any]) -> bool:
+    """Write results; return whether they are those of the campaign now.
+
+    They are not where somebody withdrew or the method was changed meanwhile (another inference is
+    asked for already), or where another server has written those of more reports.
+    """
+    campaign = tables.campaign.c
+    now = connection.execute(
+        select(campaign.erasures, campaign.method)
+        .where(campaign.id == made_of.campaign)
+        .with_for_update()
+    ).one_or_none()
+    if now is None or tuple(now) != (made_of.erasures, made_of.method):
+        return False
+    table = tables.inference
+    mine = table.c.campaign_id == made_of.campaign
+    held = connection.execute(select(table).where(mine)).one_or_none()
+    alike = held is not None and (held.erasures, held.method) == tuple(now)
+    if held is not None and alike and held.reports > made_of.reports:
+        return False
+    text = json.dumps(result, allow_nan=False, separators=(",", ":"))
+    connection.execute(delete(table).where(mine))
+    connection.execute(
+        insert(table),
+        {
+            "campaign_id": made_of.campaign,
+            "reports": made_of.reports,
+            "erasures": made_of.erasures,
+            "method": made_of.method,
+            "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
+            "snapshot": text,
+        },
+    )
+    return True
+
+
+def outdated_campaigns(connection: Connection) -> list[bytes]:
+    """Return campaigns with reports whose results are missing, or of other reports or methods."""
+    campaign, inference = tables.campaign, tables.inference
+    rows = connection.execute(
+        select(
+            campaign.c.id,
+            campaign.c.erasures,
+            campaign.c.method,
+            (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+            inference.c.reports.label("made_of_reports"),
+            inference.c.erasures.label("made_after_erasures"),
+            inference.c.method.label("made_by_method"),
+        )
+        .select_from(campaign.outerjoin(inference))
+        .where(campaign.c.state != "draft")
+    )
+    return [
+        row.id
+        for row in rows
+        if row.reports
+        and (row.reports, row.erasures, row.method)
+        != (row.made_of_reports, row.made_after_erasures, row.made_by_method)
+    ]
+
+
+def write_failure(connection: Connection, campaign: bytes, reason: str) -> None:
+    """Write, instead of results, why there are none."""
+    row = connection.execute(
+        select(
+            tables.campaign,
+            (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+        ).where(tables.campaign.c.id == campaign)
+    ).one_or_none()
+    if row is None or row.config_hash is None:
+        return
+    told = failed_snapshot(
+        config_hash=row.config_hash.hex(),
+        reports=row.reports,
+        participants=_reporting(connection, campaign),
+        reason=reason,
+    )
+    made_of = MadeOf(
+        campaign=campaign, reports=row.reports, erasures=row.erasures, method=row.method
+    )
+    write_results(connection, made_of, told)
+
+
+def _reporting(connection: Connection, campaign: bytes) -> int:
+    """Return how many participants have sent reports or a sketch."""
+    counts = [
+        connection.scalar(
+            select(func.count(table.c.participant_id.distinct())).where(
+                table.c.campaign_id == campaign
+            )
+        )
+        for table in (tables.report, tables.sketch)
+    ]
+    return sum(filter(None, counts))
+
+
+def failed_snapshot(
+    *, config_hash: str, reports: int, participants: int, reason: str
+) -> dict[str, Any]:
+    """Return what is told where nothing can be inferred from the reports of a campaign."""
+    return {
+        "config_hash": config_hash,
+        "method": None,
+        "reports": reports,
+        "participants": participants,
+        "iterations": 0,
+        "converged": False,
+        "truths": [],
+        "workers": [],
+        "privacy": None,
+        "agreement": None,
+        "warnings": [{"code": "failed", "message": reason}],
+    }

@@ -1,0 +1,51 @@
+// What is said of the campaign as a whole: its counts, warnings, agreement and privacy.
+
+import { byId, make, say, showShare } from "./elements.js";
+import { count, loss, percent } from "./numbers.js";
+
+const LATER = "told with the results";
+
+/** Show the head of the page. */
+export function showCampaign(campaign) {
+  document.title = `${campaign.title} – quietcrowd`;
+  say(byId("title"), campaign.title);
+  say(byId("description"), campaign.description);
+  say(byId("state"), campaign.state);
+  byId("state").className = `state ${campaign.state}`;
+  say(byId("participants"), count(campaign.participants));
+  say(byId("reports"), count(campaign.reports));
+  say(byId("tasks"), count(campaign.tasks));
+  say(byId("config-hash"), campaign.config_hash ?? "nothing yet: it is a draft");
+  say(byId("mechanism"), String(campaign.mechanism.mechanism));
+}
+
+/** Show a banner for every warning. */
+export function showWarnings(results) {
+  const warnings = results === null ? [] : results.warnings;
+  const banners = warnings.map((warning) => {
+    const banner = make("li", "", "notice");
+    banner.append(make("strong", warning.code), make("span", `: ${warning.message}`));
+    return banner;
+  });
+  byId("warnings").replaceChildren(...banners);
+}
+
+/** Show how much workers agree: bars, and the numbers beside them. */
+export function showAgreement(results) {
+  const agreement = results === null ? null : results.agreement;
+  const reports = agreement === null ? null : agreement.reports;
+  const answers = agreement === null ? null : agreement.answers;
+  const told = (share) => (share === null ? "cannot be told" : percent(share));
+  showShare(byId("agreement-reports"), reports, results === null ? LATER : told(reports));
+  showShare(byId("agreement-answers"), answers, results === null ? LATER : told(answers));
+}
+
+/** Show what a worker loses at most. */
+export function showPrivacy(results) {
+  const privacy = results === null ? null : results.privacy;
+  say(byId("answer-epsilon"), privacy === null ? LATER : loss(privacy.answer_epsilon));
+  say(byId("worker-epsilon"), privacy === null ? LATER : loss(privacy.worker_epsilon));
+  say(byId("delta"), privacy === null ? LATER : loss(privacy.delta));
+  const hidden = privacy !== null && privacy.participation_protected;
+  say(byId("participation"), privacy === null ? LATER : hidden ? "hidden as answers are" : "not hidden");
+}

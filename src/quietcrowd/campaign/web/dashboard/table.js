@@ -1,0 +1,116 @@
+// Tables that their columns sort.
+
+import { make, say, showShare } from "./elements.js";
+import { count } from "./numbers.js";
+
+const FIRST = 20;
+const FURTHER = 200;
+
+const words = new Intl.Collator("en", { numeric: true });
+
+/** Order two values; what is missing comes last, whichever way. */
+function compare(one, other, sign) {
+  if (one === null || other === null) {
+    return Number(one === null) - Number(other === null);
+  }
+  const numbers = typeof one === "number" && typeof other === "number";
+  return sign * (numbers ? one - other : words.compare(String(one), String(other)));
+}
+
+/**
+ * A table of rows, of which the first are shown, and more on demand.
+ *
+ * A column has a `name`, the `value` that it sorts by, the `text` that it shows, and, where a bar
+ * stands beside it, a `share`; all three of a row. Its first column names the row.
+ */
+export class SortableTable {
+  #table;
+  #more;
+  #columns = [];
+  #rows = [];
+  #sorted = null;
+  #sign = 1;
+  #shown = FIRST;
+
+  constructor(table, more) {
+    this.#table = table;
+    this.#more = more;
+    more.addEventListener("click", () => {
+      this.#shown += FURTHER;
+      this.#fill();
+    });
+  }
+
+  /** Show rows, sorted as those before. */
+  show(columns, rows) {
+    const same = columns.map((column) => column.name).join() === this.#names();
+    this.#columns = columns;
+    this.#rows = rows;
+    if (!same) {
+      this.#sorted = null;
+      this.#makeHead();
+    }
+    this.#fill();
+  }
+
+  #names() {
+    return this.#columns.map((column) => column.name).join();
+  }
+
+  #makeHead() {
+    const row = make("tr");
+    this.#columns.forEach((column, place) => {
+      const cell = make("th", "", column.numeric ? "numeric" : "");
+      const button = make("button", column.name, "sort");
+      cell.scope = "col";
+      button.type = "button";
+      button.addEventListener("click", () => this.#sortBy(place));
+      cell.append(button);
+      row.append(cell);
+    });
+    this.#table.tHead.replaceChildren(row);
+  }
+
+  #sortBy(place) {
+    this.#sign = this.#sorted === place ? -this.#sign : 1;
+    this.#sorted = place;
+    [...this.#table.tHead.rows[0].cells].forEach((cell, other) => {
+      if (other === place) {
+        cell.setAttribute("aria-sort", this.#sign > 0 ? "ascending" : "descending");
+      } else {
+        cell.removeAttribute("aria-sort");
+      }
+    });
+    this.#fill();
+  }
+
+  #fill() {
+    const rows = [...this.#rows];
+    if (this.#sorted !== null) {
+      const { value } = this.#columns[this.#sorted];
+      rows.sort((one, other) => compare(value(one), value(other), this.#sign));
+    }
+    const shown = rows.slice(0, this.#shown).map((row) => this.#makeRow(row));
+    this.#table.tBodies[0].replaceChildren(...shown);
+    const left = rows.length - shown.length;
+    this.#more.hidden = left === 0;
+    say(this.#more, `Show ${count(Math.min(left, FURTHER))} more of ${count(left)}`);
+  }
+
+  #makeRow(row) {
+    const line = make("tr");
+    this.#columns.forEach((column, place) => {
+      const cell = make(place ? "td" : "th", "", column.numeric ? "numeric" : "");
+      if (place === 0) {
+        cell.scope = "row";
+      }
+      if (column.share) {
+        showShare(cell, column.share(row), column.text(row));
+      } else {
+        cell.textContent = column.text(row);
+      }
+      line.append(cell);
+    });
+    return line;
+  }
+}

@@ -1,0 +1,92 @@
+// The truths of the tasks.
+
+import { byId, say } from "./elements.js";
+import { count, measured, percent, short } from "./numbers.js";
+import { SortableTable } from "./table.js";
+
+const SURE = 0.9;
+
+const table = new SortableTable(byId("truths"), byId("truths-more"));
+const undecided = byId("undecided");
+let latest = null;
+
+undecided.addEventListener("change", () => showTruths(latest));
+
+const TASK = { name: "Task", value: (truth) => truth.task, text: (truth) => String(truth.task) };
+
+const REPORTS = {
+  name: "Reports",
+  numeric: true,
+  value: (truth) => truth.reports,
+  text: (truth) => count(truth.reports),
+};
+
+const LABELS = [
+  TASK,
+  {
+    name: "Truth",
+    value: (truth) => truth.truth,
+    text: (truth) => (truth.truth === null ? "–" : String(truth.truth) + (truth.tied ? " (tied)" : "")),
+  },
+  {
+    name: "Confidence",
+    numeric: true,
+    value: (truth) => truth.confidence,
+    text: (truth) => percent(truth.confidence),
+    share: (truth) => truth.confidence,
+  },
+  REPORTS,
+];
+
+/** Return the columns of numbers; bars are shares of the largest error. */
+function numberColumns(truths) {
+  const largest = truths.reduce((most, truth) => Math.max(most, truth.standard_error ?? 0), 0);
+  return [
+    TASK,
+    {
+      name: "Truth",
+      numeric: true,
+      value: (truth) => truth.truth,
+      text: (truth) => measured(truth.truth, truth.standard_error),
+    },
+    {
+      name: "Standard error",
+      numeric: true,
+      value: (truth) => truth.standard_error,
+      text: (truth) => short(truth.standard_error, 3),
+      share: (truth) => (truth.standard_error === null ? null : truth.standard_error / (largest || 1)),
+    },
+    REPORTS,
+  ];
+}
+
+function isUndecided(truth) {
+  return truth.truth === null || truth.tied || truth.confidence < SURE;
+}
+
+/** Show the truths of results, or that there are none. */
+export function showTruths(results) {
+  latest = results;
+  const truths = results === null ? [] : results.truths;
+  const labels = truths.length > 0 && truths[0].confidence !== undefined;
+  byId("truths-found").hidden = truths.length === 0;
+  byId("undecided-choice").hidden = !labels;
+  const none = results === null ? "None yet: they follow a moment after the first reports." : "None.";
+  say(byId("truths-none"), truths.length ? "" : none);
+  if (labels) {
+    table.show(LABELS, undecided.checked ? truths.filter(isUndecided) : truths);
+  } else {
+    table.show(numberColumns(truths), truths);
+  }
+  say(byId("truths-note"), truths.length ? note(results, labels) : "");
+}
+
+function note(results, labels) {
+  const found = `${count(results.truths.length)} tasks, found by ${results.method.method}.`;
+  if (!labels) {
+    return `${found} Standard errors cover the noise, but no bias.`;
+  }
+  const open = count(results.truths.filter(isUndecided).length);
+  const what = `${open} undecided: tied, or less than ${100 * SURE} % sure.`;
+  return `${found} ${what} Confidence is how sure the method is if its model holds.`;
+}

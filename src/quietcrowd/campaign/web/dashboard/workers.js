@@ -1,0 +1,52 @@
+// The workers: what they are worth, and what they have spent.
+
+import { byId, say } from "./elements.js";
+import { count, loss, percent } from "./numbers.js";
+import { SortableTable } from "./table.js";
+
+const table = new SortableTable(byId("workers"), byId("workers-more"));
+
+function columns(workers) {
+  const numbers = workers.length > 0 && workers[0].error !== undefined;
+  const best = workers.reduce((most, worker) => Math.max(most, worker.quality ?? 0), 0);
+  const whole = numbers ? best || 1 : 1;
+  return [
+    { name: "Worker", value: (worker) => worker.worker, text: (worker) => worker.worker },
+    {
+      name: numbers ? "Share of weight" : "Quality",
+      numeric: true,
+      value: (worker) => worker.quality,
+      text: (worker) => percent(worker.quality),
+      share: (worker) => (worker.quality === null ? null : worker.quality / whole),
+    },
+    {
+      name: "Reports",
+      numeric: true,
+      value: (worker) => worker.reports,
+      text: (worker) => count(worker.reports),
+    },
+    {
+      name: "ε spent",
+      numeric: true,
+      value: (worker) => worker.total_epsilon ?? Infinity,
+      text: (worker) => loss(worker.total_epsilon),
+    },
+  ];
+}
+
+/** Show the workers of results, or that there are none. */
+export function showWorkers(results) {
+  const workers = results === null ? [] : results.workers;
+  byId("workers-found").hidden = workers.length === 0;
+  say(byId("workers-none"), workers.length ? "" : "None.");
+  table.show(columns(workers), workers);
+  say(byId("workers-note"), workers.length ? note(workers) : "");
+}
+
+function note(workers) {
+  const quality =
+    workers[0].error === undefined
+      ? "Quality is the share of answers that agree with the truths, the noise taken out; with few reports it says little."
+      : "Bars are shares of the largest weight.";
+  return `${count(workers.length)} workers, by pseudonym. ${quality}`;
+}

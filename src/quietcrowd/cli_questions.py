@@ -1,0 +1,204 @@
+"""Questions on a terminal, one by one, until the answers are locked."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+from attrs import define, field
+
+from quietcrowd.campaign.plain_text import printable
+from quietcrowd.domains import Domain, FiniteDomain, Interval
+
+if TYPE_CHECKING:
+    from quietcrowd.campaign.client_terms import CampaignTask
+
+__all__ = ["Questions", "in_reading_order", "read_line", "show_text", "spell"]
+
+WIDTH = 78
+BACK, NONE, LOCK = "<", "-", "lock"
+
+
+def show_text(text: str) -> None:
+    """Print a text that somebody wrote, in lines that fit."""
+    for line in printable(text).splitlines() or [""]:
+        typer.echo(
+            "\n".join(textwrap.wrap(line, WIDTH, break_on_hyphens=False)) if line.strip() else ""
+        )
+
+
+def spell(value: Any) -> str:
+    """Return how an answer or a report is written on a terminal."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return printable(value) if isinstance(value, str) else f"{value:.12g}"
+
+
+def in_reading_order(tasks: Sequence[CampaignTask]) -> list[CampaignTask]:
+    """Return tasks by their names, t2 before t10."""
+    return sorted(
+        tasks,
+        key=lambda task: [
+            (0, int(part), "") if part.isdecimal() else (1, 0, part)
+            for part in re.split(r"([0-9]+)", task.name)
+        ],
+    )
+
+
+def read_line(prompt: str) -> str:
+    """Return what is typed after a prompt; an end of the input stops the command."""
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        raise typer.Abort from None
+
+
+@define(kw_only=True)
+class Questions:
+    """A worker answers questions, goes back, changes answers, and locks them.
+
+    Attributes
+    ----------
+    tasks : sequence of CampaignTask
+        In the order in which they are asked.
+    domain : Domain
+        What an answer can be.
+    most : int
+        How many answers may be given.
+    least : int
+        How many must be.
+    read : callable
+        Returns what is typed after a prompt.
+    answers : dict
+        Given so far, by the names of tasks.
+    """
+
+    tasks: Sequence[CampaignTask]
+    domain: Domain
+    most: int
+    least: int
+    read: Callable[[str], str] = read_line
+    answers: dict[str, Any] = field(factory=dict, repr=False)
+
+    def ask(self) -> Mapping[str, Any]:
+        """Return the answers when they are locked."""
+        show_text(
+            "Nothing leaves this device before you have locked your answers and said send. Enter "
+            f"skips a question, {BACK} goes back, Ctrl-C stops."
+        )
+        place = 0
+        while True:
+            while place < len(self.tasks):
+                place = self._ask_one(place)
+            chosen = self._close()
+            if chosen is None:
+                return dict(self.answers)
+            place = chosen
+
+    def _ask_one(self, place: int) -> int:
+        """Ask one question; return the place of the next."""
+        task = self.tasks[place]
+        typer.echo("")
+        show_text(f"{place + 1} of {len(self.tasks):,}: {task.name}")
+        _show_data(task.data)
+        given = self.answers.get(task.name)
+        if given is not None:
+            typer.echo(f"Your answer so far: {spell(given)}. Enter keeps it, {NONE} takes it back.")
+        elif len(self.answers) >= self.most:
+            typer.echo(f"You have given all {self.most:,} answers that can be taken: Enter skips.")
+        typer.echo(self._choices())
+        while True:
+            typed = self.read("> ")
+            if typed == BACK:
+                return max(0, place - 1)
+            if typed == "":
+                return place + 1
+            if typed == NONE and given is not None:
+                del self.answers[task.name]
+                return place + 1
+            value = self._value(typed)
+            if value is None:
+                typer.echo(f"This is no answer: {self._choices()}")
+            elif given is None and len(self.answers) >= self.most:
+                typer.echo(f"You have given all {self.most:,} answers: Enter skips.")
+            else:
+                self.answers[task.name] = value
+                return place + 1
+
+    def _close(self) -> int | None:
+        """Ask to lock; return the place of a question to change instead, or None."""
+        typer.echo("")
+        show_text(
+            f"You answered {len(self.answers):,} of {len(self.tasks):,} questions. Type {LOCK} to "
+            "lock your answers: after that they cannot be changed, and you see what will be sent. "
+            f"Or the number of a question to change its answer, or {BACK} to go back."
+        )
+        while True:
+            typed = self.read("> ").lower()
+            if typed == LOCK:
+                if len(self.answers) >= self.least:
+                    return None
+                typer.echo("Answer at least one question first.")
+            elif typed == BACK:
+                return len(self.tasks) - 1
+            elif typed.isdecimal() and 1 <= int(typed) <= len(self.tasks):
+                return int(typed) - 1
+            else:
+                typer.echo(f"Type {LOCK}, {BACK}, or a number from 1 to {len(self.tasks):,}.")
+
+    @property
+    def _numbered(self) -> bool:
+        """Whether labels have numbers beside them: not where a label looks like one."""
+        return isinstance(self.domain, FiniteDomain) and not any(
+            (isinstance(label, int | float) and not isinstance(label, bool))
+            or str(label).strip().lstrip("+-").isdecimal()
+            for label in self.domain.labels
+        )
+
+    def _choices(self) -> str:
+        """Say which answers there are."""
+        if isinstance(self.domain, Interval):
+            return f"a number from {spell(self.domain.low)} to {spell(self.domain.high)}"
+        assert isinstance(self.domain, FiniteDomain)
+        labels = [spell(label) for label in self.domain.labels]
+        if self._numbered:
+            labels = [f"{number} {label}" for number, label in enumerate(labels, start=1)]
+        return textwrap.fill("   ".join(labels), WIDTH)
+
+    def _value(self, typed: str) -> Any:
+        """Return the answer that was typed; None where it is none."""
+        if not isinstance(self.domain, FiniteDomain):
+            return _number(typed, self.domain)
+        labels = self.domain.labels
+        code = self.domain.code(typed)
+        if code is None and self._numbered and typed.isdecimal() and 1 <= int(typed) <= len(labels):
+            code = int(typed) - 1
+        if code is None:
+            alike = [
+                place
+                for place, label in enumerate(labels)
+                if str(label).casefold() == typed.casefold()
+            ]
+            code = alike[0] if len(alike) == 1 else None
+        return None if code is None else labels[code]
+
+
+def _number(typed: str, domain: Any) -> float | None:
+    try:
+        value = float(typed)
+    except ValueError:
+        return None
+    return value if domain.low <= value <= domain.high else None
+
+
+def _show_data(data: Mapping[str, Any]) -> None:
+    """Print what a task asks: its one member, or each by its name."""
+    for name, value in data.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        show_text(text if len(data) == 1 else f"{name}: {text}")

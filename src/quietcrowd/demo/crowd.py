@@ -1,0 +1,43 @@
+"""Who is asked in the demo: a crowd that is drawn, so that every truth is known."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from attrs import evolve
+
+from quietcrowd.datasets import Dataset, synthetic_crowd
+from quietcrowd.domains import Label
+
+__all__ = ["draw_crowd", "own_answers", "true_labels"]
+
+TASKS, WORKERS, ANSWERS_PER_TASK = 40, 80, 40
+
+
+def draw_crowd(seed: int) -> Dataset:
+    """Return workers, each with an accuracy of its own, and their answers to statements."""
+    crowd = synthetic_crowd(
+        tasks=TASKS, workers=WORKERS, answers_per_task=ANSWERS_PER_TASK, seed=seed
+    )
+    names = pa.array([f"statement {place + 1:02d}" for place in range(TASKS)])
+    truths = crowd.truths.set_column(0, "task", names)
+    return evolve(crowd, answers=evolve(crowd.answers, tasks=names), truths=truths)
+
+
+def own_answers(crowd: Dataset) -> list[dict[str, Label]]:
+    """Return what each worker thinks, by task."""
+    answers = crowd.answers
+    own: list[dict[str, Label]] = [{} for _ in range(len(answers.workers))]
+    labels = answers.domain.decode(answers.values).to_pylist()
+    for task, worker, label in zip(
+        answers.tasks.take(pa.array(answers.task_codes)).to_pylist(),
+        answers.worker_codes.tolist(),
+        labels,
+        strict=True,
+    ):
+        own[worker][task] = label
+    return own
+
+
+def true_labels(crowd: Dataset) -> dict[str, Label]:
+    """Return what is true, by task."""
+    return dict(zip(*(column.to_pylist() for column in crowd.truths.columns), strict=True))

@@ -1,0 +1,277 @@
+"""Label Studio JSON: tasks, each with annotations by workers and predictions of truths."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats.choice import Choice, check_plain_columns, choose_field, warn_left_out
+from quietcrowd.formats.packed import open_text, writing_bytes
+from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
+from quietcrowd.formats.whole_file import replacing
+
+__all__ = ["has_annotations", "read", "read_note", "task_document", "write"]
+
+NAME = "Label Studio JSON"
+"""What this module reads, for messages."""
+
+_KINDS = ("choices", "rating", "number")
+"""Types of results that are answers; each holds its value under its own name."""
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return the annotations as answers to one question, or, without workers, known truths.
+
+    A task is what ``data.task`` says, if that is a text or whole number of its own in every task,
+    and its ``id`` otherwise. Annotations that were cancelled are left out, with a warning. Truths
+    are annotations that are marked as ground truth; in tasks without such, predictions.
+    """
+    tasks = _tasks(path)
+    keys = _keys(path, tasks)
+    if "label" in wanted and "worker" not in wanted:
+        return _truths(path, dict(zip(keys, tasks, strict=True)), choice)
+    given: list[tuple[str, str, list[Any]]] = []
+    cancelled = 0
+    for key, task in zip(keys, tasks, strict=True):
+        for annotation in _listed(path, key, task, "annotations"):
+            if annotation.get("was_cancelled"):
+                cancelled += 1
+                continue
+            given.append((key, _worker(path, key, annotation), _results(path, key, annotation)))
+    warn_left_out(path, {"cancelled annotations": cancelled})
+    field = choose_field(path, _fields(results for _, _, results in given), choice.field)
+    labels = [_value(path, key, results, field) for key, _, results in given]
+    return pa.table(
+        {
+            "task": pa.array([key for key, _, _ in given], pa.string()),
+            "worker": pa.array([worker for _, worker, _ in given], pa.string()),
+            "label": pa.array(labels),
+        }
+    )
+
+
+def has_annotations(path: Path) -> bool:
+    """Return whether a task of the file has an annotation."""
+    return any(task.get("annotations") for task in _tasks(path))
+
+
+def _tasks(path: Path) -> list[dict[str, Any]]:
+    with open_text(path, "utf-8-sig") as file:
+        tasks = json.load(file)
+    if not isinstance(tasks, list):
+        raise FormatError(f"{path}: expected a list of tasks; got {str(tasks)[:40]!r}")
+    for place, task in enumerate(tasks):
+        if not isinstance(task, dict):
+            raise FormatError(f"{path}: task {place}: expected a JSON object; got {task!r:.40}")
+    return tasks
+
+
+def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
+    """Return what names each task."""
+    names = [
+        task["data"].get("task") if isinstance(task.get("data"), dict) else None for task in tasks
+    ]
+    if all(map(_is_id, names)) and len(set(map(str, names))) == len(names):
+        return [str(name) for name in names]
+    for place, task in enumerate(tasks):
+        if not _is_id(task.get("id")):
+            raise FormatError(f"{path}: task {place}: no id; got {task.get('id')!r}")
+    keys = [str(task["id"]) for task in tasks]
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise FormatError(f"{path}: two tasks have the id {twice}")
+    return keys
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _listed(path: Path, key: str, task: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the objects of a list that a task may have."""
+    found = task.get(name) or []
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise FormatError(f"{path}: task {key}: {name!r} must be a list of objects")
+    return found
+
+
+def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
+    """Return who annotated: an id, or an object with an id in it."""
+    who = annotation.get("completed_by")
+    worker = who.get("id") if isinstance(who, dict) else who
+    if not _is_id(worker):
+        raise FormatError(
+            f"{path}: task {key}, annotation {annotation.get('id')}: 'completed_by' must be an id; "
+            f"got {who!r}"
+        )
+    return str(worker)
+
+
+def _results(path: Path, key: str, holder: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the results of an annotation or a prediction that are answers."""
+    return [one for one in _listed(path, key, holder, "result") if one.get("type") in _KINDS]
+
+
+def _fields(all_results: Iterable[list[dict[str, Any]]]) -> list[str]:
+    names = (str(one.get("from_name")) for results in all_results for one in results)
+    return list(dict.fromkeys(names))
+
+
+def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> Any:
+    """Return the one answer to a question, or None where there is none."""
+    mine = [one for one in results if str(one.get("from_name")) == field]
+    if not mine:
+        return None
+    kind, value = mine[0]["type"], mine[0].get("value")
+    answer = value.get(kind) if isinstance(value, dict) else None
+    if kind == "choices" and isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
+        fits = isinstance(answer, str)
+    else:
+        fits = isinstance(answer, int | float) and not isinstance(answer, bool)
+        fits = fits and kind != "choices"
+    if not fits or len(mine) > 1:
+        shown = [one.get("value") for one in mine]
+        raise FormatError(
+            f"{path}: task {key}, {field!r}: one choice, rating or number is needed; got {shown!r}"
+        )
+    return answer
+
+
+def _truths(path: Path, tasks: Mapping[str, dict[str, Any]], choice: Choice) -> pa.Table:
+    """Return the known or predicted truths."""
+    held: list[tuple[str, dict[str, Any]]] = []
+    for key, task in tasks.items():
+        known = [one for one in _listed(path, key, task, "annotations") if one.get("ground_truth")]
+        held += [(key, one) for one in known or _listed(path, key, task, "predictions")]
+    results = [(key, _results(path, key, one), one.get("score")) for key, one in held]
+    field = choose_field(path, _fields(found for _, found, _ in results), choice.field)
+    rows = [(key, _value(path, key, found, field), score) for key, found, score in results]
+    kept = [row for row in rows if row[1] is not None]
+    columns = {"task": pa.array([key for key, _, _ in kept], pa.string())}
+    columns["label"] = pa.array([label for _, label, _ in kept])
+    scores = [float(score) if isinstance(score, int | float) else None for _, _, score in kept]
+    if any(score is not None for score in scores):
+        columns["confidence"] = pa.array(scores, pa.float64())
+    return pa.table(columns)
+
+
+def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
+    """Write answers as annotations, or truths as predictions.
+
+    Workers are numbers in the order of their first row, and nothing has a time. Where there is a
+    note it stands beside the file; ids of workers that no row names are numbers in it, too.
+    """
+    truths = "worker" not in table.column_names
+    if truths and not {"task", "label"} <= set(table.column_names):
+        raise ParameterError(f"{path}: {NAME} holds answers, or truths with a task and a label")
+    if not truths:
+        check_plain_columns(path, table, NAME)
+    sidecar(path).unlink(missing_ok=True)
+    pseudonyms: dict[Any, int] = {}
+    documents = _predicted(table) if truths else _annotated(table, pseudonyms)
+    with replacing(path) as temporary, writing_bytes(temporary, path) as file:
+        separator = "[\n"
+        for document in documents:
+            file.write(f"{separator}{json.dumps(document, ensure_ascii=False)}".encode())
+            separator = ",\n"
+        file.write(b"\n]\n" if separator == ",\n" else b"[]\n")
+    if note is not None:
+        silent = len(note.get("workers", ()))
+        first = len(pseudonyms) + 1
+        told = {"workers": [str(first + place) for place in range(silent)]} if silent else {}
+        write_beside(path, {**note, **told})
+
+
+def _annotated(table: pa.Table, pseudonyms: dict[Any, int]) -> Iterator[dict[str, Any]]:
+    """Give the tasks in the order of their first row, with their answers."""
+    answers: dict[Any, list[tuple[int, Any]]] = {}
+    cells = (table[name].to_pylist() for name in ("task", "worker", "label"))
+    rows = list(zip(*cells, strict=True))
+    for task, worker, label in rows:
+        answers.setdefault(task, []).append((worker, label))
+    annotation = 0
+    for number, (task, given) in enumerate(answers.items(), start=1):
+        annotations = []
+        for worker, label in given:
+            annotation += 1
+            who = pseudonyms.setdefault(worker, len(pseudonyms) + 1)
+            annotations.append(_annotation(annotation, number, who, label))
+        yield task_document(number, {"task": str(task)}, annotations=annotations)
+
+
+def _annotation(number: int, task: int, worker: int, label: Any) -> dict[str, Any]:
+    result = _result(str(number), label)
+    return {
+        "id": number,
+        "result": result,
+        "was_cancelled": False,
+        "ground_truth": False,
+        "result_count": len(result),
+        "task": task,
+        "completed_by": worker,
+    }
+
+
+def _predicted(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Give the tasks with their truths."""
+    scores = table["confidence"].to_pylist() if "confidence" in table.column_names else None
+    cells = zip(table["task"].to_pylist(), table["label"].to_pylist(), strict=True)
+    for number, (task, label) in enumerate(cells, start=1):
+        score = None if scores is None else scores[number - 1]
+        yield task_document(number, {"task": str(task)}, truth=(label, score))
+
+
+def task_document(
+    number: int,
+    data: Mapping[str, Any],
+    *,
+    annotations: list[dict[str, Any]] | None = None,
+    truth: tuple[Any, float | None] | None = None,
+    method: str | None = None,
+) -> dict[str, Any]:
+    """Return a task as a file has it, JSON-ready.
+
+    Parameters
+    ----------
+    number : int
+        Of the task; its `id`.
+    data : mapping
+        What annotators see.
+    annotations : list of dict, optional
+        Answers.
+    truth : tuple of label and float, optional
+        What was inferred, and how sure that is; a label of None is no prediction.
+    method : str, optional
+        What inferred it.
+    """
+    predictions = []
+    if truth is not None and truth[0] is not None:
+        version = "quietcrowd" if method is None else f"quietcrowd-{method}"
+        score = {} if truth[1] is None else {"score": truth[1]}
+        result = _result(f"t{number}", truth[0])
+        predictions.append({"model_version": version, **score, "result": result})
+    return {
+        "id": number,
+        "data": dict(data),
+        "project": 1,
+        "annotations": annotations or [],
+        "predictions": predictions,
+    }
+
+
+def _result(one: str, label: Any) -> list[dict[str, Any]]:
+    """Return the list of results that says a label, or an empty one where there is none."""
+    if label is None or (isinstance(label, float) and not math.isfinite(label)):
+        return []
+    named = isinstance(label, str | bool)
+    kind = "choices" if named else "number"
+    value = [str(label)] if named else label
+    head = {"id": one, "from_name": "label", "to_name": "task", "type": kind}
+    return [{**head, "value": {kind: value}}]

@@ -1,0 +1,73 @@
+"""Batch results of Amazon Mechanical Turk: CSV with one assignment per row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats import csv_files
+from quietcrowd.formats.choice import Choice, check_plain_columns, choose_field, warn_left_out
+from quietcrowd.formats.sidecar import read_note
+
+__all__ = ["read", "read_note", "recognises", "write"]
+
+NAME = "MTurk batch results"
+"""What this module reads, for messages."""
+
+_TASK, _WORKER, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."
+
+_BEFORE = (
+    *("HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime"),
+    *("MaxAssignments", "RequesterAnnotation", "AssignmentDurationInSeconds"),
+    *("AutoApprovalDelayInSeconds", "Expiration", "NumberOfSimilarHITs", "LifetimeInSeconds"),
+    *("AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime"),
+    *("AutoApprovalTime", "ApprovalTime", "RejectionTime", "RequesterFeedback"),
+    *("WorkTimeInSeconds", "LifetimeApprovalRate", "Last30DaysApprovalRate"),
+    "Last7DaysApprovalRate",
+)
+_AFTER = ("Approve", "Reject")
+
+
+def recognises(names: Sequence[str]) -> bool:
+    """Return whether these columns are those of batch results."""
+    return {_TASK, _WORKER} <= set(names)
+
+
+def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
+    """Return the answers to one question; a HIT is a task.
+
+    Rejected assignments are left out, with a warning, unless `choice` asks for them.
+    """
+    if "label" in wanted and "worker" not in wanted:
+        raise FormatError(f"{path}: {NAME} hold no known truths: write a file with task and label")
+    names = csv_files.names(path)
+    fields = [
+        name.removeprefix(_ANSWER) for name in dict.fromkeys(names) if name.startswith(_ANSWER)
+    ]
+    field = choose_field(path, fields, choice.field, _ANSWER)
+    columns = (_TASK, _WORKER, f"{_ANSWER}{field}")
+    with_status = _STATUS in names
+    table = csv_files.read(path, (*columns, _STATUS) if with_status else columns)
+    if with_status and not choice.rejected:
+        rejected = pc.fill_null(pc.equal(table[_STATUS], "Rejected"), False)
+        table = table.filter(pc.invert(rejected))
+        count = pc.sum(rejected).as_py() or 0
+        warn_left_out(path, {"rejected assignments (convert --rejected takes them)": count})
+    return table.select(columns).rename_columns(["task", "worker", "label"])
+
+
+def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
+    """Write answers under the whole header; what is not known is empty."""
+    check_plain_columns(path, table, NAME)
+    held = {_TASK: "task", _WORKER: "worker", f"{_ANSWER}label": "label"}
+    empty = pa.nulls(len(table), pa.string())
+    columns = {
+        name: csv_files.as_text(table[held[name]]) if name in held else empty
+        for name in (*_BEFORE, f"{_ANSWER}label", *_AFTER)
+    }
+    csv_files.write(pa.table(columns), path, note)

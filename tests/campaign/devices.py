@@ -1,0 +1,96 @@
+"""What lies between a worker's device and a server, as the tests of the device need it."""
+
+import json
+import secrets
+from collections.abc import Callable
+
+import httpx
+from attrs import Factory, define
+
+from quietcrowd.campaign.canonical import canonical_hash
+from quietcrowd.campaign.configuration import build_configuration
+
+NOWHERE = "https://crowd.example/j/" + 32 * "5"
+"""The link of a campaign of `Fake`."""
+
+
+@define
+class Between(httpx.BaseTransport):
+    """A wire to a real server: it keeps requests, and changes or loses what comes back."""
+
+    change: Callable[[httpx.Request, httpx.Response], httpx.Response] | None = None
+    requests: list[httpx.Request] = Factory(list)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        self.requests.append(request)
+        with httpx.HTTPTransport(verify=False) as wire:
+            response = wire.handle_request(request)
+            content = response.read()
+        answer = httpx.Response(response.status_code, headers=response.headers, content=content)
+        return answer if self.change is None else self.change(request, answer)
+
+    def bodies(self, path: str = "/me/reports") -> list[bytes]:
+        """Return what was posted."""
+        return [
+            request.content
+            for request in self.requests
+            if request.method == "POST" and request.url.path.endswith(path)
+        ]
+
+
+def altered(path: str, change: Callable[[dict], None]):
+    """Return what alters the JSON of answers whose path ends so; hashes are made right again."""
+
+    def alter(request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        if not request.url.path.endswith(path) or not response.is_success:
+            return response
+        document = response.json()
+        change(document)
+        if "config" in document and "config_hash" in document:
+            document["config_hash"] = canonical_hash(document["config"]).hex()
+        return httpx.Response(response.status_code, json=document)
+
+    return alter
+
+
+@define
+class Fake(httpx.BaseTransport):
+    """A server of one campaign, without a network: it takes everything in."""
+
+    public: dict
+    tasks: list[dict]
+    requests: list[httpx.Request] = Factory(list)
+
+    @classmethod
+    def of(cls, mechanism, tasks: int = 3, answers: int | None = None) -> "Fake":
+        ids = sorted(secrets.token_hex(16) for _ in range(tasks))
+        listed = [(one, f"t{place}", {}) for place, one in enumerate(ids)]
+        built = build_configuration(
+            campaign=32 * "5",
+            title="Birds",
+            description="",
+            mechanism=mechanism,
+            answers=answers,
+            tasks=listed,
+        )
+        public = {"state": "open", "join_mode": "open", "config_hash": built.hash.hex()}
+        names = ("task_id", "task", "data")
+        return cls(
+            public={**public, "config": json.loads(built.text)},
+            tasks=[dict(zip(names, task, strict=True)) for task in listed],
+        )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        self.requests.append(request)
+        if request.url.path.endswith("/me/tasks"):
+            config_hash = self.public["config_hash"]
+            return httpx.Response(200, json={"config_hash": config_hash, "tasks": self.tasks})
+        if request.url.path.endswith("/me/reports"):
+            body = json.loads(request.content)
+            count = len(body["reports"]) if "reports" in body else 1
+            return httpx.Response(200, json={"accepted": count, "duplicates": 0, "rejected": []})
+        if request.method == "DELETE":
+            return httpx.Response(204)
+        return httpx.Response(200, json=self.public)

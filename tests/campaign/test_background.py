@@ -1,0 +1,48 @@
+import socket
+import threading
+
+import httpx
+import pytest
+
+from quietcrowd.campaign.background import serve_in_background
+from quietcrowd.campaign.settings import Settings
+from quietcrowd.exceptions import ParameterError
+
+
+def settings(tmp_path, port=0):
+    return Settings(database=f"sqlite:///{tmp_path}/q.db", port=port, infer=False)
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    before = set(threading.enumerate())
+    yield
+    left = set(threading.enumerate()) - before
+    assert [thread.name for thread in left if "AnyIO" not in thread.name] == []
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt])
+def test_a_server_lasts_as_long_as_its_block(tmp_path, error):
+    try:
+        with serve_in_background(settings(tmp_path)) as server:
+            assert httpx.get(f"{server.url}/api/v1/readyz").json() == {"status": "ok"}
+            if error is not None:
+                raise error
+    except KeyboardInterrupt:
+        assert error is KeyboardInterrupt
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"{server.url}/api/v1/readyz")
+    with serve_in_background(settings(tmp_path)) as again:  # the file is free
+        assert httpx.get(f"{again.url}/api/v1/readyz").status_code == 200
+
+
+def test_a_port_that_is_taken_is_one_sentence(tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with (
+            pytest.raises(ParameterError, match=f"cannot listen on 127.0.0.1:{port}"),
+            serve_in_background(settings(tmp_path, port)),
+        ):
+            pass

@@ -1,0 +1,82 @@
+import threading
+
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+
+from quietcrowd import ParameterError, PrivacyLedger
+from quietcrowd.campaign.client_ledger import Budget, DeviceLedger
+from quietcrowd.exceptions import FormatError
+
+ONE = MECHANISMS["one-layer"]
+EVERY = MECHANISMS["one-layer with NULL"]
+FREE = Budget()
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return DeviceLedger(path=tmp_path / "ledger.json")
+
+
+def test_a_campaign_is_charged_once(ledger):
+    assert ledger.read() == PrivacyLedger()
+    for answers in (2, 3, 3):
+        ledger.charge("spring", ONE, answers, 5, FREE)
+    assert ledger.charged("spring")
+    assert not ledger.charged("autumn")
+    assert ledger.spent(0.0).total_epsilon == pytest.approx(2)
+    assert ledger.spent_after("spring", ONE, 5, 5, 0.0).total_epsilon == pytest.approx(2)
+    assert ledger.spent_after("autumn", ONE, 5, 5, 0.0).total_epsilon == pytest.approx(7)
+    assert ledger.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_who_reports_every_task_is_charged_for_every_task(ledger):
+    ledger.charge("spring", EVERY, 0, 5, FREE)
+    assert ledger.spent(0.0).total_epsilon == pytest.approx(5)
+
+
+def test_what_is_above_the_budget_is_not_charged(ledger):
+    budget = Budget(most=4, delta=0.0)
+    ledger.charge("spring", ONE, 3, 5, budget)
+    with pytest.raises(ParameterError, match=r"spent epsilon = 3 of a budget of 4, and 2 answers"):
+        ledger.charge("autumn", ONE, 2, 5, budget)
+    with pytest.raises(ParameterError, match=r"reports on 5 tasks.* raise the budget, or take"):
+        ledger.charge("autumn", EVERY, 1, 5, budget)
+    with pytest.raises(ParameterError, match=r"a budget of 0 at delta = 1e-06"):
+        ledger.charge("autumn", ONE, 1, 5, Budget(most=0, delta=1e-6))
+    assert not ledger.charged("autumn")
+    ledger.charge("autumn", ONE, 1, 5, budget)
+    ledger.charge("spring", ONE, 3, 5, Budget(most=0))  # it was charged before
+
+
+def test_many_at_once_do_not_spend_the_same(ledger):
+    refused = []
+
+    def spend(place):
+        try:
+            ledger.charge(f"campaign {place}", ONE, 1, 5, Budget(most=5))
+        except ParameterError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=spend, args=(place,)) for place in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.spent(0.0).total_epsilon == pytest.approx(5)
+    assert len(refused) == 7
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[1"])
+def test_a_damaged_ledger_stops_everything(ledger, content):
+    ledger.path.write_bytes(content)
+    ledger.path.chmod(0o600)
+    with pytest.raises(FormatError, match=r"ledger.json: .* Restore it from a copy"):
+        ledger.charge("spring", ONE, 1, 5, FREE)
+    assert ledger.path.read_bytes() == content
+
+
+def test_a_ledger_is_for_its_owner_alone(ledger):
+    ledger.charge("spring", ONE, 1, 5, FREE)
+    ledger.path.chmod(0o644)
+    with pytest.raises(FormatError, match="chmod 600"):
+        ledger.spent(0.0)

@@ -1,0 +1,85 @@
+import copy
+
+import pytest
+from tests.campaign.devices import Fake
+from tests.campaign.mechanisms import MECHANISMS
+
+from quietcrowd.campaign.canonical import canonical_hash
+from quietcrowd.campaign.client_terms import Terms, read_tasks
+from quietcrowd.exceptions import CampaignError
+
+CAMPAIGN = 32 * "5"
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_terms_are_those_of_the_mechanism(name):
+    fake = Fake.of(MECHANISMS[name], tasks=4, answers=2)
+    terms = Terms.read(fake.public, CAMPAIGN)
+    assert terms.mechanism == MECHANISMS[name]
+    assert (terms.answers, terms.tasks, terms.state, terms.needs_invite) == (2, 4, "open", False)
+    assert terms.guarantee == MECHANISMS[name].guarantee(answers=2, tasks=4)
+    assert list(terms.consent) == fake.public["config"]["consent"]
+    document = {"config_hash": terms.config_hash, "tasks": fake.tasks}
+    assert [task.name for task in read_tasks(document, terms)] == [
+        task["task"] for task in fake.tasks
+    ]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_no_figure_that_follows_from_a_mechanism_can_be_softened(name):
+    public = Fake.of(MECHANISMS[name], tasks=4, answers=2).public
+    changed = 0
+    for path in _numbers(public["config"]):
+        for factor in (0.5, 2):
+            document = copy.deepcopy(public)
+            place = document["config"]
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = place[path[-1]] * factor or 1e-3
+            document["config_hash"] = canonical_hash(document["config"]).hex()
+            if path[0] in ("channel", "guarantee", "report", "version"):
+                with pytest.raises(CampaignError, match=rf"from its mechanism: {path[0]}[;.]"):
+                    Terms.read(document, CAMPAIGN)
+                changed += 1
+    assert changed > 8
+
+
+def _numbers(value, path=()):
+    """Yield the paths of all numbers in a JSON value."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _numbers(part, (*path, key))
+    elif isinstance(value, list):
+        for place, part in enumerate(value):
+            yield from _numbers(part, (*path, place))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"config": [], "config_hash": "x"},
+        {"config": {}, "config_hash": 7},
+        {"config": {"a": "\ud800"}, "config_hash": 64 * "0"},
+        {"config": {}, "config_hash": canonical_hash({}).hex()},
+    ],
+)
+def test_what_is_no_configuration_is_refused(document):
+    with pytest.raises(CampaignError):
+        Terms.read(document, CAMPAIGN)
+
+
+def test_a_closed_campaign_is_read_too():
+    public = {**Fake.of(MECHANISMS["one-layer"]).public, "state": "closed", "join_mode": "invite"}
+    terms = Terms.read(public, CAMPAIGN)
+    assert (terms.state, terms.needs_invite) == ("closed", True)
+
+
+def test_too_many_tasks_are_refused():
+    public = copy.deepcopy(Fake.of(MECHANISMS["one-layer"]).public)
+    public["config"]["tasks"] = 10**9
+    public["config_hash"] = canonical_hash(public["config"]).hex()
+    with pytest.raises(CampaignError, match="at most 20,000 tasks"):
+        Terms.read(public, CAMPAIGN)

@@ -1,0 +1,67 @@
+"""The commands of ``docs/campaigns.md``, in their order, against the server that it starts."""
+
+import re
+import shlex
+import time
+from pathlib import Path
+
+import pandas as pd
+from tests.campaign.server_process import server_process
+
+PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
+
+
+def commands():
+    """Return the page's commands: those of the requester, and those of a worker."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    listed = [
+        re.findall(r"quietcrowd [a-z][^&\n]*?(?= +#| +&&|$)", one, re.MULTILINE) for one in blocks
+    ]
+    return [[shlex.split(line)[1:] for line in lines] for lines in listed if lines]
+
+
+def wait_for(ready):
+    until = time.monotonic() + 60
+    while not ready():
+        assert time.monotonic() < until
+        time.sleep(0.2)
+
+
+def test_the_page(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"task": ["t1", "t7"], "question": ["Tit?", "Jay?"]}).to_csv(
+        "birds.csv", index=False
+    )
+    pd.DataFrame({"task": ["t1", "t7"], "label": ["yes", "no"]}).to_csv("mine.csv", index=False)
+    requester, worker = commands()
+    names = {}
+
+    def play(words, *more):
+        status, output, errors = run(*(names.get(word, word) for word in words), *more)
+        assert status == 0, errors
+        return output.strip()
+
+    key, serve, create, begin, invite, close, results, *exports = requester
+    assert serve[0] == "serve"
+    monkeypatch.setenv("QUIETCROWD_KEY", play(key))
+    with server_process("sqlite:///quietcrowd.db", tmp_path / "log") as server:
+        monkeypatch.setenv("QUIETCROWD_SERVER", server.base_url.removesuffix("/api/v1"))
+        names["ID"] = play(create)
+        play(begin)
+        links = play(invite).splitlines()
+        assert len(links) == 20
+        on_terminal, from_file, show, leave = worker
+        assert on_terminal[0] == "answer"
+        for place, link in enumerate(links[:4]):
+            names["LINK"] = link
+            play(from_file, "--folder", tmp_path / f"device{place}")
+        play(show, "--folder", tmp_path / "device3")
+        play(leave, "--yes", "--folder", tmp_path / "device3")
+        play(close)
+        wait_for(lambda: run(*(names.get(word, word) for word in results))[0] == 0)
+        assert '"participants": 3' in play(results)
+        reports, infer, truths = exports
+        play(reports)
+        assert len(play(infer).splitlines()) > 2
+        play(truths)
+    assert {"reports.jsonl", "tasks.json"} <= {path.name for path in tmp_path.iterdir()}

@@ -1,0 +1,99 @@
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import check_problem
+
+import quietcrowd as qc
+from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.campaign.stored_results import outdated_campaigns, write_failure
+
+
+def outdated(server, campaign):
+    with server.database.read() as connection:
+        return bytes.fromhex(campaign) in outdated_campaigns(connection)
+
+
+def results(desk, campaign):
+    return desk.client.get(f"/campaigns/{campaign}/results").json()
+
+
+def change_method(desk, campaign, method):
+    url = f"/campaigns/{campaign}"
+    etag = desk.client.get(url).headers["etag"]
+    change = {"method": None if method is None else method.to_dict()}
+    desk.client.patch(url, json=change, headers={"If-Match": etag}).raise_for_status()
+
+
+@pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
+def test_results_are_outdated_until_they_are_of_all_reports(server, desk, name):
+    mechanism = MECHANISMS[name]
+    campaign = desk.campaign(mechanism, tasks=2, join_mode="open")
+    answers = {f"t{place}": mechanism.domain.labels[0] for place in range(2)}
+    assert not outdated(server, campaign)
+    desk.worker(campaign).send_all(mechanism, answers)
+    assert outdated(server, campaign)
+    inferrer = Inferrer(server.database)
+    inferrer.infer(bytes.fromhex(campaign))
+    assert not outdated(server, campaign)
+    desk.worker(campaign).send_all(mechanism, answers)
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    assert outdated(server, campaign)
+    inferrer.infer(bytes.fromhex(campaign))
+    assert not outdated(server, campaign)
+
+
+def test_results_are_outdated_after_a_change_of_method_or_a_withdrawal(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1)
+    late = desk.worker(campaign)
+    late.send_values(0)
+    inferrer = Inferrer(server.database)
+    inferrer.infer(bytes.fromhex(campaign))
+    change_method(desk, campaign, qc.MajorityVote())
+    assert outdated(server, campaign)
+    inferrer.infer(bytes.fromhex(campaign))
+    assert not outdated(server, campaign)
+    late.client.delete("/me").raise_for_status()
+    assert outdated(server, campaign)
+
+
+def test_an_older_inference_does_not_replace_a_newer_one(server, desk, monkeypatch):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1, 1)
+    slow, write = Inferrer(server.database), Inferrer._write
+
+    def write_late(*given):
+        monkeypatch.setattr(Inferrer, "_write", write)
+        desk.worker(campaign).send_values(0, 0)
+        assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+        return write(*given)
+
+    monkeypatch.setattr(Inferrer, "_write", write_late)
+    assert not slow.infer(bytes.fromhex(campaign))
+    assert results(desk, campaign)["reports"] == 5
+
+
+def test_a_method_that_was_changed_meanwhile_writes_nothing(server, desk, monkeypatch):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1)
+    write = Inferrer._write
+
+    def write_late(*given):
+        change_method(desk, campaign, qc.MajorityVote())
+        return write(*given)
+
+    monkeypatch.setattr(Inferrer, "_write", write_late)
+    assert not Inferrer(server.database).infer(bytes.fromhex(campaign))
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
+
+
+def test_a_failure_is_told_until_there_are_results(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1)
+    with server.database.write() as connection:
+        write_failure(connection, bytes.fromhex(campaign), "It failed.")
+        write_failure(connection, b"0" * 16, "It failed.")
+    told = results(desk, campaign)
+    assert told["warnings"] == [{"code": "failed", "message": "It failed."}]
+    assert (told["reports"], told["participants"], told["truths"]) == (2, 1, [])
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    assert len(results(desk, campaign)["truths"]) == 3

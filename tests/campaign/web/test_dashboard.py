@@ -1,0 +1,228 @@
+"""The files of the dashboard, read without a browser: what they may do, and that they fit."""
+
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import pytest
+from tests.campaign.mechanisms import MECHANISMS, reports_of
+from tests.campaign.people import api_document
+
+from quietcrowd.campaign.problems import ProblemDocument
+from quietcrowd.campaign.snapshots import snapshot
+from quietcrowd.inference import METHODS, usual_method
+
+FOLDER = files("quietcrowd.campaign.web") / "dashboard"
+TEXTS = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.iterdir())}
+SCRIPTS = {name: text for name, text in TEXTS.items() if name.endswith(".js")}
+PAGE, STYLE = TEXTS["index.html"], TEXTS["dashboard.css"]
+
+FORBIDDEN = {
+    "js": (
+        r"\w+://",
+        r"\beval\b",
+        r"\bFunction\b",
+        r"\bimport\(",
+        r"innerHTML",
+        r"outerHTML",
+        r"insertAdjacentHTML",
+        r"createContextualFragment",
+        r"document\.write",
+        r"Math\.random",
+        r"localStorage",
+        r"sessionStorage",
+        r"indexedDB",
+        r"\.cookie\b",
+        r"\.style\b",
+        r"\bconsole\b",
+        r"\.on[a-z]+\s*=[^=]",
+        r"setAttribute\(\s*[\"'](?:on|style|src|href)",
+        r"(?:setTimeout|setInterval)\(\s*[\"'`]",
+    ),
+    "html": (
+        r"\w+://",
+        r"\son\w+\s*=",
+        r"\sstyle\s*=",
+        r"<style",
+        r"<script(?![^>]*\ssrc=)",
+        r"<script[^>]*>[^<]",
+        r"javascript:",
+        r"<input[^>]*\sname=",
+        r"<form[^>]*\saction=",
+        r"<(?:iframe|object|embed|base)\b",
+    ),
+    "css": (r"\w+://", r"@import", r"\burl\(", r"expression\("),
+}
+
+SINS = {
+    "js": "x = 'https://x'; eval(1); Function(1); import(a); a.innerHTML; a.outerHTML; "
+    "insertAdjacentHTML; createContextualFragment; document.write; Math.random(); localStorage; "
+    "sessionStorage; indexedDB; a.cookie; a.style; console; a.onclick = 1; setAttribute('style'); "
+    "setTimeout('a')",
+    "html": "http://x <a onclick=1 style=1> <style> <script></script> <script src=a>1</script> "
+    "javascript: <input id=a name=k> <form action=x> <base>",
+    "css": "https://x @import url(a) expression(b)",
+}
+
+
+def sins(kind, text):
+    return [pattern for pattern in FORBIDDEN[kind] if re.search(pattern, text)]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_nothing_forbidden_is_in_a_file(name):
+    assert sins(name.rpartition(".")[2], TEXTS[name]) == []
+
+
+@pytest.mark.parametrize("kind", FORBIDDEN)
+def test_what_is_forbidden_would_be_found(kind):
+    assert sins(kind, SINS[kind]) == list(FORBIDDEN[kind])
+
+
+class Page(HTMLParser):
+    """The elements of the page: (tag, attributes)."""
+
+    def __init__(self):
+        super().__init__()
+        self.elements = []
+        self.feed(PAGE)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def all(self, tag):
+        return [attributes for one, attributes in self.elements if one == tag]
+
+    @property
+    def ids(self):
+        return [attributes["id"] for _, attributes in self.elements if "id" in attributes]
+
+
+def test_every_element_that_a_script_asks_for_exists_once():
+    ids = Page().ids
+    assert len(set(ids)) == len(ids)
+    asked = [one for text in SCRIPTS.values() for one in re.findall(r'byId\("([\w-]+)"\)', text)]
+    assert set(asked) <= set(ids)
+    calls = sum(len(re.findall(r"byId\(", text)) for text in SCRIPTS.values())
+    assert calls == len(asked) + 1  # where it is defined
+    assert len(set(asked)) > 30
+
+
+def test_labels_captions_and_names_are_there():
+    page = Page()
+    ids = page.ids
+    labels = {attributes.get("for") for attributes in page.all("label")}
+    wrapped = re.findall(r'<label[^>]*><input id="([\w-]+)"', PAGE)
+    for attributes in page.all("input"):
+        assert attributes["id"] in labels | set(wrapped)
+    assert len(page.all("caption")) == len(page.all("table")) == 2
+    for _, attributes in page.elements:
+        for relation in ("aria-labelledby", "aria-describedby", "for"):
+            for target in attributes.get(relation, "").split():
+                assert target in ids
+    for attributes in page.all("svg"):
+        assert attributes["aria-hidden"] == "true"
+    assert page.all("html") == [{"lang": "en"}]
+
+
+def test_scripts_import_what_others_export_and_nothing_is_left_over():
+    exported = {
+        (name, one)
+        for name, text in SCRIPTS.items()
+        for one in re.findall(r"^export (?:async )?(?:function|class) (\w+)", text, re.MULTILINE)
+    }
+    imported = {
+        (name, one.strip())
+        for text in SCRIPTS.values()
+        for names, name in re.findall(
+            r'^import \{ (.*?) \} from "\./([\w.]+)";$', text, re.MULTILINE
+        )
+        for one in names.split(",")
+    }
+    assert imported == exported
+    for text in SCRIPTS.values():
+        assert text.count("import ") == len(re.findall(r"^import \{", text, re.MULTILINE))
+    assert {attributes["src"] for attributes in Page().all("script")} == {
+        "../web/dashboard/main.js"
+    }
+    assert {name for name, _ in imported} | {"main.js"} == SCRIPTS.keys()
+
+
+def result_rows():
+    """Return results of labels and of numbers."""
+    found = []
+    for name in ("one-layer", "laplace"):
+        reports = reports_of(MECHANISMS[name], tasks=3, workers=4, seed=1)
+        method = METHODS[usual_method(reports.table.domain, participation=False)]()
+        found.append(snapshot(method.fit(reports), reports, config_hash="", told=(), answers=3))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning")
+def test_every_field_that_a_script_reads_is_one_of_the_interface():
+    schemas = api_document()["components"]["schemas"]
+    results = result_rows()
+    fields = {
+        "campaign": set(schemas["CampaignDocument"]["properties"]),
+        "results": set(schemas["Results"]["properties"]),
+        "privacy": set(schemas["Spent"]["properties"]),
+        "agreement": set(schemas["Agreement"]["properties"]),
+        "warning": set(schemas["Caution"]["properties"]),
+        "problem": set(ProblemDocument.model_fields),
+        "truth": {name for one in results for row in one["truths"] for name in row},
+        "worker": {name for one in results for row in one["workers"] for name in row},
+    }
+    read = {
+        (kind, field)
+        for text in SCRIPTS.values()
+        for kind, field in re.findall(
+            r"(?<![\w.#\"])(\w+?)(?:s\[0\])?\.(\w+)", re.sub(r"^import.*", "", text)
+        )
+        if kind in fields
+    }
+    assert {kind for kind, _ in read} == fields.keys()
+    assert [pair for pair in sorted(read) if pair[1] not in fields[pair[0]]] == []
+    for one in results:
+        assert set(one) == fields["results"]
+        assert set(one["privacy"]) == fields["privacy"]
+        assert set(one["agreement"]) == fields["agreement"]
+
+
+def luminance(colour):
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    """Return the contrast of two colours, as WCAG 2 defines it."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_can_be_read_in_both_schemes(scheme):
+    light, dark = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", light if scheme == "light" else dark))
+    backgrounds = {
+        "ink": ("ground", "card", "notice"),
+        "quiet": ("ground", "card"),
+        "accent": ("card",),
+        "on-accent": ("accent",),
+        "error": ("ground", "card"),
+    }
+    for text, behind in backgrounds.items():
+        for ground in behind:
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    assert contrast(colours["accent"], colours["room"]) >= 3
+    assert set(re.findall(r"var\(--([\w-]+)\)", STYLE)) == colours.keys()
+
+
+def test_the_key_goes_from_the_fragment_into_memory_alone():
+    key = SCRIPTS["key.js"]
+    assert 'history.replaceState(null, "", location.pathname)' in key
+    keepers = [name for name, text in SCRIPTS.items() if "#key" in text]
+    assert keepers == ["api.js"]
+    assert SCRIPTS["api.js"].count("this.#key") == 2  # taken in, and shown to the service

@@ -1,0 +1,189 @@
+"""Label Studio's JSON; the golden file is invented."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import FormatError, LeftOutWarning, ParameterError
+from quietcrowd.formats.tables import write_table
+
+DOMAIN = qc.Categorical(["cat", "dog"])
+
+
+def result(name, kind, value):
+    return {"id": "x", "from_name": name, "to_name": "img", "type": kind, "value": {kind: value}}
+
+
+def annotation(worker, *results, **more):
+    return {"id": 9, "completed_by": worker, "result": list(results), **more}
+
+
+def project(path, *tasks):
+    path.write_text(json.dumps(list(tasks)), encoding="utf-8")
+    return path
+
+
+CAT, DOG = result("animal", "choices", ["cat"]), result("animal", "choices", ["dog"])
+TWO = result("a", "choices", ["b", "c"])
+BOX = {"id": "b", "from_name": "box", "to_name": "img", "type": "rectanglelabels", "value": {}}
+
+
+def test_annotations_are_answers(tmp_path):
+    path = project(
+        tmp_path / "a.json",
+        {
+            "id": 7,
+            "data": {"image": "a.png"},
+            "created_at": "2020",
+            "annotations": [
+                annotation({"id": 3, "email": "a@b"}, CAT, BOX, lead_time=3.5),
+                annotation(4, DOG),
+                annotation(5, was_cancelled=True),
+            ],
+        },
+        {"id": 8, "data": {"image": "b.png"}, "annotations": [annotation(4, DOG)]},
+    )
+    with pytest.warns(LeftOutWarning, match="cancelled annotations: 1"):
+        answers = qc.read_answers(path, DOMAIN)
+    rows = answers.to_frame().to_numpy().tolist()
+    assert rows == [["7", "3", "cat"], ["7", "4", "dog"], ["8", "4", "dog"]]
+
+
+@pytest.mark.parametrize("kind", ["rating", "number"])
+def test_ratings_and_numbers(tmp_path, kind):
+    tasks = [{"id": one, "annotations": [annotation(1, result("n", kind, one))]} for one in (1, 3)]
+    answers = qc.read_answers(project(tmp_path / "a.json", *tasks), qc.Ordinal(range(5)))
+    assert answers.values.tolist() == [1, 3]
+
+
+def test_several_questions(tmp_path):
+    task = {"id": 1, "annotations": [annotation(1, CAT, result("sure", "rating", 4))]}
+    path = project(tmp_path / "a.json", task)
+    with pytest.raises(FormatError, match="several questions, 'animal', 'sure'"):
+        qc.read_answers(path, DOMAIN)
+    assert qc.read_answers(path, DOMAIN, field="animal").values.tolist() == [0]
+    assert qc.read_answers(path, qc.Ordinal(range(6)), field="sure").values.tolist() == [4]
+
+
+def test_names_in_the_data_are_tasks_where_each_is_another(tmp_path):
+    def tasks(*names):
+        return [
+            {"id": place, "data": {"task": name}, "annotations": [annotation(1, CAT)]}
+            for place, name in enumerate(names, start=1)
+        ]
+
+    def read(*names):
+        path = project(tmp_path / "a.json", *tasks(*names))
+        return qc.read_answers(path, DOMAIN).tasks.to_pylist()
+
+    assert read("t1", "t2") == ["t1", "t2"]
+    assert read("same", "same") == ["1", "2"]
+    assert read("t1", None) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "this cannot be read as Label Studio JSON"),
+        ("[", "line 1 column 2"),
+        ("{}", "expected a list of tasks"),
+        ("[]", "there is no answer in it"),
+        ("[3]", "task 0: expected a JSON object; got 3"),
+        ('[{"data": {}}]', "task 0: no id; got None"),
+        ('[{"id": 1}, {"id": 1}]', "two tasks have the id 1"),
+        ('[{"id": 1, "annotations": 3}]', "task 1: 'annotations' must be a list"),
+        ('[{"id": 1, "annotations": [{"id": 9}]}]', "annotation 9: 'completed_by' must be an id"),
+        (
+            json.dumps([{"id": 1, "annotations": [annotation(1, TWO)]}]),
+            r"task 1, 'a': one choice, rating or number is needed; got .*\['b', 'c'\]",
+        ),
+        (
+            json.dumps([{"id": 1, "annotations": [annotation(1, CAT, CAT)]}]),
+            "one choice, rating or number",
+        ),
+        (json.dumps([{"id": 1, "annotations": [annotation(1, BOX)]}]), "there is no answer in it"),
+        (
+            json.dumps([{"id": 1, "annotations": [annotation(1, result("n", "number", 10**30))]}]),
+            "cannot be read as Label Studio JSON",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_files_name_the_place(tmp_path, content, told):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(FormatError, match=told) as caught:
+        qc.read_answers(tmp_path / "a.json", DOMAIN)
+    assert "a.json" in str(caught.value)
+
+
+def test_an_annotation_without_an_answer_is_a_missing_one(tmp_path):
+    task = {"id": 1, "annotations": [annotation(1, CAT), annotation(2)]}
+    path = project(tmp_path / "a.json", task)
+    with pytest.raises(qc.AnswerError, match="the answer is missing"):
+        qc.read_answers(path, DOMAIN)
+    assert len(qc.read_answers(path, DOMAIN, out_of_domain="skip")) == 1
+
+
+def test_what_is_written(tmp_path):
+    table = pa.table({"task": ["t"], "worker": ["ann@example.org"], "label": ["é"]})
+    write_table(table, tmp_path / "a.json", file_format="label-studio")
+    text = (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert json.loads(text) == [
+        {
+            "id": 1,
+            "data": {"task": "t"},
+            "project": 1,
+            "annotations": [
+                {
+                    "id": 1,
+                    "result": [
+                        {
+                            "id": "1",
+                            "from_name": "label",
+                            "to_name": "task",
+                            "type": "choices",
+                            "value": {"choices": ["é"]},
+                        }
+                    ],
+                    "was_cancelled": False,
+                    "ground_truth": False,
+                    "result_count": 1,
+                    "task": 1,
+                    "completed_by": 1,
+                }
+            ],
+            "predictions": [],
+        }
+    ]
+    assert "example.org" not in text
+
+
+def test_truths_are_predictions(tmp_path):
+    table = pa.table({"task": ["t", "u"], "label": ["cat", None], "confidence": [0.75, None]})
+    write_table(table, tmp_path / "a.json", file_format="label-studio")
+    first, second = json.loads((tmp_path / "a.json").read_text())
+    assert first["predictions"][0]["model_version"] == "quietcrowd"
+    assert first["predictions"][0]["score"] == 0.75
+    assert second["predictions"] == []
+    assert qc.read_truths(tmp_path / "a.json").to_pylist() == [{"task": "t", "label": "cat"}]
+
+
+def test_ground_truth_is_known(tmp_path):
+    path = project(
+        tmp_path / "a.json",
+        {
+            "id": 1,
+            "annotations": [annotation(1, CAT), annotation(2, DOG, ground_truth=True)],
+            "predictions": [{"result": [CAT], "score": 0.9}],
+        },
+        {"id": 2, "annotations": [], "predictions": [{"result": [CAT]}]},
+    )
+    assert [row["label"] for row in qc.read_truths(path).to_pylist()] == ["dog", "cat"]
+
+
+def test_other_tables_do_not_fit(tmp_path):
+    for columns in ({"task": ["t"]}, {"worker": ["u"], "coordinate": [0], "number": [1]}):
+        with pytest.raises(ParameterError, match="holds"):
+            write_table(pa.table(columns), tmp_path / "a.json", file_format="label-studio")
+    assert list(tmp_path.iterdir()) == []

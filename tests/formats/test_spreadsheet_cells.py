@@ -1,0 +1,53 @@
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quietcrowd.formats.spreadsheet_cells import count_formulas, guard, guard_cell, unguard
+
+CELLS = st.lists(st.none() | st.text(alphabet="'=+-@\t\r1.e ax", max_size=6), max_size=8)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+a", "-", "- 1", "@b", "\tx", "\rx", "'=a", "''-b", "+"])
+def test_what_a_spreadsheet_would_run_is_guarded(text):
+    assert guard_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a=1", "'a", "''", "-1", "+1.5e-3", "-.5", "-inf", "'-1", "O'Hara", " =1", "1-2"]
+)
+def test_other_texts_and_numbers_stay(text):
+    assert guard_cell(text) == text
+
+
+@given(CELLS, CELLS)
+def test_reading_takes_away_what_writing_put_there(first, second):
+    for kind in (pa.string(), pa.large_string()):
+        table = pa.table({"a": pa.array(first, kind)})
+        assert unguard(guard(table)).equals(table)
+    size = min(len(first), len(second))
+    table = pa.table(
+        {"a": pa.array(first[:size], pa.string()), "b": pa.array(second[:size], pa.string())}
+    )
+    assert unguard(guard(table)).equals(table)
+
+
+@given(CELLS)
+def test_different_texts_stay_different_in_files_of_others_too(cells):
+    table = pa.table({"a": pa.array(cells, pa.string())})
+    for change in (guard, unguard):
+        changed = change(table)["a"].to_pylist()
+        assert len(set(changed)) == len(set(cells))
+
+
+def test_a_file_with_a_bare_formula_was_not_written_here():
+    table = pa.table({"task": ["=a", "'=a"], "worker": ["'=u", "v"]})
+    assert unguard(table) is table
+    other = pa.table({"task": ["a", "'=a"], "worker": ["'=u", "v"]})
+    assert unguard(other).to_pydict() == {"task": ["a", "=a"], "worker": ["=u", "v"]}
+
+
+def test_numbers_are_not_texts():
+    table = pa.table({"a": [-1, 2], "b": ["-1", "=1"], "c": [-0.5, None]})
+    assert guard(table).to_pydict() == {"a": [-1, 2], "b": ["-1", "'=1"], "c": [-0.5, None]}
+    assert count_formulas(table) == 1

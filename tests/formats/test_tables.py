@@ -1,0 +1,273 @@
+"""The same answers are the same from every format, and what is read is written alike."""
+
+import contextlib
+import json
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.exceptions import FormatError, MissingMechanismError, ParameterError
+from quietcrowd.formats.tables import FORMATS, find_format, holds_truths, read_table, write_table
+
+PEERS = Path(__file__).parents[2] / ".venv-peers" / "bin" / "python"
+DOMAIN = qc.Categorical(["no", "yes"])
+FILES = {
+    **{f"{one.name}{one.suffixes[0]}": one for one in FORMATS.values()},
+    "table.tsv": FORMATS["csv"],
+    "packed.csv.gz": FORMATS["csv"],
+    "packed.jsonl.gz": FORMATS["jsonl"],
+    "packed.tsv.gz": FORMATS["toloka"],
+    "packed.json.gz": FORMATS["label-studio"],
+}
+ANSWERS = ("task", "worker", "label")
+HELD = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5
+)
+TEXTS = HELD | st.sampled_from(
+    ["=1+1", "'=1+1", "-1", "a\tb", 'a"b', "a\r\nb", "\ufeffa", "@", "'"]
+)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_same_answers_are_read_from_every_format(tmp_path, file):
+    crowd = qc.synthetic_crowd(tasks=7, workers=5, answers_per_task=3, seed=1)
+    frame = crowd.answers.to_frame().astype({"task": str, "worker": str})
+    if FILES[file].name == "label-studio":  # workers are numbers in the order of their first row
+        numbers = {worker: place for place, worker in enumerate(frame["worker"].unique(), start=1)}
+        expected = frame.assign(worker=frame["worker"].map(numbers).astype(str))
+    else:
+        expected = frame
+    domain = crowd.answers.domain
+    write_table(frame, tmp_path / file, file_format=FILES[file].name)
+    answers = qc.read_answers(tmp_path / file, domain)
+    meant = qc.Answers.from_frame(expected, domain)
+    for name in ("tasks", "workers"):
+        assert getattr(answers, name).to_pylist() == getattr(meant, name).to_pylist()
+    for name in ("offsets", "worker_codes", "values"):
+        assert np.array_equal(getattr(answers, name), getattr(meant, name))
+
+
+@pytest.mark.parametrize("file", FILES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(rows=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=6))
+def test_what_is_written_and_read_is_written_alike(tmp_path, file, rows):
+    table = pa.table(dict(zip(ANSWERS, map(list, zip(*rows, strict=True)), strict=True)))
+    written = []
+    for _ in range(2):
+        write_table(table, tmp_path / file, file_format=FILES[file].name)
+        written.append((tmp_path / file).read_bytes())
+        found = read_table(tmp_path / file, ANSWERS)
+        if FILES[file].name != "label-studio":
+            assert found.to_pylist() == table.to_pylist()
+        table = found
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("labels", [[1, None, -3], [0.5, -2.0, None], [True, False, True]])
+def test_numbers_are_written_alike_too(tmp_path, file, labels):
+    kind = FILES[file].name
+    table = pa.table({"task": [7, 8, 8], "worker": [1, 1, 2], "label": labels})
+    written = []
+    for _ in range(2):
+        write_table(table, tmp_path / file, file_format=kind)
+        written.append((tmp_path / file).read_bytes())
+        table = read_table(tmp_path / file, ANSWERS)
+    assert written[0] == written[1]
+    if True not in labels:
+        found = table["label"].to_pylist()
+        assert [None if label is None else float(label) for label in found] == labels
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_reports_carry_what_made_them(tmp_path, file):
+    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+    frame = pd.DataFrame({"task": ["b", "a"], "worker": ["v", "u"], "label": ["no", "yes"]})
+    answers = qc.Answers.from_frame(frame, DOMAIN, tasks=["a", "b", "c"], workers=["u", "v", "w"])
+    reports = mechanism.randomize(answers, rng=np.random.default_rng(1))
+    qc.write_reports(reports, tmp_path / file, file_format=FILES[file].name)
+    found = qc.read_reports(tmp_path / file)
+    assert found.mechanism == mechanism
+    assert found.simulated
+    assert found.table.tasks.to_pylist() == ["a", "b", "c"]
+    assert found.table.values.tolist() == reports.table.values.tolist()
+    assert len(found.table.workers) == 3
+    with pytest.raises(FormatError, match="these are randomised reports"):
+        qc.read_answers(tmp_path / file, DOMAIN)
+    places = [path.read_bytes() for path in tmp_path.iterdir()]
+    assert any(b"do not majority-vote them" in place for place in places) or "gz" in file
+    before = [path.read_bytes() for path in sorted(tmp_path.iterdir())]
+    qc.write_reports(found, tmp_path / file, file_format=FILES[file].name)
+    assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == before
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_reports_that_lost_their_mechanism_are_refused(tmp_path, file):
+    table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
+    write_table(table, tmp_path / file, file_format=FILES[file].name)
+    with pytest.raises(MissingMechanismError, match="must not be taken for answers"):
+        qc.read_reports(tmp_path / file)
+
+
+@pytest.mark.parametrize("name", ["mturk", "toloka", "label-studio"])
+def test_reports_of_more_than_a_label_do_not_fit_platforms(tmp_path, name):
+    domain = qc.Interval(low=0, high=1)
+    frame = pd.DataFrame({"task": ["a"], "worker": ["u"], "label": [0.5]})
+    answers = qc.Answers.from_frame(frame, domain, tasks=["a"], workers=["u"])
+    path = tmp_path / f"r{FORMATS[name].suffixes[0]}"
+    for mechanism in (
+        qc.LaplacePerturbation(domain=domain, epsilon=1.0, participation="released"),
+        qc.MatrixFactorization(domain=domain, epsilon=1.0),
+    ):
+        reports = mechanism.randomize(answers, rng=np.random.default_rng(1))
+        with pytest.raises(ParameterError, match=r"holds task, worker and label, not .*\.parquet"):
+            qc.write_reports(reports, path, file_format=name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "told"),
+    [
+        ("a.csv", "mturc", "a format must be one of csv, .*; did you mean 'mturk'"),
+        ("a.csv", "toloka", r"must end in \.tsv or \.tsv\.gz"),
+        ("a.jsonl", "label-studio", r"must end in \.json or \.json\.gz"),
+        ("a.json", None, "quietcrowd convert makes Label Studio JSON of it"),
+        ("a.xlsx", None, r"the name must end in one of \.csv"),
+    ],
+)
+def test_what_cannot_be_written(tmp_path, file, name, told):
+    table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
+    with pytest.raises((ParameterError, FormatError), match=told):
+        write_table(table, tmp_path / file, file_format=name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_choices_are_of_platforms(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("task,worker,label\na,u,yes\n")
+    for choice in ({"field": "label"}, {"rejected": True}):
+        with pytest.raises(ParameterError, match="of platforms' files"):
+            qc.read_answers(path, DOMAIN, **choice)
+    assert find_format(path).name == "csv"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"task,worker,label\na,u,yes\nb,u\n", r"Row #3: Expected 3 columns, got 2: b,u"),
+        (b"task,worker,label\na,u,yes\n\xff,u,no\n", r"Row #3.*invalid UTF8"),
+        (b"task,task,worker,label\na,b,u,yes\n", "2 columns are called 'task'"),
+        (b"\xff\xfet\0a\0", "this cannot be read as CSV in UTF-8"),
+        (b"\n\n", "this cannot be read as CSV in UTF-8"),
+    ],
+)
+def test_bad_tables_name_the_row(tmp_path, content, told):
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(FormatError, match=told):
+        qc.read_answers(tmp_path / "a.csv", DOMAIN)
+
+
+def test_blank_lines_before_a_header_change_no_id(tmp_path):
+    (tmp_path / "a.csv").write_text("\n\r\ntask,worker,label\n007,01,yes\n")
+    answers = qc.read_answers(tmp_path / "a.csv", DOMAIN)
+    assert (answers.tasks.to_pylist(), answers.workers.to_pylist()) == (["007"], ["01"])
+
+
+@pytest.mark.parametrize(
+    "header", ["task,performer,label", "taskId,workerId,answer", "answer;workerId;task"]
+)
+def test_names_of_other_programs_in_every_table(tmp_path, header):
+    names = header.replace(";", ",").split(",")
+    cells = {"task": "a", "taskId": "a", "performer": "u", "workerId": "u"}
+    row = [cells.get(name, "yes") for name in names]
+    (tmp_path / "a.csv").write_text(f"{header}\n{(';' if ';' in header else ',').join(row)}\n")
+    (tmp_path / "a.jsonl").write_text(json.dumps(dict(zip(names, row, strict=True))) + "\n")
+    write_table(pa.table(dict(zip(names, [[cell] for cell in row], strict=True))),
+                tmp_path / "a.parquet")  # fmt: skip
+    for suffix in (".csv", ".jsonl", ".parquet"):
+        answers = qc.read_answers(tmp_path / f"a{suffix}", DOMAIN)
+        assert answers.to_frame().to_numpy().tolist() == [["a", "u", "yes"]]
+        assert not holds_truths(tmp_path / f"a{suffix}", ANSWERS)
+
+
+@pytest.mark.skipif(not PEERS.exists(), reason="crowd-kit is not installed: make bench does it")
+def test_crowd_kit_takes_the_file_as_it_is(tmp_path):
+    crowd = qc.synthetic_crowd(tasks=30, workers=10, answers_per_task=5, seed=1)
+    qc.write_answers(crowd.answers, tmp_path / "answers.csv", file_format="crowd-kit")
+    program = (
+        "import pandas as pd; from crowdkit.aggregation import DawidSkene; "
+        f"found = DawidSkene().fit_predict(pd.read_csv({str(tmp_path / 'answers.csv')!r})); "
+        f"found.to_csv({str(tmp_path / 'truths.csv')!r})"
+    )
+    subprocess.run([PEERS, "-c", program], check=True, capture_output=True)
+    truths = qc.read_truths(tmp_path / "truths.csv")
+    assert len(truths) == 30
+    assert qc.error_rate(qc.DawidSkene().fit(crowd.answers), truths) < 0.2
+
+
+HEADERS = {
+    "mturk.csv": b"HITId,WorkerId,AssignmentStatus,Answer.a\n",
+    "toloka.tsv": b"INPUT:a\tOUTPUT:a\tGOLDEN:a\tASSIGNMENT:worker_id\tASSIGNMENT:status\n",
+    "label-studio.json": b'[{"id": 1, "annotations": [{"completed_by": 1, "result": ',
+    "crowd-kit.csv": b"task,performer,label\n",
+}
+
+
+@pytest.mark.parametrize("file", HEADERS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(content=st.binary(max_size=60) | st.text('\t\n\r",;=ab', max_size=40).map(str.encode))
+def test_no_bytes_after_a_header_raise_anything_else(tmp_path, file, content):
+    path = tmp_path / file
+    path.write_bytes(HEADERS[file] + content)
+    for read in (lambda: qc.read_answers(path, DOMAIN), lambda: qc.read_reports(path)):
+        with pytest.raises((FormatError, qc.AnswerError), match=file):
+            read()
+    with contextlib.suppress(FormatError):
+        assert qc.read_truths(path).column_names == ["task", "label"]
+
+
+KEYS = [
+    *("id", "data", "task", "annotations", "predictions", "completed_by", "result", "type"),
+    *("from_name", "value", "choices", "number", "was_cancelled", "ground_truth", "score"),
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from([*KEYS, "\ud800"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6)
+    ),
+    max_leaves=12,
+)
+RESULT = st.fixed_dictionaries(
+    {"type": st.sampled_from(["choices", "number", "x"]), "value": JSON, "from_name": JSON}
+)
+TASK = st.fixed_dictionaries(
+    {"id": st.integers() | JSON, "data": JSON},
+    optional={
+        "annotations": JSON
+        | st.lists(st.fixed_dictionaries({"completed_by": JSON, "result": st.lists(RESULT)})),
+        "predictions": JSON | st.lists(st.fixed_dictionaries({"result": st.lists(RESULT)})),
+    },
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(tasks=st.lists(TASK, max_size=2) | JSON)
+def test_no_json_raises_anything_else(tmp_path, tasks):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(tasks))
+    reads = (lambda: qc.read_answers(path, DOMAIN), lambda: qc.read_truths(path))
+    for read in reads:
+        with (
+            warnings.catch_warnings(),
+            contextlib.suppress(FormatError, qc.AnswerError),
+        ):
+            warnings.simplefilter("ignore", qc.LeftOutWarning)
+            read()

@@ -1,0 +1,272 @@
+"""``quietcrowd answer`` as a worker meets it, against a real server."""
+
+import json
+import re
+from functools import partial
+
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import Running, new_desk
+
+from quietcrowd.campaign import Client
+from quietcrowd.campaign.settings import Settings
+
+INTERRUPTED = 130
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    database = f"sqlite:///{tmp_path_factory.mktemp('answering')}/q.db"
+    running = Running(Settings(database=database, infer=False, requests_per_second=0)).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def desk(server):
+    return new_desk(server)
+
+
+@pytest.fixture
+def link(desk):
+    return desk.link(desk.campaign(description="Look at\nthe sky.\x1b[2J"))
+
+
+@pytest.fixture
+def run(run, tmp_path, monkeypatch):
+    """Return a function that runs the command on a device of the test's own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return partial(run, "answer")
+
+
+@pytest.fixture
+def types(monkeypatch):
+    """Return a way to say what the worker types; in the end the input ends."""
+
+    def prepare(*lines):
+        left = list(lines)
+        prompts = []
+
+        def read(prompt):
+            prompts.append(prompt)
+            if not left:
+                raise EOFError
+            line = left.pop(0)
+            if isinstance(line, type):
+                raise line
+            return line
+
+        monkeypatch.setattr("builtins.input", read)
+        return left, prompts
+
+    return prepare
+
+
+def write(path, *rows):
+    path.write_text("task,label\n" + "".join(f"{row}\n" for row in rows))
+    return path
+
+
+def test_a_worker_answers_goes_back_and_sends(run, types, link):
+    left, _ = types("y", "2", "no", "<", "yes", "1", "2", "no", "", "lock", "send")
+    status, output, errors = run(link, "--budget", 5)
+    assert (status, left) == (0, [])
+    shown = " ".join(output.split())
+    assert "Birds Look at the sky." in shown
+    assert "\x1b" not in output
+    assert "Epsilon is at most 1 about one answer, and 3 about all together. That is:" in shown
+    assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
+    assert "has spent epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
+        shown
+    )
+    assert "1 of 3: t0 Is it 0? 1 no 2 yes" in shown
+    assert "Your answer so far: no. Enter keeps it, - takes it back." in shown
+    assert len(re.findall(r"^  t\d: (no|yes)$", output, re.MULTILINE)) == 3
+    assert "Sent: 3 reports. This device has spent epsilon = 3." in " ".join(errors.split())
+    assert max(map(len, output.splitlines())) <= 80
+    held = Client(link).stored()
+    assert held.as_sent
+    assert len(held.reports) == 3
+    again = run(link)
+    assert again[0] == 0
+    assert "You have answered this campaign" in again[2]
+
+
+def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
+    left, prompts = types()
+    file = write(tmp_path / "mine.csv", "t0,yes", "t2,no", "t1,")
+    status, output, _ = run(link, "--answers", file, "--yes", "--json")
+    assert (status, left, prompts) == (0, [], [])
+    told = json.loads(output)
+    assert (told["accepted"], told["duplicates"]) == (2, 0)
+    assert told["spent"] == pytest.approx(2)
+    assert {report["task"] for report in told["reports"]} == {"t0", "t2"}
+    assert told["consent"]
+    shown = json.loads(run(link, "--show", "--json")[1])
+    assert shown["as_sent"]
+    assert shown["reports"] == told["reports"]
+    assert "holds what this device sent, and nothing else" in run(link, "--show")[2]
+
+
+@pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation", "two-layer"])
+def test_other_mechanisms_are_shown_as_they_are_sent(run, desk, tmp_path, name):
+    link = desk.link(desk.campaign(MECHANISMS[name], tasks=25))
+    label = {"two-layer": "maybe", "matrix factorisation": 3}.get(name, 2.5)
+    file = write(tmp_path / "mine.csv", *(f"t{place},{label}" for place in range(25)))
+    status, output, errors = run(link, "--answers", file, "--yes")
+    assert (status, "error" in errors) == (0, False), errors
+    if name == "matrix factorisation":
+        assert "a sketch of 4 numbers: " in output
+    else:
+        assert "… and 5 more" in output
+    if name == "laplace with a bit":
+        assert re.search(r"^  t2: -?[0-9.e+-]+, answered: -?[0-9.e+-]+$", output, re.MULTILINE)
+    assert run(link, "--show")[0] == 0
+
+
+def test_who_does_not_agree_sends_nothing(run, types, link):
+    types("n")
+    status, _, errors = run(link)
+    assert status == 1
+    assert "You take no part. Nothing was sent." in errors
+    assert not Client(link).joined
+
+
+@pytest.mark.parametrize("end", [(), (KeyboardInterrupt,)])
+def test_stopping_in_between_sends_nothing_and_keeps_no_answer(run, types, link, end):
+    types("y", "2", *end)
+    status, _, errors = run(link)
+    assert status == INTERRUPTED
+    assert errors.strip().splitlines()[-1] == "quietcrowd: stopped"
+    client = Client(link)
+    assert (client.joined, client.locked) == (True, False)
+    assert client.stored().reports == ()
+
+
+def test_what_is_locked_can_be_sent_later_or_never(run, types, link, tmp_path):
+    types("y", "2", "", "", "lock", "what?", "later")
+    status, _, errors = run(link)
+    assert status == 0
+    assert "Nothing was sent. The same command goes on from here." in errors
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    refused = run(link, "--answers", file, "--yes")
+    assert refused[0] == 2
+    assert "locked already" in refused[2]
+    types("withdraw")
+    status, _, errors = run(link)
+    assert status == 0
+    assert "You have left." in errors
+    assert not Client(link).joined
+
+
+def test_withdrawing(run, types, link, tmp_path):
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    assert run(link, "--answers", file, "--yes")[0] == 0
+    types("no")
+    status, _, errors = run(link, "--withdraw")
+    assert (status, "Nothing was changed" in errors) == (1, True)
+    assert run(link, "--withdraw", "--yes")[0] == 0
+    status, _, errors = run(link, "--answers", file, "--yes")
+    assert status == 2
+    assert "you withdrew from it" in errors
+
+
+def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    left, prompts = types("y", "n")
+    status, _, errors = run(link, "--answers", file)
+    assert (status, left) == (1, [])
+    assert prompts[-1] == "Lock 1 answers? [y/N] "
+    assert "Nothing was locked, and nothing was sent." in errors
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (["t0,perhaps"], "task 't0': the answer is outside the domain"),
+        (["t0,yes", "t0,no"], "row 1: task 't0' is there a second time"),
+        ([",perhaps"], "row 0: a task is missing"),
+        (["t9,yes"], "task 't9' is not among the 3 tasks"),
+        (["t0,perhaps,twice"], "must be a table of CSV, JSON Lines or Parquet with columns task"),
+    ],
+)
+def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told):
+    file = write(tmp_path / "mine.csv", *rows)
+    status, _, errors = run(link, "--answers", file, "--yes")
+    [line] = [line for line in errors.splitlines() if line.startswith("quietcrowd:")]
+    assert status == 2
+    assert told in line
+    assert "perhaps" not in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--show", "--withdraw"), "do not go together"),
+        (("--json",), "--json goes with"),
+        (("--budget", "-1"), "budget must be a finite number"),
+        (("--budget", "2", "--answers", "FILE", "--yes"), "would make it 3: nothing was sent"),
+        (("--answers", "none.csv", "--yes"), "none.csv: there is no such file"),
+        (("--show",), "join it first"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(run, link, tmp_path, words, told):
+    file = write(tmp_path / "mine.csv", "t0,yes", "t1,yes", "t2,yes")
+    words = [file if word == "FILE" else word for word in words]
+    status, _, errors = run(link, *words)
+    assert status == 2
+    assert told in errors.strip().splitlines()[-1]
+
+
+def test_a_link_that_is_none_is_not_repeated_whole(run):
+    status, _, errors = run("https://example.org/x#i=qci_" + 43 * "a")
+    assert status == 2
+    assert "qci_a" not in errors
+    assert "the link must be like" in errors
+
+
+def test_the_help_shows_examples(run):
+    status, output, _ = run("--help")
+    assert status == 0
+    assert "quietcrowd answer LINK --answers mine.csv --yes" in " ".join(output.split())
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_a_server_that_is_gone_costs_no_answers(run, tmp_path, start, monkeypatch):
+    server = start()
+    desk = new_desk(server)
+    link = desk.link(desk.campaign())
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    real = Client.prepare
+
+    def prepare(client, given):
+        upload = real(client, given)
+        server.stop()
+        return upload
+
+    monkeypatch.setattr(Client, "prepare", prepare)
+    monkeypatch.setattr(Client, "preview", lambda _: ())
+    monkeypatch.setattr("quietcrowd.campaign.client_http.FIRST_PAUSE", 1e9)
+    status, _, errors = run(link, "--answers", file, "--yes")
+    assert status == 2
+    assert "What you locked is kept. The same command sends it again" in errors
+    assert "cannot be reached" in errors.strip().splitlines()[-1]
+    assert Client(link).locked
+
+
+@pytest.fixture
+def start(tmp_path):
+    def make():
+        database = f"sqlite:///{tmp_path}/gone.db"
+        return Running(Settings(database=database, infer=False, requests_per_second=0)).start()
+
+    return make
+
+
+def test_a_loss_without_bound_is_told(run, types, desk):
+    link = desk.link(desk.campaign(MECHANISMS["sampled variance"]))
+    types("n")
+    assert "nothing bounds it, unless --delta allows" in " ".join(run(link)[1].split())
+    types("n")
+    told = " ".join(run(link, "--delta", 0.2)[1].split())
+    assert re.search(r"at delta = 0\.2; after this campaign it will be at most [0-9.]+\.", told)
