@@ -1,6 +1,7 @@
 import io
 import sys
 import time
+from types import SimpleNamespace
 
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem, new_desk
@@ -68,6 +69,25 @@ def test_changes_within_a_while_are_one_inference(server, monkeypatch):
     assert sorted(asked) == [b"one", b"two"]
 
 
+def test_a_campaign_rests_for_longer_than_its_inference_took(server, monkeypatch):
+    told = io.StringIO("done 0.200\n" * 3)
+    process = SimpleNamespace(stdin=io.StringIO(), stdout=told, kill=lambda: None)
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
+    start = time.monotonic()
+    jobs.request(b"one")
+    while told.tell() < len("done 0.200\n"):
+        time.sleep(0.001)
+    jobs.request(b"one")
+    jobs.request(b"two")
+    while told.tell() < 3 * len("done 0.200\n"):
+        time.sleep(0.001)
+    jobs.close()
+    assert process.stdin.getvalue().split() == [b"one".hex(), b"two".hex(), b"one".hex()]
+    assert time.monotonic() - start >= 0.6
+
+
 def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_server, tmp_path):
     url = f"sqlite:///{tmp_path}/left.db"
     first = start_server(database=url)
@@ -85,7 +105,7 @@ def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
         """Answers that the database is away, and then that it is there."""
 
         def __init__(self):
-            self.stdin, self.stdout = io.StringIO(), io.StringIO("later\ndone\n")
+            self.stdin, self.stdout = io.StringIO(), io.StringIO("later\ndone 0.000\n")
 
         def kill(self):
             raise AssertionError
@@ -97,7 +117,7 @@ def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
     jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
     jobs.request(b"one")
     until = time.monotonic() + 30
-    while process.stdout.tell() < len("later\ndone\n") and time.monotonic() < until:
+    while process.stdout.tell() < len("later\ndone 0.000\n") and time.monotonic() < until:
         time.sleep(0.01)
     jobs.close()
     assert process.stdin.getvalue() == f"{b'one'.hex()}\n" * 2
@@ -142,7 +162,7 @@ for line in sys.stdin:
         import time
         time.sleep(60)
     elif not line.startswith('"'):
-        print("done", flush=True)
+        print("done 0.000", flush=True)
 """
     monkeypatch.setattr(inference_jobs, "_COMMAND", (sys.executable, "-c", hang))
     asked = []

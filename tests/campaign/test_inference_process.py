@@ -177,5 +177,5 @@ def test_the_process_answers_line_by_line(server, desk, monkeypatch, capsys):
 
     monkeypatch.setattr(Inferrer, "infer", infer_or_fail)
     inference_process.main()
-    assert capsys.readouterr().out == "done\nnothing\nfailed ValueError\nlater\n"
+    assert capsys.readouterr().out == "done 0.000\nnothing\nfailed ValueError\nlater\n"
     assert Database.open(url).path == server.database.path

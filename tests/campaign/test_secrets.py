@@ -98,7 +98,7 @@ def test_the_log_says_routes_and_nothing_of_who_or_what(own, logged):
     assert len(lines) > 20
     assert {name for line in lines for name in line} <= set(logs.FIELDS)
     routes = {line["route"] for line in lines}
-    assert "/campaigns/{campaign}/open" in routes
+    assert "/api/v1/campaigns/{campaign}/open" in routes
     assert "unknown" in routes
     assert all(line["duration"] in ("<0.01s", "<0.1s", "<1s", "<10s", "slow") for line in lines)
     for secret in (*secrets, campaign, *(worker.id for worker in workers)):

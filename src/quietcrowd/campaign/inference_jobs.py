@@ -34,6 +34,10 @@ _FAILURES = 3
 """After so many failures on end the results say so."""
 
 
+_REST = 3
+"""For how many times as long as an inference took its campaign rests: uploads come first."""
+
+
 class _TooLongError(Exception):
     """An inference took longer than it may."""
 
@@ -61,6 +65,7 @@ class InferenceJobs:
     debounce: float
     longest: float
     _due: dict[bytes, float] = field(factory=dict, init=False)
+    _rests: dict[bytes, float] = field(factory=dict, init=False)
     _failures: dict[bytes, int] = field(factory=dict, init=False)
     _changed: Condition = field(factory=Condition, init=False)
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
@@ -77,7 +82,8 @@ class InferenceJobs:
     def request(self, campaign: bytes, least: float = 0.0) -> None:
         """Ask for an inference of a campaign, soon, but not in less than so many seconds."""
         with self._changed:
-            self._due.setdefault(campaign, time.monotonic() + max(self.debounce, least))
+            due = time.monotonic() + max(self.debounce, least)
+            self._due.setdefault(campaign, max(due, self._rests.get(campaign, due)))
             self._changed.notify()
 
     def close(self) -> None:
@@ -153,6 +159,18 @@ class InferenceJobs:
             self.request(campaign, least=_AGAIN)
         elif not answer or answer.startswith("failed"):
             raise _InferenceError
+
+        elif answer.startswith("done"):
+            self._rest(campaign, _REST * float(answer.split()[1]))
+
+    def _rest(self, campaign: bytes, seconds: float) -> None:
+        """Infer nothing of a campaign for a while, though it has changed meanwhile."""
+        now = time.monotonic()
+        with self._changed:
+            self._rests = {one: until for one, until in self._rests.items() if until > now}
+            self._rests[campaign] = now + seconds
+            if campaign in self._due:
+                self._due[campaign] = max(self._due[campaign], now + seconds)
 
     def _started(self) -> subprocess.Popen[str]:
         with self._changed:

@@ -1,7 +1,8 @@
 """A process of its own that infers truths, so that uploads do not wait for it.
 
 It reads the address of the database from standard input, and then campaigns, one per line; it
-answers each with a line: done, nothing, later (the database cannot be reached) or failed. It ends
+answers each with a line: done and the seconds that it took, nothing, later (the database cannot be
+reached) or failed. It ends
 with its input: when the server is gone.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import warnings
 from typing import Any
 
@@ -118,9 +120,12 @@ def main() -> None:
         os.nice(_NICE)
     database = Database.open(json.loads(sys.stdin.readline()))
     inferrer = Inferrer(database)
-    for line in sys.stdin:
+    for number, line in enumerate(sys.stdin):
+        start = time.monotonic()
         try:
-            answer = "done" if inferrer.infer(bytes.fromhex(line.strip())) else "nothing"
+            found = inferrer.infer(bytes.fromhex(line.strip()))
+            seconds = time.monotonic() - start if number else 0.0  # the first one compiles
+            answer = f"done {seconds:.3f}" if found else "nothing"
         except UNAVAILABLE:
             answer = "later"
         except Exception as error:
