@@ -40,8 +40,9 @@ GIVEN = (*ASKED, "--k", "20", "--gamma", "2", "--epsilon0", "0.9")
 PLANNED = (*ASKED, "--k", "20", "--gamma", "4", "--epsilon", "8")
 
 
-def test_a_planned_release_reports_and_keeps_its_budget(run, claims, tmp_path):
-    output = tmp_path / "synthetic.csv"
+def test_a_planned_release_reports_and_keeps_its_budget(run, claims, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    output = "synthetic.csv"
     status, text, errors = run(claims, *PLANNED, "-o", output)
     assert (status, errors) == (0, "")
     assert max(map(len, text.splitlines())) <= 80

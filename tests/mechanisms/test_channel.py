@@ -1,5 +1,5 @@
 import math
-from decimal import Decimal, getcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -34,17 +34,17 @@ def channels(draw):
 
 @given(channels())
 def test_epsilon_is_the_largest_log_ratio_rounded_up(channel):
-    getcontext().prec = 50
-    weights = [[int(weight) for weight in row] for row in channel.weights]
-    worst = max(
-        Fraction(one[report], other[report])
-        for one in weights
-        for other in weights
-        for report in range(channel.reports)
-    )
-    exact = (Decimal(worst.numerator) / Decimal(worst.denominator)).ln()
-    assert Decimal(channel.epsilon) >= exact
-    assert channel.epsilon <= math.nextafter(float(exact), math.inf) + 1e-300
+    with localcontext(prec=50):
+        weights = [[int(weight) for weight in row] for row in channel.weights]
+        worst = max(
+            Fraction(one[report], other[report])
+            for one in weights
+            for other in weights
+            for report in range(channel.reports)
+        )
+        exact = (Decimal(worst.numerator) / Decimal(worst.denominator)).ln()
+        assert Decimal(channel.epsilon) >= exact
+        assert channel.epsilon <= math.nextafter(float(exact), math.inf) + 1e-300
 
 
 @given(channels(), st.data())
@@ -158,6 +158,6 @@ def test_equal_tables_are_equal():
 @given(st.integers(2, 64), st.floats(0.0, 16.0))
 def test_other_weight_errs_towards_more_noise(size, epsilon):
     other = other_weight_for(size, epsilon)
-    getcontext().prec = 60
-    ideal = Decimal(TOTAL) / (size - 1 + Decimal(epsilon).exp())
-    assert ideal <= other < ideal + 1 + Decimal(10) ** -20
+    with localcontext(prec=60):
+        ideal = Decimal(TOTAL) / (size - 1 + Decimal(epsilon).exp())
+        assert ideal <= other < ideal + 1 + Decimal(10) ** -20

@@ -9,7 +9,7 @@ and checks: ``docs/theory/finite-channels.md``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -33,6 +33,8 @@ __all__ = [
 
 TOTAL = 2**32
 """What the weights of a row sum to."""
+
+_UPWARDS = Context(prec=60, rounding=ROUND_CEILING)
 
 MAX_EPSILON = 16.0
 """Largest privacy loss that 32-bit weights hold with a useful precision."""
@@ -231,7 +233,9 @@ def other_weight_for(size: int, epsilon: float) -> int:
     ``2**32 / (k - 1 + exp(epsilon))``, rounded up: towards more noise. (Li et al., KDD 2018,
     Theorem 6.2, solved for the probability.)
     """
-    return int((TOTAL / (size - 1 + exp_of(Decimal(epsilon)))).to_integral_value("ROUND_CEILING"))
+    with localcontext(_UPWARDS):  # whatever the program has set
+        weight = TOTAL / (size - 1 + exp_of(Decimal(epsilon)))
+        return int(weight.to_integral_value())
 
 
 def keep_or_replace(

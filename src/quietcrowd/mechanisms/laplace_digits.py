@@ -10,7 +10,7 @@ from the exact law: ``docs/theory/memoisation.md``.
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
+from decimal import Context, Decimal, localcontext
 from functools import lru_cache
 
 __all__ = ["laplace_bytes", "laplace_noise", "laplace_thresholds"]
@@ -41,9 +41,9 @@ def laplace_thresholds(scale: float) -> tuple[int, ...]:
     digits = 0
     while 2**digits < REACH * scale:
         digits += 1
-    powers = (_CONTEXT.divide(Decimal(2**digit), Decimal(scale)) for digit in range(digits))
-    ones = (_CONTEXT.divide(Decimal(WORD), 1 + _CONTEXT.exp(power)) for power in powers)
-    return tuple(int(one) for one in ones)
+    with localcontext(_CONTEXT):  # whatever the program has set
+        powers = [Decimal(2**digit) / Decimal(scale) for digit in range(digits)]
+        return tuple(int(WORD / (1 + power.exp())) for power in powers)
 
 
 def laplace_bytes(scale: float) -> int:

@@ -32,7 +32,9 @@ PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforeha
 MOST_REPORTS = 10**7
 """A worker makes no more: the arithmetic of losses is safe up to there."""
 
-DUST = 1 - Decimal("1e-12")
+DUST = Decimal("0.999999999999")
+
+_CONTEXT = Context(prec=60)
 
 CLAIM_ROUNDING = 1e-6
 """A claim of real-valued probabilities may be missed by this on a grid of 2^-32."""
@@ -45,7 +47,7 @@ def show_loss(epsilon: float, digits: int = 4) -> str:
     """
     if not math.isfinite(epsilon) or epsilon == 0:
         return f"{epsilon:g}"
-    shown = Decimal(epsilon) * DUST
+    shown = _CONTEXT.multiply(Decimal(epsilon), DUST)
     with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
         return f"{float(+shown):.{digits}g}"
 

@@ -36,4 +36,4 @@ def exp_of(exponent: Decimal) -> Decimal:
     """Return exp to 50 digits, rounded down; exp(0) is 1 exactly."""
     if not exponent:
         return Decimal(1)
-    return _CONTEXT.multiply(_CONTEXT.exp(exponent), 1 - _SLACK)
+    return _CONTEXT.multiply(_CONTEXT.exp(exponent), _CONTEXT.subtract(Decimal(1), _SLACK))

@@ -89,8 +89,9 @@ def _log_odds_of_powers(power: int, low: int, high: int, step: int, total: int) 
         return math.log(float((terms * values).sum() / (terms * (total - values)).sum()))
     _, upper = _power_sum(power, low, high, step)
     lower, _ = _power_sum(power - 1, low, high, step)
-    rest = Decimal(total) / Decimal(high) * lower - upper
-    return round_up((upper / rest).ln(_DIGITS))
+    with localcontext(_DIGITS):
+        rest = Decimal(total) / Decimal(high) * lower - upper
+        return round_up((upper / rest).ln())
 
 
 def _power_sum(power: int, low: int, high: int, step: int) -> tuple[Decimal, Decimal]:
