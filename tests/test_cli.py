@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd import cli
+from quietcrowd import cli, cli_experiments
 from quietcrowd.cli_options import build_domain, choose_method
 from quietcrowd.cli_tables import UNLISTED, print_figure
 from quietcrowd.datasets import opinion_crowd
@@ -643,7 +643,7 @@ def test_an_experiment_on_numbers(run, ratings, tmp_path):
 
 
 def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
-    figure = cli.FIGURES["sun2018-2"]
+    figure = cli_experiments.FIGURES["sun2018-2"]
 
     class Quick:
         def run(self, **options):
@@ -657,7 +657,7 @@ def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
             frame = small.run().frame.assign(sparsity=0.5)
             return FigureResult(figure=figure, frame=frame, skipped=("one was left out",))
 
-    monkeypatch.setattr(cli, "FIGURES", {"quick": Quick()})
+    monkeypatch.setattr(cli_experiments, "FIGURES", {"quick": Quick()})
     words = ["reproduce", "quick", "--trials", "2", "--plot", tmp_path / "f.png"]
     status, output, errors = run(*words, "-o", tmp_path / "f.csv")
     assert status == 0, errors
@@ -687,7 +687,7 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
         parts=lambda *_: [DensityPart(columns={"dataset": "drawn"}, measure=measure)],
         skipped=("one was left out",),
     )
-    monkeypatch.setattr(cli, "FIGURES", {"quick": quick})
+    monkeypatch.setattr(cli_experiments, "FIGURES", {"quick": quick})
     words = ["reproduce", "quick", "--plot", tmp_path / "f.png", "-o", tmp_path / "f.csv"]
     status, output, errors = run(*words)
     assert status == 0, errors
@@ -700,7 +700,7 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
 
 
 def test_rows_of_a_figure_that_no_method_names_are_told(capsys):
-    figure = cli.FIGURES["moon2025-3-drawn"]
+    figure = cli_experiments.FIGURES["moon2025-3-drawn"]
     row = {"dataset": "d", "mechanism": "laplace", "claimed_epsilon": 1.0, "trials": 2}
     row |= {figure.score: 1.0, f"{figure.score}_se": 0.1}
     names = ("mean", "tesla-like", "privtdsi-like, moon", "every sigma known")

@@ -40,12 +40,7 @@ def audit(
             autocompletion=lambda: list(options.MECHANISMS),
         ),
     ],
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            "--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed."
-        ),
-    ] = 1.0,
+    epsilon: options.Epsilon = 1.0,
     answers: Annotated[
         int,
         typer.Option(min=1, metavar="NUMBER", help="Answers a worker gives, or tasks it reports."),

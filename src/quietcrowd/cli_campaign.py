@@ -152,12 +152,7 @@ def create(
         ),
     ],
     mechanism: options.MechanismName = "one-layer",
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            "--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed."
-        ),
-    ] = 1.0,
+    epsilon: options.Epsilon = 1.0,
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,

@@ -27,12 +27,14 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.validation import check_names, did_you_mean
 
 __all__ = [
+    "DOMAIN",
     "METHOD_LIST",
     "AllTasks",
     "AllWorkers",
     "Between",
     "Columns",
     "Duplicates",
+    "Epsilon",
     "Epsilons",
     "Field",
     "FigureName",
@@ -127,6 +129,10 @@ Duplicates = Annotated[
         help="Where a worker answered a task twice: stop, or keep the first or last answer.",
         autocompletion=lambda: ["error", "first", "last"],
     ),
+]
+Epsilon = Annotated[
+    float,
+    typer.Option("--epsilon", "-e", metavar="NUMBER", help="Privacy loss per answer, as claimed."),
 ]
 Epsilons = Annotated[
     list[str],
@@ -323,6 +329,10 @@ def _parameter(text: str) -> Any:
     except ValueError:
         return text
     return _as_printed(number) if abs(number) < _LARGEST_WHOLE else number
+
+
+DOMAIN = ("--labels", "--levels", "--between")
+"""The options that say what an answer can be, of which one is given."""
 
 
 def build_domain(labels: str | None, levels: str | None, between: str | None = None) -> Domain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,25 @@ from quietcrowd.formats.tables import read_names
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.scale import StoreEstimate
 
-__all__ = ["closing_words", "note", "read_gold", "read_ids", "read_plain", "tell_dropped"]
+__all__ = [
+    "closing_words",
+    "note",
+    "one_line",
+    "read_gold",
+    "read_ids",
+    "read_plain",
+    "tell_dropped",
+]
 
 
 def note(text: str) -> None:
     """Print a sentence on standard error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
+
+
+def one_line(message: object) -> None:
+    """Print what the program says of itself, in one line, on standard error."""
+    print(f"quietcrowd: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def read_plain(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,7 +25,25 @@ from quietcrowd.scale.executor import Executor
 from quietcrowd.scale.randomizing import check_randomizable
 from quietcrowd.validation import check_choice
 
-__all__ = ["infer_from_store", "partition", "randomize_a_store"]
+__all__ = ["infer_from_store", "partition", "randomize_a_store", "refuse_beside_store"]
+
+_USUAL: Mapping[str, object] = {
+    "--columns": "task,worker,label",
+    "--duplicates": "error",
+    "--json": False,
+    "--plain": False,
+    "--skip-outside": False,
+}
+"""What options are where they are not given; all others: None."""
+
+
+def refuse_beside_store(given: Mapping[str, object]) -> None:
+    """Raise where options were given that say what a file holds: a store says so itself."""
+    if any(value != _USUAL.get(option) for option, value in given.items()):
+        *first, last = given
+        raise ParameterError(
+            f"a store knows what it holds: {', '.join(first)} and {last} do not go with it"
+        )
 
 
 def partition(

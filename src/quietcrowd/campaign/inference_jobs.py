@@ -33,7 +33,6 @@ _TOO_LONG = (
 _FAILURES = 3
 """After so many failures on end the results say so."""
 
-
 _REST = 3
 """For how many times as long as an inference took its campaign rests: uploads come first."""
 
@@ -159,7 +158,6 @@ class InferenceJobs:
             self.request(campaign, least=_AGAIN)
         elif not answer or answer.startswith("failed"):
             raise _InferenceError
-
         elif answer.startswith("done"):
             self._rest(campaign, _REST * float(answer.split()[1]))
 
