@@ -17,6 +17,7 @@ from quietcrowd.campaign import tables
 from quietcrowd.campaign.channel_config import ReportRule, report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.inserting import insert_rows
+from quietcrowd.campaign.lookups import look_up
 from quietcrowd.campaign.problems import Problem, ProblemError
 from quietcrowd.campaign.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.tokens import participant_id, same_hash, token_hash
@@ -24,7 +25,6 @@ from quietcrowd.campaign.tokens import participant_id, same_hash, token_hash
 __all__ = ["Intake", "Sent"]
 
 _CACHED = 64
-_CHUNK = 10_000
 
 
 @frozen(kw_only=True)
@@ -204,12 +204,7 @@ def _read_stored(
     connection: Connection, batch: _Batch, campaign: bytes, members: set[bytes]
 ) -> None:
     table = _table(batch.fixed[campaign])
-    rows = connection.execute(
-        select(table).where(
-            table.c.campaign_id == campaign, table.c.participant_id.in_(list(members))
-        )
-    )
-    for row in rows:
+    for row in look_up(connection, table, campaign, "participant_id", list(members)):
         if table is tables.sketch:
             batch.sketches[row.participant_id] = (row.report_id, row.numbers)
         else:
@@ -222,14 +217,8 @@ def _read_taken(
 ) -> None:
     """Read which report ids the campaign has already, whoever sent them."""
     table = _table(batch.fixed[campaign])
-    for start in range(0, len(ids), _CHUNK):
-        part = ids[start : start + _CHUNK]
-        found = connection.scalars(
-            select(table.c.report_id).where(
-                table.c.campaign_id == campaign, table.c.report_id.in_(part)
-            )
-        )
-        batch.taken.update((campaign, one) for one in found)
+    found = look_up(connection, table, campaign, "report_id", ids)
+    batch.taken.update((campaign, row.report_id) for row in found)
 
 
 def _outcome(batch: _Batch, sent: Sent) -> Receipt | ProblemError:

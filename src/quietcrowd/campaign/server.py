@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
@@ -173,6 +174,7 @@ def serve(settings: Settings) -> None:
         start_log()
         config = uvicorn.Config(create_app(settings, database), **listening(settings))
         server = uvicorn.Server(config)
+        gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
         with suppress(KeyboardInterrupt):
             server.run([found])
     if not server.started:
@@ -189,11 +191,15 @@ def listener(settings: Settings) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family)
+        found = socket.create_server((settings.host, settings.port), family=family)
     except OSError as error:
         raise ParameterError(
             f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; take another port"
         ) from None
+    # asyncio does so only where a socket names its protocol: an answer is two packets, and the
+    # second would wait 40 ms for the first to be confirmed
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return found
 
 
 def listening(settings: Settings) -> dict[str, Any]:

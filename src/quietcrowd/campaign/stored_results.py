@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, func, insert, select, update
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.campaign_rows import count_of
@@ -42,34 +42,36 @@ def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, 
     """Write results; return whether they are those of the campaign now.
 
     They are not where somebody withdrew or the method was changed meanwhile (another inference is
-    asked for already), or where another server has written those of more reports.
+    asked for already), or where another server has written those of more reports. Neither can
+    happen until the transaction ends; uploads go on.
     """
-    campaign = tables.campaign.c
+    text = json.dumps(result, allow_nan=False, separators=(",", ":"))
+    campaign, table = tables.campaign.c, tables.inference
     now = connection.execute(
         select(campaign.erasures, campaign.method)
         .where(campaign.id == made_of.campaign)
-        .with_for_update()
+        .with_for_update(read=True)
     ).one_or_none()
     if now is None or tuple(now) != (made_of.erasures, made_of.method):
         return False
-    table = tables.inference
     mine = table.c.campaign_id == made_of.campaign
-    held = connection.execute(select(table).where(mine)).one_or_none()
+    held = connection.execute(select(table).where(mine).with_for_update()).one_or_none()
     alike = held is not None and (held.erasures, held.method) == tuple(now)
     if held is not None and alike and held.reports > made_of.reports:
         return False
-    text = json.dumps(result, allow_nan=False, separators=(",", ":"))
-    connection.execute(delete(table).where(mine))
+    statement = (
+        insert(table).values(campaign_id=made_of.campaign)
+        if held is None
+        else update(table).where(mine)
+    )
     connection.execute(
-        insert(table),
-        {
-            "campaign_id": made_of.campaign,
-            "reports": made_of.reports,
-            "erasures": made_of.erasures,
-            "method": made_of.method,
-            "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
-            "snapshot": text,
-        },
+        statement.values(
+            reports=made_of.reports,
+            erasures=made_of.erasures,
+            method=made_of.method,
+            etag=hashlib.sha256(text.encode()).hexdigest()[:32],
+            snapshot=text,
+        )
     )
     return True
 
