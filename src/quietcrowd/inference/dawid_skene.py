@@ -14,7 +14,7 @@ from quietcrowd.inference import fixed_point
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.confusion_kernel import confusion_kernel
-from quietcrowd.inference.confusion_update import learn_confusions
+from quietcrowd.inference.confusion_update import learn_coins, learn_confusions
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import share_of_agreements
@@ -219,9 +219,8 @@ class DawidSkene(
     ) -> tuple[ConfusionState, float]:
         """Learn rates and frequencies from posteriors; see `IterativeInference.update`."""
         unit = self.unit(summary)
-        learn = self._learn_coins if self.one_coin else self._learn_confusions
         bits = self._fraction_bits(summary)
-        log_odds, climbed = learn(summary, tally, bits)
+        log_odds, climbed = self._learn(summary, tally, bits)
         classes = _record(tally.classes, self.class_smoothing, unit)
         log_priors = np.log(classes / classes.sum())
         climbed += fixed_point.exact_sum(classes * log_priors, summary.labels)
@@ -252,7 +251,7 @@ class DawidSkene(
 
     def _added(self, summary: Summary) -> float:
         """Return how many answers are added to one row of a worker's record."""
-        return self.smoothing * summary.labels + self.trust
+        return self.smoothing * max(summary.labels, 2) + self.trust
 
     def _check_shape(self, summary: Summary, state: ConfusionState | None) -> tuple[int, int, int]:
         """Return the shape of counts and log-odds."""
@@ -282,19 +281,14 @@ class DawidSkene(
         """Return how many answers a worker's record has at most."""
         return int(summary.answers_per_worker.max(initial=0)) + self._added(summary)
 
-    def _learn_confusions(
+    def _learn(
         self, summary: Summary, tally: ConfusionTally, bits: int
     ) -> tuple[npt.NDArray[np.int32], float]:
-        """Return log-probabilities of answers, and what they contribute to the objective."""
-        unit = self.unit(summary)
-        added = self._added(summary) * summary.labels * summary.workers
-        longest, total = self._longest_record(summary), summary.answers + added
-        room = min(50 - math.log2(longest), 61 - math.log2(total))
-        product = 2.0 ** math.floor(room - math.log2(_LARGEST_LOG))
+        """Return log-odds of workers' answers, and what they contribute to the objective."""
+        unit, product = self.unit(summary), self._product(summary)
         log_odds = np.empty(tally.counts.shape, np.int32)
-        climbed = learn_confusions(
-            tally.counts.reshape(-1),
-            summary.labels,
+        counts = tally.counts.reshape(-1)
+        rest = (
             round(self.smoothing * unit),
             round((self.smoothing + self.trust) * unit),
             _least(unit),
@@ -302,22 +296,19 @@ class DawidSkene(
             product / unit,
             log_odds.reshape(-1),
         )
+        if self.one_coin:
+            others = max(summary.labels - 1, 1)
+            climbed = learn_coins(counts, summary.answers_per_worker, unit, others, *rest)
+        else:
+            climbed = learn_confusions(counts, summary.labels, *rest)
         return log_odds, climbed / product * unit
 
-    def _learn_coins(
-        self, summary: Summary, tally: ConfusionTally, bits: int
-    ) -> tuple[npt.NDArray[np.int32], float]:
-        """Return log-odds of workers' answers, and what they contribute to the objective."""
-        unit = self.unit(summary)
-        others = max(summary.labels - 1, 1)
-        answers = np.rint(summary.answers_per_worker * unit).astype(np.int64)[:, None, None]
-        right = _record(tally.counts, self.smoothing + self.trust, unit)
-        wrong = _record(answers - tally.counts, self.smoothing, unit)
-        log_right = np.log(right / (right + wrong))
-        log_wrong = np.log(wrong / (right + wrong)) - math.log(others)
-        climbed = right * log_right + wrong * log_wrong
-        log_odds = _to_32_bits(log_right - log_wrong, bits)
-        return log_odds, fixed_point.exact_sum(climbed, climbed.size)
+    def _product(self, summary: Summary) -> float:
+        """Return what an answer times a log-probability of 1 is stored as, in sums of such."""
+        added = self._added(summary) * summary.labels * summary.workers
+        longest, total = self._longest_record(summary), summary.answers + added
+        room = min(50 - math.log2(longest), 61 - math.log2(total))
+        return 2.0 ** math.floor(room - math.log2(_LARGEST_LOG + math.log(summary.labels)))
 
 
 def _least(unit: float) -> int:
