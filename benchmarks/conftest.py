@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
+from drawn import crowd_of_a_million
 
 HERE = Path(__file__).parent
 REPORT = HERE.parent / "docs" / "performance.md"
@@ -31,10 +32,8 @@ that were timed in the same run; the times themselves are those of this run: {ma
 
 @pytest.fixture(scope="session")
 def million():
-    """Return a crowd of 10^6 answers: 4 labels, 10 answers per task, 10^4 workers."""
-    return qc.synthetic_crowd(
-        tasks=100_000, workers=10_000, answers_per_task=10, labels=range(4), seed=0
-    )
+    """Return a crowd of 10^6 answers."""
+    return crowd_of_a_million(0)
 
 
 def with_text_ids(answers, seed=0):

@@ -1,4 +1,4 @@
-"""Partitions drawn for timing: their size is what matters, not who is right."""
+"""Crowds and partitions drawn for timing: their size is what matters, not who is right."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -13,6 +13,13 @@ from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
 PER_TASK = 10
+
+
+def crowd_of_a_million(seed):
+    """Return a crowd of 10^6 answers: 4 labels, 10 answers per task, 10^4 workers."""
+    return qc.synthetic_crowd(
+        tasks=100_000, workers=10_000, answers_per_task=PER_TASK, labels=range(4), seed=seed
+    )
 
 
 def drawn(answers, workers, labels):
