@@ -39,6 +39,37 @@ _WHOLE = BigInteger().with_variant(Integer(), "sqlite")
 _STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
 """Rows lie in the order of their random keys: that of their arrival is nowhere."""
 
+
+def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) -> Column[Any]:
+    """Return the column that says whose a row is: it goes when its owner goes."""
+    return Column(
+        f"{table}_id",
+        LargeBinary,
+        ForeignKey(f"{table}.id", ondelete="CASCADE"),
+        primary_key=primary_key,
+        nullable=False,
+        index=index,
+    )
+
+
+def _sent(name: str, *columns: Column[Any]) -> Table:
+    """Return a table of what participants send, each with an id that the campaign has once."""
+    return Table(
+        name,
+        metadata,
+        Column("campaign_id", LargeBinary, primary_key=True),
+        Column("participant_id", LargeBinary, primary_key=True),
+        *columns,
+        UniqueConstraint("campaign_id", "report_id"),
+        ForeignKeyConstraint(
+            ["campaign_id", "participant_id"],
+            ["participant.campaign_id", "participant.id"],
+            ondelete="CASCADE",
+        ),
+        **_STRICT,
+    )
+
+
 requester = Table(
     "requester",
     metadata,
@@ -51,9 +82,7 @@ api_key = Table(
     "api_key",
     metadata,
     Column("token_sha256", LargeBinary, primary_key=True),
-    Column(
-        "requester_id", LargeBinary, ForeignKey("requester.id", ondelete="CASCADE"), nullable=False
-    ),
+    _owner("requester"),
     **_STRICT,
 )
 
@@ -61,13 +90,7 @@ campaign = Table(
     "campaign",
     metadata,
     Column("id", LargeBinary, primary_key=True),
-    Column(
-        "requester_id",
-        LargeBinary,
-        ForeignKey("requester.id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    _owner("requester", index=True),
     Column("state", Text, nullable=False),
     Column("version", _WHOLE, nullable=False),
     Column("title", Text, nullable=False),
@@ -88,9 +111,7 @@ task = Table(
     "task",
     metadata,
     Column("id", LargeBinary, primary_key=True),
-    Column(
-        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), nullable=False
-    ),
+    _owner("campaign"),
     Column("position", _WHOLE, nullable=False),
     Column("name", Text, nullable=False),
     Column("data", Text, nullable=False),
@@ -103,9 +124,7 @@ task = Table(
 invite = Table(
     "invite",
     metadata,
-    Column(
-        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("campaign", primary_key=True),
     Column("token_sha256", LargeBinary, primary_key=True),
     **_STRICT,
 )
@@ -114,9 +133,7 @@ participant = Table(
     "participant",
     metadata,
     Column("id", LargeBinary, primary_key=True),
-    Column(
-        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), nullable=False
-    ),
+    _owner("campaign"),
     Column("token_sha256", LargeBinary, nullable=False),
     Column("pseudonym", Text, nullable=False),
     Column("consent_hash", LargeBinary, nullable=False),
@@ -128,53 +145,29 @@ participant = Table(
 withdrawn = Table(
     "withdrawn",
     metadata,
-    Column(
-        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("campaign", primary_key=True),
     Column("credential_hash", LargeBinary, primary_key=True),
     **_STRICT,
 )
 
-report = Table(
+report = _sent(
     "report",
-    metadata,
-    Column("campaign_id", LargeBinary, primary_key=True),
-    Column("participant_id", LargeBinary, primary_key=True),
     Column("task_id", LargeBinary, primary_key=True),
     Column("report_id", LargeBinary, nullable=False),
     Column("value", _WHOLE, nullable=False),
     Column("bit", _WHOLE),
-    UniqueConstraint("campaign_id", "report_id"),
-    ForeignKeyConstraint(
-        ["campaign_id", "participant_id"],
-        ["participant.campaign_id", "participant.id"],
-        ondelete="CASCADE",
-    ),
-    **_STRICT,
 )
 
-sketch = Table(
+sketch = _sent(
     "sketch",
-    metadata,
-    Column("campaign_id", LargeBinary, primary_key=True),
-    Column("participant_id", LargeBinary, primary_key=True),
     Column("report_id", LargeBinary, nullable=False),
     Column("numbers", LargeBinary, nullable=False),
-    UniqueConstraint("campaign_id", "report_id"),
-    ForeignKeyConstraint(
-        ["campaign_id", "participant_id"],
-        ["participant.campaign_id", "participant.id"],
-        ondelete="CASCADE",
-    ),
-    **_STRICT,
 )
 
 inference = Table(
     "inference",
     metadata,
-    Column(
-        "campaign_id", LargeBinary, ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("campaign", primary_key=True),
     Column("reports", _WHOLE, nullable=False),
     Column("erasures", _WHOLE, nullable=False),
     Column("method", Text),

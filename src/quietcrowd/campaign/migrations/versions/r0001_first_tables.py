@@ -14,6 +14,14 @@ _STRICT = {"sqlite_strict": True, "sqlite_with_rowid": False}
 
 def upgrade() -> None:
     """Create the tables."""
+    _create_requesters()
+    _create_campaigns()
+    _create_participants()
+    _create_reports()
+
+
+def _create_requesters() -> None:
+    """Create who asks, and with which keys."""
     op.create_table(
         "requester",
         sa.Column("id", sa.LargeBinary(), nullable=False),
@@ -30,6 +38,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("token_sha256"),
         **_STRICT,
     )
+
+
+def _create_campaigns() -> None:
+    """Create what is asked, and what was found."""
     op.create_table(
         "campaign",
         sa.Column("id", sa.LargeBinary(), nullable=False),
@@ -53,6 +65,20 @@ def upgrade() -> None:
     )
     op.create_index("ix_campaign_requester_id", "campaign", ["requester_id"], unique=False)
     op.create_table(
+        "task",
+        sa.Column("id", sa.LargeBinary(), nullable=False),
+        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
+        sa.Column("position", _WHOLE, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("data", sa.Text(), nullable=False),
+        sa.Column("gold", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("campaign_id", "name"),
+        sa.UniqueConstraint("campaign_id", "position"),
+        **_STRICT,
+    )
+    op.create_table(
         "inference",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
         sa.Column("reports", _WHOLE, nullable=False),
@@ -64,6 +90,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("campaign_id"),
         **_STRICT,
     )
+
+
+def _create_participants() -> None:
+    """Create who may answer, who does, and who does no more."""
     op.create_table(
         "invite",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
@@ -86,19 +116,17 @@ def upgrade() -> None:
         **_STRICT,
     )
     op.create_table(
-        "task",
-        sa.Column("id", sa.LargeBinary(), nullable=False),
+        "withdrawn",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("position", _WHOLE, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("data", sa.Text(), nullable=False),
-        sa.Column("gold", sa.Text(), nullable=True),
+        sa.Column("credential_hash", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("campaign_id", "name"),
-        sa.UniqueConstraint("campaign_id", "position"),
+        sa.PrimaryKeyConstraint("campaign_id", "credential_hash"),
         **_STRICT,
     )
+
+
+def _create_reports() -> None:
+    """Create what came in."""
     op.create_table(
         "report",
         sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
@@ -129,13 +157,5 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("campaign_id", "participant_id"),
         sa.UniqueConstraint("campaign_id", "report_id"),
-        **_STRICT,
-    )
-    op.create_table(
-        "withdrawn",
-        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
-        sa.Column("credential_hash", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("campaign_id", "credential_hash"),
         **_STRICT,
     )
