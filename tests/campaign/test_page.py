@@ -1,7 +1,8 @@
-"""The commands of ``docs/campaigns.md``, in their order, against the server that it starts."""
+"""What ``docs/campaigns.md`` shows, in its order, against the server that it starts."""
 
 import re
 import shlex
+import textwrap
 import time
 from pathlib import Path
 
@@ -18,6 +19,13 @@ def commands():
         re.findall(r"quietcrowd [a-z][^&\n]*?(?= +#| +&&|$)", one, re.MULTILINE) for one in blocks
     ]
     return [[shlex.split(line)[1:] for line in lines] for lines in listed if lines]
+
+
+def example():
+    """Return the page's lines of Python for a worker."""
+    _, _, after = PAGE.read_text().partition("or from Python")
+    lines = re.search(r"(?:^(?:    .*)?\n)+", after, re.MULTILINE)[0]
+    return textwrap.dedent(lines)
 
 
 def wait_for(ready):
@@ -55,11 +63,13 @@ def test_the_page(run, tmp_path, monkeypatch):
         for place, link in enumerate(links[:4]):
             names["LINK"] = link
             play(from_file, "--folder", tmp_path / f"device{place}")
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        exec(example(), {"link": links[4]})
         play(show, "--folder", tmp_path / "device3")
         play(leave, "--yes", "--folder", tmp_path / "device3")
         play(close)
         wait_for(lambda: run(*(names.get(word, word) for word in results))[0] == 0)
-        assert '"participants": 3' in play(results)
+        assert '"participants": 4' in play(results)
         reports, infer, truths = exports
         play(reports)
         assert len(play(infer).splitlines()) > 2
