@@ -11,7 +11,7 @@ import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference import MajorityVote, WeightedVote
+from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
 from quietcrowd.inference.weighted_vote import AccuracyState
 from quietcrowd.testing import crowds
 
@@ -153,3 +153,31 @@ def test_bad_smoothing(smoothing):
 def test_bad_loop_parameters(options):
     with pytest.raises(ParameterError):
         WeightedVote(**options)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_a_single_report_says_no_more_than_its_channel(labels, epsilon):
+    domain = qc.Categorical(range(labels))
+    mechanism = qc.RandomizedResponse(domain=domain, epsilon=epsilon)
+    frame = pd.DataFrame({"task": ["t"], "worker": ["w"], "label": [1]})
+    with noise_ignored():
+        estimate = WeightedVote().fit(mechanism.randomize(Answers.from_frame(frame, domain)))
+    most = math.exp(epsilon) / (math.exp(epsilon) + labels - 1)
+    assert estimate.estimates.confidence[0] <= most + 1e-9
+    assert estimate.estimates.confidence[0] > 1 / labels
+
+
+@pytest.mark.parametrize("null", [None, "category"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 2.0])
+def test_no_report_moves_the_odds_by_more_than_epsilon(epsilon, null):
+    crowd = qc.synthetic_crowd(tasks=200, workers=40, answers_per_task=5, seed=2)
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon, null=null)
+    with noise_ignored():
+        estimate = WeightedVote().fit(mechanism.randomize(crowd.answers))
+    confidence = estimate.estimates.confidence
+    log_odds = np.log(confidence / (1 - confidence))
+    assert (log_odds <= estimate.answers.answers_per_task * epsilon + 1e-6).all()
+    bound = math.exp(epsilon) / (1 + math.exp(epsilon))
+    assert estimate.state.accuracy.max() <= bound + 1e-9
+    assert estimate.state.accuracy.min() >= 1 - bound - 1e-9

@@ -14,6 +14,7 @@ from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
+from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.validation import at_least, plain
 
 __all__ = ["AccuracyState", "WeightedVote"]
@@ -76,7 +77,9 @@ class WeightedVote(
     cannot fall. The weight is signed with two labels, cut at 0 with more. Where labels tie, an
     answer for one of t tied labels counts ``1 / t`` of an agreement, so that no tie-break enters
     the weights. Confidence is the posterior of the label if each worker errs as often as p_u
-    says: it is as good as that model.
+    says: it is as good as that model. Through a randomised response that keeps an answer with
+    probability q no report is right more often than q, nor less often than a wrong answer's, and
+    p_u is kept between: no report moves the log-odds of a label by more than epsilon.
 
     Parameters
     ----------
@@ -132,7 +135,7 @@ class WeightedVote(
         answered = summary.answers_per_worker
         with np.errstate(invalid="ignore"):
             accuracy = (agreed + self.smoothing) / (answered + 2.0 * self.smoothing)
-        accuracy = np.clip(np.nan_to_num(accuracy, nan=0.5), FLOOR, 1.0 - FLOOR)
+        accuracy = np.clip(np.nan_to_num(accuracy, nan=0.5), *_range_of_accuracy(summary))
         right, wrong = np.log(accuracy), np.log1p(-accuracy)
         spread = math.log(max(summary.labels - 1, 1))
         climbed = (
@@ -146,3 +149,15 @@ class WeightedVote(
     def agreement(self, summary: Summary, tally: AgreementTally) -> npt.NDArray[np.float64]:
         """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
         return share_of_agreements(summary, tally.agreed)
+
+
+def _range_of_accuracy(summary: Summary) -> tuple[float, float]:
+    """Return how often a report that is a label can be right: least and most."""
+    channel = summary.channel
+    rates = channel.keep_and_other if isinstance(channel, FiniteChannel) else None
+    if rates is None:
+        return FLOOR, 1.0 - FLOOR
+    keep, other = rates
+    labelled = keep + (summary.labels - 1) * other
+    least, most = sorted((keep / labelled, other / labelled))
+    return max(least, FLOOR), min(most, 1.0 - FLOOR)
