@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -52,8 +53,9 @@ class MatchedTruths:
     ----------
     tasks : pyarrow.Array
         Ids of all tasks.
-    truths : dataframe
-        Columns ``task`` and ``label``; tasks match by what their ids print as.
+    truths : dataframe or pandas Series
+        Columns ``task`` and ``label``, or labels indexed by task, as crowd-kit has them; tasks
+        match by what their ids print as.
 
     Attributes
     ----------
@@ -72,7 +74,7 @@ class MatchedTruths:
     """
 
     def __init__(self, tasks: pa.Array, truths: Any) -> None:
-        frame = as_frame(truths)
+        frame = _frame_of(truths)
         if missing := {"task", "label"} - set(frame.columns):
             raise KnownTruthError(
                 f"column {min(missing)!r} is missing; known truths have columns "
@@ -131,6 +133,14 @@ class MatchedTruths:
 
     def _outside(self, row: int, what: str) -> KnownTruthError:
         return KnownTruthError(f"{self.labels[row].as_py()!r} is {what}", row)
+
+
+def _frame_of(truths: Any) -> nw.DataFrame[Any]:
+    """Return known truths as a frame with columns ``task`` and ``label``."""
+    read = nw.from_native(truths, pass_through=True, allow_series=True)
+    if isinstance(read, nw.Series) and read.implementation.is_pandas():
+        return as_frame(truths.rename("label").rename_axis("task").reset_index())
+    return as_frame(truths)
 
 
 def label_per_task(tasks: pa.Array, truths: Any, domain: FiniteDomain) -> npt.NDArray[np.int32]:

@@ -132,3 +132,14 @@ def test_only_estimates_have_errors():
     for metric in (qc.mean_absolute_error, centred_error, correlation):
         with pytest.raises(qc.ParameterError, match="estimate must be what fit returned"):
             metric(NUMBERS, TRUE_NUMBERS)
+
+
+def test_truths_may_be_a_series_as_crowd_kit_has_it():
+    crowd = qc.synthetic_crowd(tasks=40, workers=12, accuracy=(0.4, 0.6), seed=4)
+    series = crowd.truths.set_index("task")["label"].rename_axis(None)
+    estimate = qc.MajorityVote().fit(crowd.answers)
+    assert qc.error_rate(estimate, series) == qc.error_rate(estimate, crowd.truths) > 0
+    known = qc.MajorityVote().fit(crowd.answers, gold=series[:30])
+    assert qc.error_rate(known, series[:30]) == 0
+    with pytest.raises(AnswerError, match="'nobody' is no task"):
+        qc.error_rate(estimate, pd.Series({"nobody": 1}))

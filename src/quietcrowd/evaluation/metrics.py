@@ -152,8 +152,9 @@ def error_rate(estimate: TruthEstimate, truths: Any) -> float:
     ----------
     estimate : TruthEstimate
         On a finite domain.
-    truths : dataframe
-        Columns ``task`` and ``label``. A task that nobody answered counts as wrong.
+    truths : dataframe or pandas Series
+        Columns ``task`` and ``label``, or labels indexed by task. A task that nobody
+        answered counts as wrong.
 
     Raises
     ------
@@ -185,9 +186,9 @@ def mean_absolute_error(estimate: TruthEstimate, truths: Any) -> float:
     ----------
     estimate : TruthEstimate
         Of numbers, or of the levels of an `Ordinal` domain.
-    truths : dataframe
-        Columns ``task`` and ``label``. A task that nobody answered counts as the mean of the
-        estimated ones.
+    truths : dataframe or pandas Series
+        Columns ``task`` and ``label``, or labels indexed by task. A task that nobody
+        answered counts as the mean of the estimated ones.
 
     Raises
     ------

@@ -116,7 +116,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         start : TruthEstimate, optional
             An earlier estimate of the same method: its workers' state is the first one here.
             Workers are matched by what their ids print as; a new one starts as the median.
-        gold : dataframe, optional
+        gold : dataframe or pandas Series, optional
             Known truths, columns ``task`` and ``label``; tasks match by what their ids print as.
             These truths stay as they are, and tell of the workers as inferred ones do.
         threads : int, optional
@@ -178,7 +178,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         data : Reports, Answers or dataframe
             Answers on tasks that `start` has none of, otherwise as of `fit`. A frame has labels of
             the domain of `start`. Workers are matched by what their ids print as.
-        gold : dataframe, optional
+        gold : dataframe or pandas Series, optional
             Known truths of new tasks, as of `fit`.
 
         Returns

@@ -100,7 +100,7 @@ def infer_store(
         A Parquet file for the truths; partition by partition, it is there whole or not at all.
     workers : str or Path, optional
         A file for the workers' quality; its suffix says how.
-    gold : dataframe, optional
+    gold : dataframe or pandas Series, optional
         As of `FittingMethod.fit`.
     checkpoint : str or Path, optional
         A file that keeps the state after every iteration. A run that finds one of the same store,
