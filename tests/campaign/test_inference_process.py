@@ -145,6 +145,19 @@ def test_assumptions_that_fail_are_warned_of(server, desk):
     assert not results["converged"]
 
 
+def test_devices_that_seem_not_to_randomise_are_named(server, desk):
+    campaign = desk.campaign(MECHANISMS["one-layer"], tasks=60, join_mode="open")
+    for _ in range(6):
+        desk.worker(campaign).send_values(*[1] * 60)
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    (told,) = [one["message"] for one in results["warnings"] if one["code"] == "too-consistent"]
+    assert told.startswith("6 of 6 workers (")
+    named = [worker["worker"] for worker in results["workers"] if worker["worker"] in told]
+    assert len(named) == 5
+    assert len(results["workers"]) == 6
+
+
 def test_a_method_that_does_not_fit_says_so(server, desk):
     campaign = desk.campaign(
         MECHANISMS["laplace"], join_mode="open", method=qc.MajorityVote().to_dict()

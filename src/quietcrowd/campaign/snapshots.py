@@ -9,6 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from quietcrowd.campaign.agreement import agreement
+from quietcrowd.campaign.consistency import too_consistent
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.accountant import PrivacyLedger
@@ -21,6 +22,9 @@ MOST_OF_ONE = 0.2
 
 FEW = 3
 """Tasks with fewer reports are warned of."""
+
+_NAMED = 5
+"""So many workers are named in a warning."""
 
 
 @frozen(kw_only=True)
@@ -82,6 +86,7 @@ def snapshot(
         *_about_the_fit(estimate),
         *(Caution(code="assumption", message=message) for message in dict.fromkeys(told)),
         *_about_the_reports(reports),
+        *_about_the_devices(reports),
     ]
     return {
         "config_hash": config_hash,
@@ -159,3 +164,16 @@ def _about_the_reports(reports: Reports) -> list[Caution]:
             )
         )
     return cautions
+
+
+def _about_the_devices(reports: Reports) -> list[Caution]:
+    workers = reports.table.workers
+    found = [workers[int(place)].as_py() for place in too_consistent(reports)]
+    if not found:
+        return []
+    named = ", ".join(found[:_NAMED]) + ", ..." * (len(found) > _NAMED)
+    message = (
+        f"{len(found):,} of {len(workers):,} workers ({named}) agree with the others more than "
+        "randomised reports do: their devices may not randomise"
+    )
+    return [Caution(code="too-consistent", message=message)]
