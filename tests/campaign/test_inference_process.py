@@ -160,7 +160,7 @@ def test_devices_that_seem_not_to_randomise_are_named(server, desk):
 
 def test_a_method_that_does_not_fit_says_so(server, desk):
     campaign = desk.campaign(
-        MECHANISMS["laplace"], join_mode="open", method=qc.MajorityVote().to_dict()
+        MECHANISMS["laplace"], join_mode="open", method=qc.RatioMean().to_dict()
     )
     desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
     Inferrer(server.database).infer(bytes.fromhex(campaign))

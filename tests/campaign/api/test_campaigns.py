@@ -200,3 +200,28 @@ def test_a_method_has_a_largest_number_of_iterations(desk):
         made = desk.client.post("/campaigns", json={**body, "method": method})
         assert made.status_code == status
     assert made.json()["errors"][0]["code"] == "method"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "method"),
+    [
+        ("one-layer", qc.Mean()),
+        ("laplace", qc.MajorityVote()),
+        ("sampled variance", qc.MOON()),
+    ],
+)
+def test_a_method_that_cannot_read_the_reports_is_refused(desk, mechanism, method):
+    body = {
+        "title": "T",
+        "mechanism": MECHANISMS[mechanism].to_dict(),
+        "join_mode": "open",
+        "method": method.to_dict(),
+    }
+    refused = check_problem(desk.client.post("/campaigns", json=body), 422, "validation")
+    assert [one["pointer"] for one in refused["errors"]] == ["/method"]
+    draft = desk.client.post("/campaigns", json=body | {"method": None}).raise_for_status()
+    url = f"/campaigns/{draft.json()['id']}"
+    change = {"method": method.to_dict()}
+    headers = {"If-Match": draft.headers["etag"]}
+    check_problem(desk.client.patch(url, json=change, headers=headers), 422, "validation")
+    assert desk.client.get(url).json()["method"] is None

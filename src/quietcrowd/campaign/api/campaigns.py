@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
+import pyarrow as pa
 from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Connection, insert, select
 
@@ -16,7 +18,7 @@ from quietcrowd.campaign.campaign_rows import (
     read_tasks,
 )
 from quietcrowd.campaign.canonical import canonical_json
-from quietcrowd.campaign.configuration import usable_mechanism
+from quietcrowd.campaign.configuration import parse_mechanism, usable_mechanism
 from quietcrowd.campaign.cursors import read_cursor, write_cursor
 from quietcrowd.campaign.problems import Problem, ProblemError, documented
 from quietcrowd.campaign.schemas import (
@@ -31,7 +33,7 @@ from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.states import State, require_step
 from quietcrowd.campaign.tokens import new_id
-from quietcrowd.exceptions import FormatError, QuietcrowdError
+from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdError
 
 __all__ = [
     "change_campaign",
@@ -80,6 +82,23 @@ def _method_text(described: dict[str, Any] | None) -> str | None:
     return text
 
 
+def _check_fit(method: str | None, mechanism: str) -> None:
+    """Refuse a method that reports of a mechanism are not enough for."""
+    if method is None:
+        return
+    from quietcrowd.inference.registry import method_from_dict
+
+    known = parse_mechanism(mechanism)
+    one = method_from_dict(json.loads(method))
+    try:
+        one.known(pa.array([], pa.string()), known.domain, None)
+        one.refuse(known)
+    except AnswerError:
+        raise _refused(
+            "method", "It cannot infer from what the mechanism reports: labels, or numbers."
+        ) from None
+
+
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
     [document] = documents(
         connection, select(tables.campaign).where(tables.campaign.c.id == campaign)
@@ -94,7 +113,7 @@ def create_campaign(
 ) -> CampaignDocument:
     """Make a draft. The mechanism stays as it is for good."""
     campaign = new_id()
-    row = {
+    row: dict[str, Any] = {
         "id": campaign,
         "requester_id": requester,
         "state": "draft",
@@ -109,6 +128,7 @@ def create_campaign(
         "erasures": 0,
         "invites_used": 0,
     }
+    _check_fit(row["method"], row["mechanism"])
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
         response.headers["Location"] = f"/api/v1/campaigns/{campaign.hex()}"
@@ -171,6 +191,7 @@ def change_campaign(
             raise ProblemError("version-mismatch", "Read the campaign again.")
         if row.state != "draft" and values.keys() & _FIXED:
             raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
+        _check_fit(values.get("method"), row.mechanism)
         count_change(connection, row, **values)
         document = _one(connection, row.id, response)
     if "method" in values and document.reports:
