@@ -141,7 +141,11 @@ def test_assumptions_that_fail_are_warned_of(server, desk):
     Inferrer(server.database).infer(bytes.fromhex(campaign))
     results = desk.client.get(f"/campaigns/{campaign}/results").json()
     codes = {one["code"] for one in results["warnings"]}
-    assert codes == {"not-converged", "assumption", "dominant-worker", "few-reports"}
+    assert codes == {
+        *("not-converged", "assumption", "dominant-worker", "few-reports"),
+        "agreement-unknown",
+    }
+    assert results["agreement"]["answers"] is results["agreement"]["answers_error"] is None
     assert not results["converged"]
 
 

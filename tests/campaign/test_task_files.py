@@ -8,7 +8,7 @@ from quietcrowd.campaign.task_files import READERS
 from quietcrowd.exceptions import FormatError
 
 CSV, LINES = READERS["text/csv"], READERS["application/x-ndjson"]
-JSON = READERS["application/json"]
+TSV, JSON = READERS["text/tab-separated-values"], READERS["application/json"]
 
 
 def test_columns_but_task_and_gold_are_data():
@@ -24,7 +24,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name():
 
 
 def test_tabs_between_columns():
-    [row] = READERS["text/tab-separated-values"](b"external_id\tq\tid\nt1\ta, b\t7\n")
+    [row] = TSV(b"external_id\tq\tid\nt1\ta, b\t7\n")
     assert (row.name, json.loads(row.data)) == ("t1", {"q": "a, b", "id": "7"})
 
 
@@ -61,6 +61,49 @@ def test_of_label_studio_tasks_are_taken_and_annotations_are_not():
     ]
 
 
+def test_of_toloka_workers_see_the_input_and_nothing_else():
+    header = "INPUT:text\tINPUT:url\tGOLDEN:result\tHINT:text\tASSIGNMENT:link\tOUTPUT:result\n"
+    rows = list(TSV(f"{header}a bird\tu1\tyes\t\t\t\na plane\tu2\t\t\t\t\n".encode()))
+    assert [(row.name, row.data, row.gold) for row in rows] == [
+        (None, '{"text":"a bird","url":"u1"}', "yes"),
+        (None, '{"text":"a plane","url":"u2"}', None),
+    ]
+    [row] = TSV(b"INPUT:text\tASSIGNMENT:task_id\na bird\t0001-7\n")
+    assert (row.name, row.data) == ("0001-7", '{"text":"a bird"}')
+    [row] = JSON(b'{"id": 4, "data": {"INPUT:text": "a bird", "GOLDEN:result": "yes"}}')
+    assert (row.name, row.data, row.gold) == ("4", '{"text":"a bird"}', "yes")
+
+
+def test_of_mturk_workers_see_the_input_and_nothing_else():
+    [row] = CSV(b"HITId,WorkerId,Input.text,Answer.label\n3X,,a bird,\n")
+    assert (row.name, row.data, row.gold) == ("3X", '{"text":"a bird"}', None)
+
+
+@pytest.mark.parametrize(
+    ("reader", "content"),
+    [
+        (TSV, "INPUT:text\tHINT:text\na\tsecret\n"),
+        (TSV, "INPUT:text\tOUTPUT:result\na\tsecret\n"),
+        (TSV, "INPUT:text\tASSIGNMENT:worker_id\na\tsecret\n"),
+        (TSV, "INPUT:text\thint:Text\na\tsecret\n"),
+        (TSV, "INPUT:text\tnote\na\tsecret\n"),
+        (CSV, "HITId,WorkerId,Input.text,Answer.label\n3X,secret,a,\n"),
+        (CSV, "HITId,WorkerId,Input.text,Answer.label\n3X,,a,secret\n"),
+        (CSV, "HITId,Title,Input.text\n3X,secret,a\n"),
+        (CSV, "Answer.label\nsecret\n"),
+        (CSV, "task,worker,label\nt1,secret,no\n"),
+        (CSV, "task,performer,answer\nt1,secret,no\n"),
+        (CSV, "text,id,sentiment,annotator,annotation_id\na,1,secret,3,7\n"),
+        (JSON, '{"id": 1, "text": "a", "annotations": [{"completed_by": "secret"}]}'),
+        (LINES, '{"data": {"text": "a", "annotation_id": 7, "sentiment": "secret"}}'),
+    ],
+)
+def test_hints_and_answers_of_workers_are_no_tasks(reader, content):
+    with pytest.raises(FormatError, match=r"row \d: workers would see") as caught:
+        list(reader(content.encode()))
+    assert "secret" not in str(caught.value)
+
+
 def test_lines_with_data_and_lines_that_are_data():
     rows = list(LINES(b'{"task": 7, "data": {"q": [1, 2.5]}, "gold": 1}\n\n{"q": "x"}\n'))
     assert [(row.name, row.data, row.gold) for row in rows] == [
@@ -82,6 +125,10 @@ def test_lines_with_data_and_lines_that_are_data():
         (CSV, b"task,a\n,1\n", "row 2: task must"),
         (CSV, b"task,a\n" + b"s" * 201 + b",1\n", "row 2: task must"),
         (CSV, b"a\n" + b"s" * 20_000 + b"\n", "row 2: data is more"),
+        (TSV, b"INPUT:a\tinput:A\nsecret\t2\n", "row 2: columns must differ"),
+        (TSV, b"GOLDEN:a\nsecret\n", "row 2: it must have INPUT:"),
+        (TSV, b"INPUT:a\tGOLDEN:a\tGOLDEN:b\n1\tsecret\t2\n", "row 2: it must have INPUT:"),
+        (TSV, b"INPUT:a\tGOLDEN:a\tgold\n1\tsecret\t2\n", "row 2: it must have INPUT:"),
         (JSON, b"[{secret", "row 1: this is no JSON"),
         (JSON, b"[" * 100_000, "row 1: this is no JSON"),
         (JSON, b'[{"a": 1}, "secret"]', "row 2: it must be an object"),

@@ -299,7 +299,12 @@ class Agreement(BaseModel):
     """How much workers agree; null where nothing tells."""
 
     reports: float | None = Field(description="As their reports do: less than their answers.")
-    answers: float | None = Field(description="Corrected for the noise.")
+    answers: float | None = Field(
+        description="Corrected for the noise; null where its error would be above 0.1."
+    )
+    answers_error: float | None = Field(
+        default=None, description="Standard error of `answers`, by the jackknife over workers."
+    )
 
 
 class Spent(BaseModel):

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 
-from quietcrowd.campaign.agreement import agreement
+from quietcrowd.campaign.agreement import MOST_ERROR, CrowdAgreement, agreement
 from quietcrowd.campaign.consistency import too_consistent
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
@@ -81,12 +81,13 @@ def snapshot(
     """
     tasks = len(reports.table.tasks)
     guarantee = reports.mechanism.guarantee(answers=answers, tasks=tasks)
-    observed, corrected = agreement(reports)
+    agreed = agreement(reports)
     cautions = [
         *_about_the_fit(estimate),
         *(Caution(code="assumption", message=message) for message in dict.fromkeys(told)),
         *_about_the_reports(reports),
         *_about_the_devices(reports),
+        *_about_the_agreement(agreed),
     ]
     return {
         "config_hash": config_hash,
@@ -98,7 +99,7 @@ def snapshot(
         "truths": _rows(estimate.truths_as("pyarrow")),
         "workers": _with_losses(_rows(estimate.workers_as("pyarrow")), reports, guarantee),
         "privacy": _privacy(reports.mechanism, guarantee),
-        "agreement": {"reports": _plain(observed), "answers": _plain(corrected)},
+        "agreement": {name: _plain(value) for name, value in asdict(agreed).items()},
         "warnings": [{"code": one.code, "message": one.message} for one in cautions],
     }
 
@@ -177,3 +178,13 @@ def _about_the_devices(reports: Reports) -> list[Caution]:
         "randomised reports do: their devices may not randomise"
     )
     return [Caution(code="too-consistent", message=message)]
+
+
+def _about_the_agreement(agreed: CrowdAgreement) -> list[Caution]:
+    if agreed.answers is not None:
+        return []
+    message = (
+        "how much answers agree is not told: the noise leaves it open, or its standard error "
+        f"would be above {MOST_ERROR:g}. More workers, or more tasks for each, tell more."
+    )
+    return [Caution(code="agreement-unknown", message=message)]

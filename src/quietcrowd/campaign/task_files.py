@@ -1,4 +1,4 @@
-"""Files of tasks: CSV, TSV, JSON and JSON Lines, and what Label Studio exports."""
+"""Files of tasks: CSV, TSV, JSON and JSON Lines, and those of Label Studio, Toloka and MTurk."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.campaign.task_fields import sort_fields
 from quietcrowd.exceptions import FormatError
 
 __all__ = ["READERS", "TaskRow"]
@@ -53,6 +54,9 @@ class TaskRow:
 
 
 def _row(number: int, name: Any, data: Any, gold: Any) -> TaskRow:
+    if not isinstance(data, Mapping):
+        raise FormatError(f"row {number}: data must be an object")
+    name, data, gold = sort_fields(number, name, data, gold)
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     named = name is None or (isinstance(name, str) and 0 < len(name) <= MAX_NAME)
@@ -60,8 +64,6 @@ def _row(number: int, name: Any, data: Any, gold: Any) -> TaskRow:
         raise FormatError(f"row {number}: task must be a text of 1 to {MAX_NAME} characters")
     if gold is not None and not isinstance(gold, str | int | float):
         raise FormatError(f"row {number}: gold must be a text or a number")
-    if not isinstance(data, Mapping):
-        raise FormatError(f"row {number}: data must be an object")
     try:
         canonical_json([name, gold])
         spelled = canonical_json(data)

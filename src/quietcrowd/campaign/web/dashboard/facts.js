@@ -35,9 +35,11 @@ export function showAgreement(results) {
   const agreement = results === null ? null : results.agreement;
   const reports = agreement === null ? null : agreement.reports;
   const answers = agreement === null ? null : agreement.answers;
+  const error = answers === null ? null : agreement.answers_error ?? null;
   const told = (share) => (share === null ? "cannot be told" : percent(share));
+  const sure = error === null ? told(answers) : `${told(answers)} ± ${percent(error)}`;
   showShare(byId("agreement-reports"), reports, results === null ? LATER : told(reports));
-  showShare(byId("agreement-answers"), answers, results === null ? LATER : told(answers));
+  showShare(byId("agreement-answers"), answers, results === null ? LATER : sure);
 }
 
 /** Show what a worker loses at most. */
