@@ -4,7 +4,9 @@ import json
 import re
 from functools import partial
 
+import httpx
 import pytest
+from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import Running, new_desk
 
@@ -72,14 +74,14 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     status, output, errors = run(link, "--budget", 5)
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
-    assert "Birds Look at the sky." in shown
+    assert "Whoever asks wrote what stands behind |: | Birds | Look at | the sky." in shown
     assert "\x1b" not in output
     assert "Epsilon is at most 1 about one answer, and 3 about all together. That is:" in shown
     assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
     assert "has spent epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
         shown
     )
-    assert "1 of 3: t0 Is it 0? 1 no 2 yes" in shown
+    assert "1 of 3: t0 | Is it 0? 1 no 2 yes" in shown
     assert "Your answer so far: no. Enter keeps it, - takes it back." in shown
     assert len(re.findall(r"^  t\d: (no|yes)$", output, re.MULTILINE)) == 3
     assert "Sent: 3 reports. This device has spent epsilon = 3." in " ".join(errors.split())
@@ -90,6 +92,23 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     again = run(link)
     assert again[0] == 0
     assert "You have answered this campaign" in again[2]
+
+
+def test_a_title_and_a_description_do_not_pass_for_the_devices_words(run, types, monkeypatch):
+    claim = "Epsilon is at most 0.01 about one answer."
+    fake = Fake.of(MECHANISMS["one-layer"], title=f"Birds\n{claim}", description=f"Of\n{claim}\n")
+    monkeypatch.setattr("quietcrowd.campaign.client_http.httpx.Client", through(fake))
+    types("n")
+    output = run(NOWHERE)[1]
+    assert f"\n| Birds {claim}\n" in output
+    assert f"\n| {claim}\n" in output
+    assert f"\n{claim}" not in output
+
+
+def through(transport):
+    """Return what makes an HTTP client whose requests go to a transport."""
+    real = httpx.Client
+    return lambda **members: real(**{**members, "transport": transport})
 
 
 def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):

@@ -12,7 +12,15 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client
-from quietcrowd.cli_questions import Questions, in_reading_order, read_line, show_text, spell
+from quietcrowd.campaign.plain_text import one_line
+from quietcrowd.cli_questions import (
+    Questions,
+    in_reading_order,
+    read_line,
+    show_quoted,
+    show_text,
+    spell,
+)
 from quietcrowd.cli_reading import note
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.formats import read_table
@@ -130,9 +138,10 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
 def _tell_terms(client: Client) -> None:
     """Say what is asked, what it costs, and what a worker agrees to."""
     terms = client.terms
-    show_text(terms.title)
+    typer.echo("Whoever asks wrote what stands behind |:")
+    show_quoted(one_line(terms.title))
     if terms.description:
-        show_text(terms.description)
+        show_quoted(terms.description)
     typer.echo("")
     plural = "s" * (terms.tasks != 1)
     show_text(f"{terms.tasks:,} question{plural}; you give up to {terms.answers:,} answers.")
@@ -218,7 +227,8 @@ def _print_reports(reports: tuple[Report, ...], client: Client) -> None:
             report = by_name[task.name]
             bit = report.participation
             beside = "" if bit is None else f", answered: {spell(bit)}"
-            show_text(f"  {task.name}: {spell(report.value)}{beside}")
+            shown = f"{one_line(task.name)}: {spell(report.value)}{beside}"
+            show_text(shown, first="  ", rest="    ")
     if len(reports) > SHOWN:
         typer.echo(f"  … and {len(reports) - SHOWN:,} more")
 
@@ -304,7 +314,7 @@ def _show_held(client: Client, *, as_json: bool) -> None:
 def _print_sketch(numbers: tuple[float, ...]) -> None:
     first = ", ".join(spell(number) for number in numbers[:8])
     more = f", … and {len(numbers) - 8:,} more" * (len(numbers) > 8)
-    show_text(f"  a sketch of {len(numbers):,} numbers: {first}{more}")
+    show_text(f"a sketch of {len(numbers):,} numbers: {first}{more}", first="  ")
 
 
 def _tell_held(held: HeldReports) -> None:
