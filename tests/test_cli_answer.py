@@ -178,6 +178,61 @@ def test_what_is_locked_can_be_sent_later_or_never(run, types, link, tmp_path):
     assert not Client(link).joined
 
 
+@pytest.fixture
+def again(run, desk, tmp_path):
+    """Return a second campaign with the questions of one that got reports on t0 and t1."""
+    file = write(tmp_path / "first.csv", "t0,yes", "t1,no")
+    assert run(desk.link(desk.campaign()), "--answers", file, "--yes")[0] == 0
+    return desk.link(desk.campaign())
+
+
+def test_who_is_asked_again_is_told(run, types, again):
+    left, _ = types("y", "n")
+    status, output, errors = run(again, "--budget", 9)
+    assert (status, left) == (1, [])
+    told = " ".join(errors.split())
+    assert "This device has reported on 2 of the 3 questions in another campaign" in told
+    assert "the losses about it add up." in told
+    assert "No answers were sent. --withdraw leaves the campaign." in told
+    assert not Client(again).locked
+    types("y", "y", "", "", "yes", "lock", "send")
+    status, output, _ = run(again)
+    assert status == 0
+    assert output.count("This device has reported on this question in another campaign.") == 2
+    assert len(Client(again).stored().reports) == 1
+
+
+def test_who_is_asked_again_and_says_yes_to_all_needs_a_budget(run, again, tmp_path):
+    file = write(tmp_path / "mine.csv", "t1,yes", "t2,yes")
+    status, _, errors = run(again, "--answers", file, "--yes")
+    assert status == 2
+    assert "1 of the 3 questions" in errors
+    assert "Nothing was sent: give a --budget, or leave out --yes" in errors
+    assert not Client(again).locked
+    assert run(again, "--answers", file, "--yes", "--budget", 9)[0] == 0
+
+
+def test_what_was_locked_before_it_was_asked_elsewhere_is_told_too(run, types, desk, tmp_path):
+    first, second = (desk.link(desk.campaign()) for _ in range(2))
+    types("y", "2", "", "", "lock", "later")
+    assert run(second)[0] == 0
+    file = write(tmp_path / "mine.csv", "t0,yes", "t1,no")
+    assert run(first, "--answers", file, "--yes")[0] == 0
+    status, _, errors = run(second, "--yes")
+    assert status == 2
+    assert "1 of the 3 questions" in errors
+    assert not Client(second).sent
+    left, _ = types("y", "send")
+    assert run(second)[0] == 0
+    assert left == []
+
+
+def test_other_questions_are_not_asked_again(run, again, tmp_path):
+    file = write(tmp_path / "mine.csv", "t2,yes")
+    status, _, errors = run(again, "--answers", file, "--yes")
+    assert (status, "another campaign" in errors) == (0, False)
+
+
 def test_withdrawing(run, types, link, tmp_path):
     file = write(tmp_path / "mine.csv", "t0,yes")
     assert run(link, "--answers", file, "--yes")[0] == 0

@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -101,6 +101,8 @@ class Questions:
         How many answers may be given.
     least : int
         How many must be.
+    repeated : collection of str
+        Tasks that were reported on in another campaign.
     read : callable
         Returns what is typed after a prompt.
     answers : dict
@@ -111,6 +113,7 @@ class Questions:
     domain: Domain
     most: int
     least: int
+    repeated: Collection[str] = ()
     read: Callable[[str], str] = read_line
     answers: dict[str, Any] = field(factory=dict, repr=False)
 
@@ -135,6 +138,8 @@ class Questions:
         typer.echo("")
         show_text(f"{place + 1} of {len(self.tasks):,}: {one_line(task.name)}", rest=QUOTED)
         _show_data(task.data)
+        if task.name in self.repeated:
+            typer.echo("This device has reported on this question in another campaign.")
         given = self.answers.get(task.name)
         if given is not None:
             so_far = f"Your answer so far: {spell(given)}. Enter keeps it, {NONE} takes it back."
