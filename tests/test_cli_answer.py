@@ -4,7 +4,9 @@ import json
 import re
 from functools import partial
 
+import httpx
 import pytest
+from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import Running, new_desk
 
@@ -72,14 +74,14 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     status, output, errors = run(link, "--budget", 5)
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
-    assert "Birds Look at the sky." in shown
+    assert "Whoever asks wrote what stands behind |: | Birds | Look at | the sky." in shown
     assert "\x1b" not in output
     assert "Epsilon is at most 1 about one answer, and 3 about all together. That is:" in shown
     assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
     assert "has spent epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
         shown
     )
-    assert "1 of 3: t0 Is it 0? 1 no 2 yes" in shown
+    assert "1 of 3: t0 | Is it 0? 1 no 2 yes" in shown
     assert "Your answer so far: no. Enter keeps it, - takes it back." in shown
     assert len(re.findall(r"^  t\d: (no|yes)$", output, re.MULTILINE)) == 3
     assert "Sent: 3 reports. This device has spent epsilon = 3." in " ".join(errors.split())
@@ -90,6 +92,23 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     again = run(link)
     assert again[0] == 0
     assert "You have answered this campaign" in again[2]
+
+
+def test_a_title_and_a_description_do_not_pass_for_the_devices_words(run, types, monkeypatch):
+    claim = "Epsilon is at most 0.01 about one answer."
+    fake = Fake.of(MECHANISMS["one-layer"], title=f"Birds\n{claim}", description=f"Of\n{claim}\n")
+    monkeypatch.setattr("quietcrowd.campaign.client_http.httpx.Client", through(fake))
+    types("n")
+    output = run(NOWHERE)[1]
+    assert f"\n| Birds {claim}\n" in output
+    assert f"\n| {claim}\n" in output
+    assert f"\n{claim}" not in output
+
+
+def through(transport):
+    """Return what makes an HTTP client whose requests go to a transport."""
+    real = httpx.Client
+    return lambda **members: real(**{**members, "transport": transport})
 
 
 def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
@@ -157,6 +176,61 @@ def test_what_is_locked_can_be_sent_later_or_never(run, types, link, tmp_path):
     assert status == 0
     assert "You have left." in errors
     assert not Client(link).joined
+
+
+@pytest.fixture
+def again(run, desk, tmp_path):
+    """Return a second campaign with the questions of one that got reports on t0 and t1."""
+    file = write(tmp_path / "first.csv", "t0,yes", "t1,no")
+    assert run(desk.link(desk.campaign()), "--answers", file, "--yes")[0] == 0
+    return desk.link(desk.campaign())
+
+
+def test_who_is_asked_again_is_told(run, types, again):
+    left, _ = types("y", "n")
+    status, output, errors = run(again, "--budget", 9)
+    assert (status, left) == (1, [])
+    told = " ".join(errors.split())
+    assert "This device has reported on 2 of the 3 questions in another campaign" in told
+    assert "the losses about it add up." in told
+    assert "No answers were sent. --withdraw leaves the campaign." in told
+    assert not Client(again).locked
+    types("y", "y", "", "", "yes", "lock", "send")
+    status, output, _ = run(again)
+    assert status == 0
+    assert output.count("This device has reported on this question in another campaign.") == 2
+    assert len(Client(again).stored().reports) == 1
+
+
+def test_who_is_asked_again_and_says_yes_to_all_needs_a_budget(run, again, tmp_path):
+    file = write(tmp_path / "mine.csv", "t1,yes", "t2,yes")
+    status, _, errors = run(again, "--answers", file, "--yes")
+    assert status == 2
+    assert "1 of the 3 questions" in errors
+    assert "Nothing was sent: give a --budget, or leave out --yes" in errors
+    assert not Client(again).locked
+    assert run(again, "--answers", file, "--yes", "--budget", 9)[0] == 0
+
+
+def test_what_was_locked_before_it_was_asked_elsewhere_is_told_too(run, types, desk, tmp_path):
+    first, second = (desk.link(desk.campaign()) for _ in range(2))
+    types("y", "2", "", "", "lock", "later")
+    assert run(second)[0] == 0
+    file = write(tmp_path / "mine.csv", "t0,yes", "t1,no")
+    assert run(first, "--answers", file, "--yes")[0] == 0
+    status, _, errors = run(second, "--yes")
+    assert status == 2
+    assert "1 of the 3 questions" in errors
+    assert not Client(second).sent
+    left, _ = types("y", "send")
+    assert run(second)[0] == 0
+    assert left == []
+
+
+def test_other_questions_are_not_asked_again(run, again, tmp_path):
+    file = write(tmp_path / "mine.csv", "t2,yes")
+    status, _, errors = run(again, "--answers", file, "--yes")
+    assert (status, "another campaign" in errors) == (0, False)
 
 
 def test_withdrawing(run, types, link, tmp_path):

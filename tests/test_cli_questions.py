@@ -1,10 +1,19 @@
+import unicodedata
+
 import pytest
 import typer
 from tests.campaign.mechanisms import LEVELS, RANGE
 
 import quietcrowd as qc
 from quietcrowd.campaign.client_terms import CampaignTask
-from quietcrowd.cli_questions import Questions, in_reading_order, read_line, show_text, spell
+from quietcrowd.cli_questions import (
+    Questions,
+    in_reading_order,
+    read_line,
+    show_quoted,
+    show_text,
+    spell,
+)
 
 YES_NO = qc.Categorical(["no", "yes"])
 
@@ -80,13 +89,14 @@ def test_data_of_several_members_is_shown_by_name(capsys):
     questions.read = lambda _: left.pop(0)
     questions.ask()
     printed = capsys.readouterr().out
-    assert "size: [1, 2]" in printed
+    assert "| size: [1, 2]" in printed
+    assert printed.count("| ") == 3
     assert max(map(len, printed.splitlines())) <= 80
 
 
 def test_reports_are_spelled():
-    assert [spell(value) for value in (None, True, 0.1 + 0.2, 3, "a\x1b")] == [
-        *("NULL", "true", "0.3", "3", "a�")
+    assert [spell(value) for value in (None, True, 0.1 + 0.2, 3, "a\x1b\nb")] == [
+        *("NULL", "true", "0.3", "3", "a� b")
     ]
 
 
@@ -96,6 +106,29 @@ def test_text_is_folded_and_harmless(capsys):
     assert max(map(len, lines)) <= 78
     assert lines[-1] == "b�[31m"
     assert "" in lines
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x85", "\u2028", " " * 77, "\u3000" * 77])
+def test_no_line_that_somebody_wrote_looks_like_one_of_the_device(capsys, end):
+    claim = "Your budget is kept."
+    show_quoted(f"Birds{end}{claim}")
+    task = CampaignTask(id=32 * "0", name=f"a{end}{claim}", data={f"b{end}{claim}": "c", "d": {}})
+    left = ["1", "<", "", "lock"]
+    Questions(
+        tasks=[task],
+        domain=qc.Categorical([f"a{end}{claim}", "b"]),
+        most=1,
+        least=0,
+        read=lambda _: left.pop(0),
+    ).ask()
+    lines = capsys.readouterr().out.splitlines()
+    assert any(claim in line for line in lines)
+    assert not any(line.startswith("Your budget") for line in lines)
+    assert max(columns(line) for line in lines) <= 80
+
+
+def columns(line):
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in line)
 
 
 def test_an_end_of_the_input_stops(monkeypatch):

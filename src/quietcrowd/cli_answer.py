@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,15 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client
-from quietcrowd.cli_questions import Questions, in_reading_order, read_line, show_text, spell
+from quietcrowd.campaign.plain_text import one_line
+from quietcrowd.cli_questions import (
+    Questions,
+    in_reading_order,
+    read_line,
+    show_quoted,
+    show_text,
+    spell,
+)
 from quietcrowd.cli_reading import note
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.formats import read_table
@@ -71,7 +79,8 @@ def answer(
     """Answer a campaign's questions. They stay here: what is sent is randomised.
 
     You see what you agree to, answer, lock your answers, see what will be sent, and send it or
-    withdraw.
+    withdraw. Questions that you answered in another campaign of the server are told; with --yes
+    they need a --budget.
 
     Example: quietcrowd answer 'https://example.org/j/0123...#i=qci_...' --budget 20
 
@@ -109,6 +118,7 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
                 "--answers to send what is locked, or --withdraw"
             )
         note("Your answers are locked since an earlier time.")
+        _mind_repeats(client, client.repeated, yes=yes)
     else:
         if not as_json:
             _tell_terms(client)
@@ -116,23 +126,34 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
             note("You take no part. Nothing was sent.")
             raise typer.Exit(1)
         client.join()
-        given = _ask(client) if file is None else _read_answers(file)
-        if file is not None and not (yes or _agreed(f"Lock {len(given):,} answers?")):
-            note("Nothing was locked, and nothing was sent.")
-            raise typer.Exit(1)
-        client.prepare(given)
+        _lock(client, file, yes=yes)
     if not as_json:
         _show_locked(client)
     if yes or _wants_to_send(client):
         _send(client, as_json=as_json)
 
 
+def _lock(client: Client, file: Path | None, *, yes: bool) -> None:
+    """Lock the answers of a file, or those that the worker gives."""
+    if file is None:
+        _mind_repeats(client, client.repeated, yes=yes)
+        client.prepare(_ask(client))
+        return
+    given = _read_answers(file)
+    _mind_repeats(client, _repeated(client, given), yes=yes)
+    if not (yes or _agreed(f"Lock {len(given):,} answers?")):
+        note("Nothing was locked, and nothing was sent.")
+        raise typer.Exit(1)
+    client.prepare(given)
+
+
 def _tell_terms(client: Client) -> None:
     """Say what is asked, what it costs, and what a worker agrees to."""
     terms = client.terms
-    show_text(terms.title)
+    typer.echo("Whoever asks wrote what stands behind |:")
+    show_quoted(one_line(terms.title))
     if terms.description:
-        show_text(terms.description)
+        show_quoted(terms.description)
     typer.echo("")
     plural = "s" * (terms.tasks != 1)
     show_text(f"{terms.tasks:,} question{plural}; you give up to {terms.answers:,} answers.")
@@ -166,6 +187,31 @@ def _tell_budget(client: Client) -> None:
     )
 
 
+def _repeated(client: Client, given: Mapping[str, Any]) -> Sequence[str]:
+    """Return the tasks on which these answers would be a second report."""
+    if client.terms.mechanism.every_task:
+        return client.repeated
+    return [name for name in client.repeated if given.get(name) is not None]
+
+
+def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None:
+    """Tell of questions that the server asked before; stop where that is not wanted."""
+    if not repeated:
+        return
+    some = f"{len(repeated):,} of the {client.terms.tasks:,} questions"
+    told = (
+        f"this device has reported on {some} in another campaign of this server. The noise is "
+        "fresh: both reports together tell more about an answer than each alone, and the losses "
+        "about it add up"
+    )
+    if yes and client.budget.most is None:
+        raise ParameterError(f"{told}. Nothing was sent: give a --budget, or leave out --yes")
+    note(f"{told[0].upper()}{told[1:]}.")
+    if not (yes or _agreed("Go on all the same?")):
+        note("No answers were sent. --withdraw leaves the campaign.")
+        raise typer.Exit(1)
+
+
 def _agreed(question: str) -> bool:
     return read_line(f"{question} [y/N] ").lower() in ("y", "yes")
 
@@ -176,6 +222,7 @@ def _ask(client: Client) -> Mapping[str, Any]:
         domain=client.terms.mechanism.domain,
         most=client.terms.answers,
         least=0 if client.terms.mechanism.every_task else 1,
+        repeated=client.repeated,
     ).ask()
 
 
@@ -218,7 +265,8 @@ def _print_reports(reports: tuple[Report, ...], client: Client) -> None:
             report = by_name[task.name]
             bit = report.participation
             beside = "" if bit is None else f", answered: {spell(bit)}"
-            show_text(f"  {task.name}: {spell(report.value)}{beside}")
+            shown = f"{one_line(task.name)}: {spell(report.value)}{beside}"
+            show_text(shown, first="  ", rest="    ")
     if len(reports) > SHOWN:
         typer.echo(f"  … and {len(reports) - SHOWN:,} more")
 
@@ -304,7 +352,7 @@ def _show_held(client: Client, *, as_json: bool) -> None:
 def _print_sketch(numbers: tuple[float, ...]) -> None:
     first = ", ".join(spell(number) for number in numbers[:8])
     more = f", … and {len(numbers) - 8:,} more" * (len(numbers) > 8)
-    show_text(f"  a sketch of {len(numbers):,} numbers: {first}{more}")
+    show_text(f"a sketch of {len(numbers):,} numbers: {first}{more}", first="  ")
 
 
 def _tell_held(held: HeldReports) -> None:

@@ -5,30 +5,58 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 from attrs import define, field
 
-from quietcrowd.campaign.plain_text import printable
+from quietcrowd.campaign.plain_text import one_line, printable
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.client_terms import CampaignTask
 
-__all__ = ["Questions", "in_reading_order", "read_line", "show_text", "spell"]
+__all__ = ["Questions", "in_reading_order", "read_line", "show_quoted", "show_text", "spell"]
 
 WIDTH = 78
+QUOTED = "| "
+"""What every line begins with that whoever asks may have written."""
+
 BACK, NONE, LOCK = "<", "-", "lock"
 
 
-def show_text(text: str) -> None:
-    """Print a text that somebody wrote, in lines that fit."""
+def show_text(text: str, *, first: str = "", rest: str = "") -> None:
+    """Print a text in lines that fit.
+
+    Parameters
+    ----------
+    text : str
+        What moves a terminal's cursor is taken out of it.
+    first, rest : str
+        What each of its lines begins with, and what the lines begin with into which that is folded.
+    """
     for line in printable(text).splitlines() or [""]:
-        typer.echo(
-            "\n".join(textwrap.wrap(line, WIDTH, break_on_hyphens=False)) if line.strip() else ""
+        folded = textwrap.wrap(
+            line,
+            _letters(line),
+            initial_indent=first,
+            subsequent_indent=rest,
+            break_on_hyphens=False,
         )
+        typer.echo("\n".join(folded) or first.rstrip())
+
+
+def show_quoted(text: str) -> None:
+    """Print what whoever asks wrote, so that no line of it looks like one of this device."""
+    show_text(text, first=QUOTED, rest=QUOTED)
+
+
+def _letters(line: str) -> int:
+    """Return how many letters fit into a line, of which some may take two columns."""
+    wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in line)
+    return WIDTH // 2 if wide else WIDTH
 
 
 def spell(value: Any) -> str:
@@ -37,7 +65,7 @@ def spell(value: Any) -> str:
         return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
-    return printable(value) if isinstance(value, str) else f"{value:.12g}"
+    return one_line(value) if isinstance(value, str) else f"{value:.12g}"
 
 
 def in_reading_order(tasks: Sequence[CampaignTask]) -> list[CampaignTask]:
@@ -73,6 +101,8 @@ class Questions:
         How many answers may be given.
     least : int
         How many must be.
+    repeated : collection of str
+        Tasks that were reported on in another campaign.
     read : callable
         Returns what is typed after a prompt.
     answers : dict
@@ -83,6 +113,7 @@ class Questions:
     domain: Domain
     most: int
     least: int
+    repeated: Collection[str] = ()
     read: Callable[[str], str] = read_line
     answers: dict[str, Any] = field(factory=dict, repr=False)
 
@@ -105,14 +136,17 @@ class Questions:
         """Ask one question; return the place of the next."""
         task = self.tasks[place]
         typer.echo("")
-        show_text(f"{place + 1} of {len(self.tasks):,}: {task.name}")
+        show_text(f"{place + 1} of {len(self.tasks):,}: {one_line(task.name)}", rest=QUOTED)
         _show_data(task.data)
+        if task.name in self.repeated:
+            typer.echo("This device has reported on this question in another campaign.")
         given = self.answers.get(task.name)
         if given is not None:
-            typer.echo(f"Your answer so far: {spell(given)}. Enter keeps it, {NONE} takes it back.")
+            so_far = f"Your answer so far: {spell(given)}. Enter keeps it, {NONE} takes it back."
+            show_text(so_far, rest="  ")
         elif len(self.answers) >= self.most:
             typer.echo(f"You have given all {self.most:,} answers that can be taken: Enter skips.")
-        typer.echo(self._choices())
+        show_text(self._choices(), rest="  ")
         while True:
             typed = self.read("> ")
             if typed == BACK:
@@ -124,7 +158,7 @@ class Questions:
                 return place + 1
             value = self._value(typed)
             if value is None:
-                typer.echo(f"This is no answer: {self._choices()}")
+                show_text(f"This is no answer: {self._choices()}", rest="  ")
             elif given is None and len(self.answers) >= self.most:
                 typer.echo(f"You have given all {self.most:,} answers: Enter skips.")
             else:
@@ -169,7 +203,7 @@ class Questions:
         labels = [spell(label) for label in self.domain.labels]
         if self._numbered:
             labels = [f"{number} {label}" for number, label in enumerate(labels, start=1)]
-        return textwrap.fill("   ".join(labels), WIDTH)
+        return "   ".join(labels)
 
     def _value(self, typed: str) -> Any:
         """Return the answer that was typed; None where it is none."""
@@ -201,4 +235,4 @@ def _show_data(data: Mapping[str, Any]) -> None:
     """Print what a task asks: its one member, or each by its name."""
     for name, value in data.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        show_text(text if len(data) == 1 else f"{name}: {text}")
+        show_quoted(text if len(data) == 1 else f"{name}: {text}")

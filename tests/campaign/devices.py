@@ -63,13 +63,20 @@ class Fake(httpx.BaseTransport):
     requests: list[httpx.Request] = Factory(list)
 
     @classmethod
-    def of(cls, mechanism, tasks: int = 3, answers: int | None = None) -> "Fake":
+    def of(
+        cls,
+        mechanism,
+        tasks: int = 3,
+        answers: int | None = None,
+        title: str = "Birds",
+        description: str = "",
+    ) -> "Fake":
         ids = sorted(secrets.token_hex(16) for _ in range(tasks))
         listed = [(one, f"t{place}", {}) for place, one in enumerate(ids)]
         built = build_configuration(
             campaign=32 * "5",
-            title="Birds",
-            description="",
+            title=title,
+            description=description,
             mechanism=mechanism,
             answers=answers,
             tasks=listed,

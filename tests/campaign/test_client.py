@@ -367,6 +367,39 @@ def test_a_budget_that_another_campaign_used_up_stops_what_is_locked(desk, devic
     assert second.spent().total_epsilon == pytest.approx(3)
 
 
+@pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL", "matrix factorisation"])
+def test_a_question_that_a_server_asks_again_is_told(desk, device, name):
+    mechanism = MECHANISMS[name]
+    given = answers_for(mechanism, 1)
+    first, second = (device(desk.link(desk.campaign(mechanism))) for _ in range(2))
+    first.join()
+    first.prepare(given)
+    second.join()
+    assert (first.repeated, second.repeated) == ((), ()), "nothing was sent yet"
+    first.send()
+    asked = {"t0"} if name == "one-layer" else {"t0", "t1", "t2"}
+    assert set(second.repeated) == asked
+    assert first.repeated == ()
+    second.prepare(dict.fromkeys(("t1", "t2"), given["t0"]))
+    assert set(second.repeated) == asked - ({"t0"} if name == "one-layer" else set())
+    first.withdraw()
+    third = device(desk.link(desk.campaign(mechanism)))
+    third.join()
+    assert set(third.repeated) == asked, "what was sent was sent"
+
+
+def test_reports_that_may_have_been_sent_count_as_asked(desk, device):
+    lost = device(transport=Between(failing(1, _broken)), patience=0)
+    with pytest.raises(UnansweredError):
+        lost.answer(ANSWERS)
+    later = device(desk.link(desk.campaign()))
+    later.join()
+    assert len(later.repeated) == 3
+    later.answer(ANSWERS)
+    assert lost.locked
+    assert lost.repeated == (), "the same reports again tell nothing new"
+
+
 def test_withdrawing_leaves_nothing_but_what_was_spent(desk, device, tmp_path):
     campaign = desk.campaign()
     client = device(desk.link(campaign))
@@ -376,7 +409,7 @@ def test_withdrawing_leaves_nothing_but_what_was_spent(desk, device, tmp_path):
     after = desk.client.get(f"/campaigns/{campaign}").json()
     assert (after["participants"], after["reports"]) == (0, 0)
     left = {path.name for path in (tmp_path / "device").rglob("*") if path.is_file()}
-    assert left == {"ledger.json", "ledger.json.lock", "lock", "withdrawn"}
+    assert left == {"ledger.json", "ledger.json.lock", "lock", "questions.json", "withdrawn"}
     assert client.spent().total_epsilon == pytest.approx(3)
     client.withdraw()
     with pytest.raises(CampaignError, match="you withdrew from it"):

@@ -1,3 +1,8 @@
+import gzip
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 
 import httpx
@@ -127,3 +132,87 @@ def test_no_proxy_stands_before_this_machine(monkeypatch):
         CampaignServer(link=link, patience=0).ask("GET", "/me")
     assert [one["trust_env"] for one in made] == [True, False]
     assert [one["verify"] for one in made] == [True, False]
+
+
+@contextmanager
+def trickling(*, at_once, then, pause=0.05):
+    """Serve one address: some bytes at once, then one after the other again and again."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        with suppress(OSError), listener.accept()[0] as connection:
+            connection.recv(10_000)
+            connection.sendall(at_once)
+            while True:
+                connection.sendall(then)
+                time.sleep(pause)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield CampaignLink.read(f"http://127.0.0.1:{listener.getsockname()[1]}/j/" + 32 * "0")
+    finally:
+        listener.close()
+
+
+TRICKLES = {
+    "before the headers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "in the headers": (b"HTTP/1.1 200 OK\r\nX-Long: ", b"a"),
+    "in a body of a length": (b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n{", b" "),
+    "in a body without one": (b"HTTP/1.1 200 OK\r\n\r\n{}", b" "),
+    "in chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+}
+
+
+@pytest.mark.parametrize("name", TRICKLES)
+def test_an_answer_that_never_ends_is_cut(monkeypatch, name):
+    monkeypatch.setattr("quietcrowd.campaign.client_http.DEADLINE", 0.5)
+    at_once, then = TRICKLES[name]
+    begun = time.monotonic()
+    with (
+        trickling(at_once=at_once, then=then) as link,
+        pytest.raises(
+            UnansweredError, match=r"cannot be reached: there was no whole answer within 0\.5 s"
+        ),
+    ):
+        CampaignServer(link=link, patience=0).ask("GET", "/me")
+    assert 0.4 < time.monotonic() - begun < 10
+
+
+def test_no_timer_outlives_its_request():
+    server, _ = server_of(httpx.Response(204))
+    before = threading.active_count()
+    server.ask("GET", "/me")
+    until = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "deflate, gzip", "br", "secret"])
+def test_a_packed_answer_is_refused(coding):
+    body = gzip.compress(b"{}")
+    headers = {"Content-Encoding": coding, "Content-Length": str(len(body))}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    head = f"HTTP/1.1 200 OK\r\n{lines}\r\n".encode()
+    with (
+        trickling(at_once=head + body, then=b" ") as link,
+        pytest.raises(CampaignError, match="packs its answer"),
+    ):
+        CampaignServer(link=link, patience=0).ask("GET", "/me")
+
+
+def test_what_is_said_to_be_as_it_is_is_read():
+    answer = httpx.Response(200, json={"a": 1}, headers={"Content-Encoding": "identity"})
+    assert read_object(server_of(answer)[0].ask("GET", "/me")) == {"a": 1}
+
+
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.setattr("quietcrowd.campaign.client_http.MAX_ANSWER", 10_000)
+    head = b"HTTP/1.1 200 OK\r\n\r\n"
+    with (
+        trickling(at_once=head, then=b" " * 999, pause=0) as link,
+        pytest.raises(CampaignError, match="longer than 10,000 bytes"),
+    ):
+        CampaignServer(link=link, patience=0).ask("GET", "/me")
+    server, _ = server_of(httpx.Response(200, content=b" " * 9_998 + b"{}"))
+    assert read_object(server.ask("GET", "/me")) == {}

@@ -73,3 +73,9 @@ def test_two_invites_are_one_too_many():
         CampaignLink.read(f"https://crowd.example/j/{ID}#i={INVITE}", new_token("qci_"))
     with pytest.raises(ParameterError, match="43 letters"):
         CampaignLink.read(f"https://crowd.example/j/{ID}", "invite")
+
+
+@pytest.mark.parametrize("path", ["", "/a", "/a/b"])
+def test_the_paths_of_a_server_have_one_origin(path):
+    link = CampaignLink.read(f"https://Crowd.example:8443{path}/j/" + 32 * "0")
+    assert link.origin == "https://crowd.example:8443"

@@ -20,6 +20,7 @@ from quietcrowd.campaign.client_folder import (
 from quietcrowd.campaign.client_http import CampaignServer, checked, read_object
 from quietcrowd.campaign.client_ledger import Budget, DeviceLedger
 from quietcrowd.campaign.client_link import CampaignLink
+from quietcrowd.campaign.client_questions import AskedQuestions, question_hash
 from quietcrowd.campaign.client_terms import CampaignTask, Terms, read_tasks
 from quietcrowd.campaign.client_upload import HeldReports, Receipt, Report, Upload
 from quietcrowd.exceptions import AnswerError, CampaignError
@@ -161,6 +162,28 @@ class Client:
         return self._tasks
 
     @property
+    def repeated(self) -> tuple[str, ...]:
+        """Tasks whose question this device reported on in another campaign of the server; names.
+
+        Their noise is fresh: both reports together tell more about an answer than each alone, and
+        the losses about it add up. Where answers are locked, only tasks that are reported on count,
+        and none once they may have been sent: the same reports again tell nothing new. A question
+        with other words, or with other answers to choose from, is another one.
+
+        Raises
+        ------
+        CampaignError
+            As of `tasks`.
+        FormatError
+            Where the file of another campaign is damaged.
+        """
+        if self._ledger.charged(self._link.name):
+            return ()
+        asked = self._asked.elsewhere()
+        tasks = self._reported() if self.locked else self.tasks
+        return tuple(task.name for task in tasks if asked and self._question(task) in asked)
+
+    @property
     def joined(self) -> bool:
         """Whether this device has a credential for the campaign."""
         return self._folder.membership() is not None
@@ -299,8 +322,9 @@ class Client:
             self._folder.forget_noise()
             kept = self._folder.receipt()
             if kept is None:
-                count = len(upload.items) or self.terms.tasks
-                self._ledger.charge(*self._cost(count), self.budget)
+                count, questions = len(upload.items), map(self._question, self._reported())
+                self._ledger.charge(*self._cost(count or self.terms.tasks), self.budget)
+                self._asked.keep(questions)
                 answer = self._server.ask(
                     "POST", "/me/reports", content=upload.content, credential=member.credential
                 )
@@ -326,7 +350,8 @@ class Client:
     def withdraw(self) -> None:
         """Leave: the server deletes the worker and all reports, this device all that it keeps.
 
-        What was spent stays spent: what was sent was sent. Who had locked answers does not come
+        What was spent stays spent, and `repeated` knows what was asked: what was sent was sent. Who
+        had locked answers does not come
         back with this device: fresh noise about the same answers would tell more.
         """
         with self._folder.held():
@@ -341,6 +366,18 @@ class Client:
     def _cost(self, answers: int) -> tuple[str, Any, int, int]:
         """Return what the ledger counts of the campaign."""
         return self._link.name, self.terms.mechanism, answers, self.terms.tasks
+
+    @property
+    def _asked(self) -> AskedQuestions:
+        return AskedQuestions(folder=self._folder.path, origin=self._link.origin)
+
+    def _question(self, task: CampaignTask) -> str:
+        return question_hash(task, self.terms.mechanism.domain)
+
+    def _reported(self) -> tuple[CampaignTask, ...]:
+        """Return the tasks that the locked reports are on; a sketch is on all."""
+        ids = {item["task_id"] for item in self.upload.items}
+        return tuple(task for task in self.tasks if not ids or task.id in ids)
 
     def _member(self) -> Membership:
         member = self._folder.membership()

@@ -1,7 +1,8 @@
 """What a worker's device keeps: files that their owner alone can read, and never an answer.
 
 For each campaign of each server a folder of its own: the credential, drawn once; the memo, which
-fixes the noise until answers are locked; and the reports, as they are sent.
+fixes the noise until answers are locked; the reports, as they are sent; and which questions they
+are on, for good.
 """
 
 from __future__ import annotations
@@ -168,7 +169,10 @@ class CampaignFolder:
         return (self.path / _WITHDRAWN).exists()
 
     def leave(self) -> None:
-        """Destroy all that is kept of the campaign; a sign stays where answers had been locked."""
+        """Destroy all that is kept of the campaign.
+
+        A sign stays where answers had been locked, and what was asked where they had been sent.
+        """
         if self.upload() is not None:
             create_private(self.path / _WITHDRAWN, b"withdrawn\n")
         for name in (_MEMO, _UPLOAD, _RECEIPT, _CREDENTIAL):

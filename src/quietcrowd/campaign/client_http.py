@@ -2,7 +2,8 @@
 
 Requests say nothing of the device: one constant user agent, no cookies, no redirects followed. A
 request that was not answered is sent again, byte by byte the same, after a pause that is as long as
-the server asks for, or doubles.
+the server asks for, or doubles. An answer has a most of bytes and of seconds, and is read as it is:
+a packed one, which a few bytes can make as long as they like, is refused.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Any
 import httpx
 from attrs import field, frozen
 
+from quietcrowd.campaign.client_deadline import Deadline
 from quietcrowd.campaign.client_link import CampaignLink
 from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.refusals import refusal
+from quietcrowd.campaign.settings import MAX_TASK_TEXT, MAX_TASKS
 from quietcrowd.campaign.tokens import hide_tokens
 from quietcrowd.exceptions import CampaignError, UnansweredError
 
@@ -25,6 +28,13 @@ __all__ = ["CampaignServer", "checked", "read_object"]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TIMEOUT = 30.0
+"""Longest silence of a server, in seconds."""
+
+DEADLINE = 120.0
+"""Longest time from the beginning of a request to the end of its answer, in seconds."""
+
+MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
+"""Most bytes of an answer: of the longest, all tasks of a campaign."""
 
 _TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
 _HEADERS = {
@@ -71,6 +81,8 @@ class CampaignServer:
         ------
         UnansweredError
             Where nothing but failures came until patience ended.
+        CampaignError
+            Where an answer is packed, or longer than any answer can be.
         """
         headers = dict(_HEADERS)
         if credential is not None:
@@ -94,20 +106,33 @@ class CampaignServer:
     ) -> httpx.Response | httpx.RequestError:
         """Send a request over a connection of its own; what is in no request cannot be in it."""
         local = self.link.local
-        try:
-            with httpx.Client(
-                headers=headers,
-                timeout=TIMEOUT,
-                verify=not local,
-                trust_env=not local,  # a proxy is for what leaves this machine
-                transport=self.transport,
-            ) as client:
-                url = f"{self.link.server}/api/v1{path}"
-                return client.request(method, url, content=content or None)
-        except httpx.RequestError as error:
-            return error
-        except httpx.InvalidURL as error:
-            raise CampaignError(f"the server {self.link.server} has no address: {error}") from None
+        url = f"{self.link.server}/api/v1{path}"
+        with Deadline(seconds=DEADLINE) as deadline:
+            try:
+                with (
+                    httpx.Client(
+                        headers=headers,
+                        timeout=TIMEOUT,
+                        verify=not local,
+                        trust_env=not local,  # a proxy is for what leaves this machine
+                        transport=self.transport,
+                    ) as client,
+                    client.stream(
+                        method,
+                        url,
+                        content=content or None,
+                        extensions={"trace": deadline.watch},
+                    ) as answer,
+                ):
+                    whole = _read(answer)
+                    deadline.require()  # a cut may look like an end
+                    return whole
+            except httpx.RequestError as error:
+                return deadline.error if deadline.over else error
+            except httpx.InvalidURL as error:
+                raise CampaignError(
+                    f"the server {self.link.server} has no address: {error}"
+                ) from None
 
     def _told(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
         if isinstance(answer, httpx.Response):
@@ -117,6 +142,25 @@ class CampaignServer:
             )
         reason = hide_tokens(one_line(str(answer))) or type(answer).__name__
         return f"the server {self.link.server} cannot be reached: {reason}; try later"
+
+
+def _read(answer: httpx.Response) -> httpx.Response:
+    """Return an answer that is read whole; CampaignError where it cannot be one of a campaign."""
+    if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise CampaignError(
+            "the server packs its answer, which nobody asked for: nothing of it was read. Ask who "
+            "invited you"
+        )
+    parts, size = [], 0
+    for part in answer.iter_bytes():
+        size += len(part)
+        if size > MAX_ANSWER:
+            raise CampaignError(
+                f"the server's answer is longer than {MAX_ANSWER:,} bytes, which no campaign "
+                "needs: the rest was not read. Ask who invited you"
+            )
+        parts.append(part)
+    return httpx.Response(answer.status_code, headers=answer.headers, content=b"".join(parts))
 
 
 def _retry_after(response: httpx.Response) -> float:

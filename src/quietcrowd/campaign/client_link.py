@@ -43,6 +43,12 @@ class CampaignLink:
         return f"{self.server}/j/{self.campaign}"
 
     @property
+    def origin(self) -> str:
+        """The server without a path: whoever has one of its paths may have the others."""
+        parts = urlsplit(self.server)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
     def local(self) -> bool:
         """Whether the server is this machine, spoken to without HTTPS."""
         return self.server.startswith("http:")

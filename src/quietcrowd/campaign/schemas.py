@@ -61,7 +61,11 @@ Hash: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), Field(description="SHA-256 in hex.")
 ]
 Title: TypeAlias = Annotated[
-    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$")
+    str,
+    StringConstraints(
+        min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+    ),
+    Field(description="One line, without control characters."),
 ]
 Description: TypeAlias = Annotated[str, StringConstraints(max_length=4_000, pattern=r"^[^\x00]*$")]
 JsonObject: TypeAlias = dict[str, Any]

@@ -30,6 +30,7 @@ def test_every_mechanism_can_be_chosen(desk, name):
     [
         ({"title": ""}, "/title"),
         ({"title": "a\0b"}, "/title"),
+        *(({"title": f"Birds{end}secret"}, "/title") for end in "\n\t\x1b\x7f\x85\u2028"),
         ({"title": "secret" * 40}, "/title"),
         ({"mechanism": {}}, "/mechanism"),
         ({"mechanism": {**MECHANISM, "epsilon": 2.0}}, "/mechanism"),
