@@ -26,7 +26,7 @@ __all__ = ["CampaignServer", "checked", "read_object"]
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TIMEOUT = 30.0
 
-_TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
+_TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _HEADERS = {
     "User-Agent": "quietcrowd",
     "Accept": "application/json",

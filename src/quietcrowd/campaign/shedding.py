@@ -11,8 +11,9 @@ import re
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from quietcrowd.campaign.arrivals import BUSY, Arrivals
 from quietcrowd.campaign.logs import log_request
-from quietcrowd.campaign.middleware import BUSY, HEADERS
+from quietcrowd.campaign.middleware import HEADERS
 from quietcrowd.campaign.problems import ProblemError, as_response
 
 __all__ = ["is_whole_post", "shedding_protocol"]
@@ -40,16 +41,25 @@ def is_whole_post(data: bytes) -> bool:
     )
 
 
-def shedding_protocol(at_once: int) -> type[H11Protocol]:
+def shedding_protocol(at_once: int, arrivals: Arrivals) -> type[H11Protocol]:
     """Return the protocol of a server that works on so many requests at once.
 
-    What does not come in one piece is parsed, and refused by the application.
+    What does not come in one piece is parsed, and refused by the application. Requests whose
+    bodies are still coming in are not worked on.
+
+    Parameters
+    ----------
+    at_once : int
+        Most requests that are worked on.
+    arrivals : Arrivals
+        Of the application: bodies that are coming in.
     """
     refusal = _refusal()
 
     class Shedding(H11Protocol):
         def data_received(self, data: bytes) -> None:
-            if len(self.tasks) < at_once or not self._may_shed or not is_whole_post(data):
+            worked_on = len(self.tasks) - arrivals.waiting
+            if worked_on < at_once or not self._may_shed or not is_whole_post(data):
                 super().data_received(data)
                 return
             self.transport.write(refusal)
