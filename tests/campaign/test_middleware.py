@@ -42,6 +42,20 @@ def test_unknown_paths_and_methods_are_problems(server, method, path, status, na
     assert status != 405 or answer.headers["allow"]
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/api/v1/campaigns", "GET, POST"),
+        (f"/api/v1/campaigns/{'0' * 32}", "DELETE, GET, PATCH"),
+        ("/api/v1/me/reports", "GET, POST"),
+    ],
+)
+def test_all_methods_of_a_path_are_told(server, path, methods):
+    answer = httpx.put(f"{server.url}{path}")
+    check_problem(answer, 405, "method-not-allowed")
+    assert answer.headers["allow"] == methods
+
+
 @pytest.mark.parametrize("content", [b"{secret", b"\xffsecret", b"[" * 100_000])
 def test_what_cannot_be_read_is_malformed(desk, content):
     answer = desk.client.post(

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from quietcrowd import __version__
 from quietcrowd.campaign.api import ROUTES
@@ -154,15 +155,25 @@ async def _tell_validation(_: Request, error: Exception) -> JSONResponse:
     return as_response(as_problem(error.errors()))
 
 
-async def _tell_http(_: Request, error: Exception) -> JSONResponse:
+async def _tell_http(request: Request, error: Exception) -> JSONResponse:
     """Tell of what the framework refuses: unknown paths and methods, bodies that are no text."""
     assert isinstance(error, HTTPException)
     told = ("malformed", "not-found", "method-not-allowed")
     names = {PROBLEMS[name][0]: name for name in told}
     name = names.get(error.status_code, "malformed")
+    headers = dict(error.headers or {})
+    if name == "method-not-allowed":
+        headers["Allow"] = _allowed_methods(request)
     return as_response(
-        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=error.headers)
+        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=headers)
     )
+
+
+def _allowed_methods(request: Request) -> str:
+    """Return the methods of all routes of a path; the framework tells those of the first."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    here = (route for route in routes if route.path_regex.match(request.scope["path"]))
+    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
 
 
 async def _tell_database(_: Request, error: Exception) -> JSONResponse:

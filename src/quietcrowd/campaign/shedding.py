@@ -1,4 +1,4 @@
-"""Refusing at the door: while too much is worked on, requests are refused before they are parsed.
+"""Refusing at the door: what is no HTTP, and what comes while too much is worked on.
 
 To parse a request takes as long as all else that refusing takes: a server that parses first can
 be kept from its work by those whom it refuses.
@@ -55,6 +55,9 @@ def shedding_protocol(at_once: int, arrivals: Arrivals) -> type[H11Protocol]:
         Of the application: bodies that are coming in.
     """
     refusal = _refusal()
+    malformed = as_response(
+        ProblemError("malformed", "Send HTTP/1.1 (RFC 9112).", headers={"Connection": "close"})
+    )
 
     class Shedding(H11Protocol):
         def data_received(self, data: bytes) -> None:
@@ -65,6 +68,18 @@ def shedding_protocol(at_once: int, arrivals: Arrivals) -> type[H11Protocol]:
             self.transport.write(refusal)
             self.on_response_complete()
             log_request("POST", "unknown", 503, 0.0)
+
+        def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                headers = [*self.server_state.default_headers, *malformed.raw_headers, *HEADERS]
+                for event in (
+                    h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+                    h11.Data(data=bytes(malformed.body)),
+                    h11.EndOfMessage(),
+                ):
+                    self.transport.write(self.conn.send(event))
+            self.transport.close()
+            log_request("unknown", "unknown", 400, 0.0)
 
         @property
         def _may_shed(self) -> bool:
