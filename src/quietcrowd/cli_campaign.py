@@ -18,6 +18,7 @@ import typer
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client, require_server
 from quietcrowd.campaign.refusals import refusal
+from quietcrowd.campaign.server_address import ServerAddress
 from quietcrowd.cli_reading import note
 from quietcrowd.cli_serve import Database
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -55,7 +56,12 @@ _PART = 900_000
 
 Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.")]
 Server = Annotated[
-    str, typer.Option(metavar="URL", envvar="QUIETCROWD_SERVER", help="Where the server is.")
+    str,
+    typer.Option(
+        metavar="URL",
+        envvar="QUIETCROWD_SERVER",
+        help="Where the server is: https://, unless it is this machine.",
+    ),
 ]
 Key = Annotated[
     str,
@@ -71,7 +77,10 @@ _LOCAL = "http://127.0.0.1:8000"
 
 @contextmanager
 def _client(server: str, secret: str) -> Iterator[httpx.Client]:
-    """Give a client of a server; what goes wrong on the way is one sentence."""
+    """Give a client of a server; what goes wrong on the way is one sentence.
+
+    The key goes to no other machine without encryption, and through no proxy to this one.
+    """
     require_client()
     import httpx
 
@@ -80,12 +89,17 @@ def _client(server: str, secret: str) -> Iterator[httpx.Client]:
             "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key makes "
             "one"
         )
-    headers = {"Authorization": f"Bearer {secret}"}
+    address = ServerAddress.read(server)
     try:
-        with httpx.Client(base_url=f"{server}/api/v1", headers=headers, timeout=60) as client:
+        with httpx.Client(
+            base_url=f"{address.url}/api/v1",
+            headers={"Authorization": f"Bearer {secret}"},
+            timeout=60,
+            trust_env=not address.local,
+        ) as client:
             yield client
     except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise ParameterError(f"the server {server} cannot be reached: {error}") from None
+        raise ParameterError(f"the server {address.url} cannot be reached: {error}") from None
 
 
 def _checked(response: httpx.Response) -> httpx.Response:
@@ -185,14 +199,29 @@ def create(
     }
     kind, parts = _read_tasks(tasks)
     with _client(server, secret) as client:
-        made = _checked(client.post("/campaigns", json=body)).json()["id"]
-        for part in parts:
-            _checked(
-                client.post(
-                    f"/campaigns/{made}/tasks", content=part, headers={"Content-Type": kind}
-                )
-            )
+        made: str = _checked(client.post("/campaigns", json=body)).json()["id"]
+        with _deleting_on_failure(client, made):
+            for part in parts:
+                url, headers = f"/campaigns/{made}/tasks", {"Content-Type": kind}
+                _checked(client.post(url, content=part, headers=headers))
     typer.echo(made)
+
+
+@contextmanager
+def _deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
+    """Delete a draft where it gets no tasks; where that fails, tell its id."""
+    import httpx
+
+    try:
+        yield
+    except BaseException:
+        try:
+            deleted = client.delete(f"/campaigns/{draft}").is_success
+        except httpx.TransportError:
+            deleted = False
+        if not deleted:
+            note(f"The draft {draft} stays on the server, perhaps with some of its tasks.")
+        raise
 
 
 def _read_tasks(path: Path) -> tuple[str, list[bytes]]:
@@ -239,7 +268,7 @@ def open_campaign(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> N
     note(f"Open. Workers agree to {opened['config_hash']}:")
     for sentence in public["config"]["consent"]:
         note(sentence)
-    note(f"What comes of it: {server}/dashboard/{one}")
+    note(f"What comes of it: {ServerAddress.read(server).url}/dashboard/{one}")
 
 
 @campaign.command()
@@ -267,7 +296,7 @@ def invite(
     with _client(server, secret) as client:
         made = _checked(client.post(f"/campaigns/{one}/invites", json={"count": count})).json()
     for fragment in made["fragments"]:
-        typer.echo(f"{server}{fragment}")
+        typer.echo(f"{ServerAddress.read(server).url}{fragment}")
 
 
 @campaign.command()

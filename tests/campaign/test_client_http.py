@@ -49,7 +49,7 @@ def test_a_request_is_as_it_is_given(naps):
     assert naps == []
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_failures_are_tried_again_after_a_pause(naps, status):
     server, seen = server_of(httpx.Response(status), httpx.Response(status), httpx.Response(204))
     assert server.ask("GET", "/me").status_code == 204

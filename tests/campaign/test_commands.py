@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import time
 
+import httpx
 import pytest
 from tests.campaign.people import new_desk
 from tests.campaign.server_process import server_process
@@ -95,6 +96,8 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
         (("close", "f" * 32, "--key", ""), "a requester's key is needed"),
         (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
+        (("close", "f" * 32, "--server", "http://10.0.0.1:1"), "without encryption"),
+        (("close", "f" * 32, "--server", "crowd.example"), "must be like https://example.org"),
         (("export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
         (("export", "f" * 32, "-o", "reports.jsonl"), "There is no such thing here"),
         (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv, .tsv"),
@@ -112,6 +115,48 @@ def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, wo
     assert (status, printed) == (2, "")
     assert any(one in error for one in told.split("|")), error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_a_slash_behind_a_server_is_one_too_many(run, at_desk, server):
+    one = at_desk.draft()["id"]
+    at_desk.import_csv(one, TASKS).raise_for_status()
+    opened = run("campaign", "open", one, "--server", f"{server.url}/")
+    assert opened[0] == 0
+    assert f"{server.url}/dashboard/{one}" in opened[2]
+    link = run("campaign", "invite", one, "--server", f"{server.url}/")[1]
+    assert link.startswith(f"{server.url}/j/{one}#i=")
+
+
+def test_a_key_for_this_machine_goes_through_no_proxy(run, at_desk, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert "error: the server refuses" in run("campaign", "open", at_desk.draft()["id"])[2]
+
+
+BROKEN = "task,gold\na,perhaps\n"
+
+
+def test_a_draft_that_gets_no_tasks_is_deleted(run, at_desk, tmp_path):
+    (tmp_path / "t.csv").write_text(BROKEN)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, printed, errors = run("campaign", "create", "T", *words)
+    assert (status, printed) == (2, "")
+    assert "the server refuses" in errors
+    assert at_desk.client.get("/campaigns").json()["items"] == []
+
+
+def test_a_draft_that_cannot_be_deleted_is_named(run, at_desk, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise httpx.ConnectError("gone")
+
+    monkeypatch.setattr(httpx.Client, "delete", fail)
+    (tmp_path / "t.csv").write_text(BROKEN)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, _, errors = run("campaign", "create", "T", *words)
+    [draft] = at_desk.client.get("/campaigns").json()["items"]
+    assert status == 2
+    assert f"The draft {draft['id']} stays on the server" in errors
 
 
 @pytest.mark.parametrize(

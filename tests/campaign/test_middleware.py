@@ -1,9 +1,12 @@
+import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import httpx
 import pytest
-from tests.campaign.people import check_problem
+from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.settings import MAX_BODY
@@ -37,6 +40,20 @@ def test_unknown_paths_and_methods_are_problems(server, method, path, status, na
     check_problem(answer, status, name)
     assert "secret" not in answer.text
     assert status != 405 or answer.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/api/v1/campaigns", "GET, POST"),
+        (f"/api/v1/campaigns/{'0' * 32}", "DELETE, GET, PATCH"),
+        ("/api/v1/me/reports", "GET, POST"),
+    ],
+)
+def test_all_methods_of_a_path_are_told(server, path, methods):
+    answer = httpx.put(f"{server.url}{path}")
+    check_problem(answer, 405, "method-not-allowed")
+    assert answer.headers["allow"] == methods
 
 
 @pytest.mark.parametrize("content", [b"{secret", b"\xffsecret", b"[" * 100_000])
@@ -128,11 +145,62 @@ def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monk
     check_problem(own.client().get(path), 404, "not-found")
 
 
-def test_room_for_bodies_is_kept_before_they_are_read(start_server, monkeypatch):
+def test_a_body_counts_with_what_it_is(start_server, monkeypatch):
     monkeypatch.setattr("quietcrowd.campaign.server.MAX_AT_ONCE", MAX_BODY - 1)
-    own = start_server()
-    client = own.client(new_token("qcw_"))
+    client = start_server().client(new_token("qcw_"))
     kind = {"Content-Type": "application/json"}
-    for content in (iter([b"{", b"}"]), b" " * MAX_BODY):
-        check_problem(client.post("/me/reports", content=content, headers=kind), 503, "busy")
-    check_problem(client.post("/me/reports", content=b"{}", headers=kind), 422, "validation")
+    refused = client.post("/me/reports", content=b" " * MAX_BODY, headers=kind)
+    check_problem(refused, 503, "busy")
+    for content in (iter([b"{", b"}"]), b"{}"):
+        check_problem(client.post("/me/reports", content=content, headers=kind), 422, "validation")
+
+
+def wait_for(ready):
+    until = time.monotonic() + 30
+    while not ready():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def connect(server):
+    return socket.create_connection(server.url.removeprefix("http://").split(":"))
+
+
+HEAD = b"POST /api/v1/me/reports HTTP/1.1\r\nHost: here\r\n"
+
+
+@pytest.mark.parametrize("head", [b"Transfer-Encoding: chunked", b"Content-Length: 999999"])
+def test_who_sends_nothing_more_keeps_nobody_from_being_served(start_server, head):
+    own = start_server(at_once=2)
+    desk = new_desk(own)
+    worker = desk.worker(desk.campaign(join_mode="open"))
+    with ExitStack() as held:
+        for _ in range(70):
+            held.enter_context(connect(own)).sendall(HEAD + head + b"\r\n\r\n")
+        wait_for(lambda: own.app.state.arrivals.waiting == 70)
+        worker.send_values(1, 0)
+        with connect(own) as whole:
+            whole.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
+            assert whole.recv(12) == b"HTTP/1.1 401"
+    wait_for(lambda: own.app.state.arrivals.waiting == 0)
+
+
+def test_a_body_has_to_come_in_time(start_server):
+    own = start_server()
+    own.app.state.arrivals.patience = 0.2
+    with connect(own) as slow:
+        slow.sendall(HEAD + b"Content-Length: 2\r\n\r\n{")
+        answer = b""
+        while part := slow.recv(65_536):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert b"urn:quietcrowd:problem:too-slow" in answer
+    assert b"\r\nconnection: close\r\n" in answer.lower()
+    assert b"\r\ncontent-security-policy: " in answer
+
+
+def test_an_empty_body_in_chunks_is_a_body(server):
+    answer = server.client(new_token("qcw_")).post(
+        "/me/reports", content=iter([]), headers={"Content-Type": "application/json"}
+    )
+    check_problem(answer, 422, "validation")

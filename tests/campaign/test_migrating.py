@@ -55,12 +55,15 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path, kind):
     if kind == "no database":
         (tmp_path / "q.db").write_bytes(b"a text that is no database" * 100)
     else:
-        url = "postgresql://me:secret@127.0.0.1:1/name"
+        url = "postgresql://me:secret@127.0.0.1:1/name?password=secret&sslpassword=secret"
     broken = Database.open(url)
     with pytest.raises(ParameterError, match="cannot be used") as caught:
         migrate(broken)
     broken.close()
     assert "secret" not in str(caught.value)
+    assert kind == "no database" or "postgresql+psycopg://me:***@127.0.0.1:1/name " in str(
+        caught.value
+    )
     assert "\n" not in str(caught.value)
 
 

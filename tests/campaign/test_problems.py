@@ -22,7 +22,7 @@ def test_every_problem_is_a_document(name):
 
 def test_statuses_of_a_route_are_documented_with_the_names_of_problems():
     told = documented("full", "bad-state", "not-found")
-    assert {400, 404, 409, 413, 422, 429, 503} == told.keys()
+    assert {400, 404, 408, 409, 413, 422, 429, 503} == told.keys()
     assert "`full`" in told[409]["description"]
     assert "`bad-state`" in told[409]["description"]
     assert list(told[409]["content"]) == ["application/problem+json"]

@@ -111,3 +111,21 @@ def test_what_comes_in_pieces_is_never_taken_for_what_it_is_not(busy):
     connection.settimeout(0.2)
     with pytest.raises(TimeoutError):
         assert connection.recv(1) == b"nothing"
+
+
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "data", [b"secret\r\n\r\n", HEAD + b"secret\r\n\r\n", CHUNKED + b"secret\r\n"]
+)
+def test_what_is_no_http_is_a_problem(server, data):
+    with socket.create_connection(server.url.removeprefix("http://").split(":")) as connection:
+        status, headers, body = answer(connection, data)
+        assert connection.recv(1) == b""
+    assert status == 400
+    assert headers[b"content-type"] == b"application/problem+json"
+    assert headers[b"connection"] == b"close"
+    assert headers[b"cache-control"] == b"no-store"
+    assert b"urn:quietcrowd:problem:malformed" in body
+    assert b"secret" not in body

@@ -101,12 +101,13 @@ def test_a_server_that_ends_is_a_problem_over_http(start_server, monkeypatch):
     own = start_server()
     desk = new_desk(own)
     worker = desk.worker(desk.campaign(join_mode="open"))
+    report = worker.report(worker.tasks()[0]["task_id"], 1)
     monkeypatch.setattr(own.service.writer, "_closed", True)
-    refused = worker.send()
+    refused = worker.send(report)
     check_problem(refused, 503, "busy")
     assert refused.headers["retry-after"] == "1"
     monkeypatch.undo()
-    assert worker.send().status_code == 200
+    assert worker.send(report).status_code == 200
 
 
 def test_no_upload_waits_longer_than_the_one_before_it(database, monkeypatch):

@@ -49,7 +49,7 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
     """
     with ready_database(settings) as database, listener(settings) as found:
         app = create_app(settings, database)
-        server = uvicorn.Server(uvicorn.Config(app, **listening(settings)))
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.arrivals)))
         thread = Thread(target=server.run, args=([found],), name="server")
         thread.start()
         try:

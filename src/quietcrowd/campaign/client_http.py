@@ -36,7 +36,7 @@ DEADLINE = 120.0
 MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
 """Most bytes of an answer: of the longest, all tasks of a campaign."""
 
-_TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
+_TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _HEADERS = {
     "User-Agent": "quietcrowd",
     "Accept": "application/json",

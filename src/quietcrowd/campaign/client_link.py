@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from attrs import field, frozen
 
+from quietcrowd.campaign.server_address import is_protected, without_user
 from quietcrowd.campaign.tokens import has_prefix, hide_tokens
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["CampaignLink"]
 
 _PATH = re.compile(r"(?P<prefix>(?:/[A-Za-z0-9._~-]+)*)/j/(?P<campaign>[0-9a-f]{32})/?", re.ASCII)
-_USER = re.compile(r"//[^/]*@")
 _EXAMPLE = "https://example.org/j/0123456789abcdef0123456789abcdef#i=qci_..."
 
 
@@ -78,7 +77,7 @@ class CampaignLink:
         if path is None or not parts.hostname or not plain:
             raise ParameterError(f"the link must be like {_EXAMPLE}; got {_shown(url)}")
         server = f"{parts.scheme}://{parts.netloc.lower()}{path['prefix']}"
-        if not (parts.scheme == "https" or (parts.scheme == "http" and _is_here(parts.hostname))):
+        if not is_protected(parts):
             raise ParameterError(
                 f"the link {_shown(url)} goes through the network without encryption: ask for one "
                 "that begins with https://"
@@ -99,17 +98,7 @@ def _split(url: Any) -> SplitResult:
 
 def _shown(url: str) -> str:
     """Return a link for messages: nothing of what may be secret."""
-    return repr(hide_tokens(_USER.sub("//...@", url.partition("#")[0])))
-
-
-def _is_here(host: str | None) -> bool:
-    """Return whether a host is this machine, by its name alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return False
+    return repr(hide_tokens(without_user(url.partition("#")[0])))
 
 
 def _invite(parts: SplitResult, given: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""How much is worked on at once: what comes beyond that is refused before it is read."""
+"""How much is worked on at once: what comes beyond that is refused."""
 
 from __future__ import annotations
 
@@ -24,15 +24,19 @@ class InFlight:
     _requests: int = field(default=0, init=False)
     _size: int = field(default=0, init=False)
 
-    def enter(self, size: int) -> bool:
-        """Return whether one more request may be worked on, and count it.
+    def has_room(self, size: int) -> bool:
+        """Return whether one more request may be worked on.
 
         Parameters
         ----------
         size : int
-            Bytes of its body, at most.
+            Bytes of its body.
         """
-        if self._requests >= self.requests or self._size + size > self.size:
+        return self._requests < self.requests and self._size + size <= self.size
+
+    def enter(self, size: int) -> bool:
+        """Return whether one more request of this size may be worked on, and count it."""
+        if not self.has_room(size):
             return False
         self._requests += 1
         self._size += size

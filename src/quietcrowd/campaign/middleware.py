@@ -6,9 +6,9 @@ import time
 
 from attrs import define
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from quietcrowd.campaign.arrivals import BUSY, Arrivals
 from quietcrowd.campaign.in_flight import InFlight
 from quietcrowd.campaign.logs import log_failure, log_request
 from quietcrowd.campaign.problems import ProblemError, as_response
@@ -16,11 +16,7 @@ from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.settings import MAX_BODY
 from quietcrowd.campaign.tokens import has_prefix
 
-__all__ = ["BUSY", "HEADERS", "Gate"]
-
-TOO_LARGE = 413
-
-BUSY = "Send the same again in a moment."
+__all__ = ["HEADERS", "Gate"]
 
 HEADERS = (
     (b"cache-control", b"no-store"),
@@ -51,6 +47,8 @@ class Gate:
         How often a key or credential may ask.
     in_flight : InFlight
         How much is worked on at once.
+    arrivals : Arrivals
+        Bodies that are coming in.
     always : str
         The path that is answered whatever the load.
     """
@@ -58,6 +56,7 @@ class Gate:
     app: ASGIApp
     limits: RateLimits
     in_flight: InFlight
+    arrivals: Arrivals
     always: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,40 +87,44 @@ class Gate:
         if scope["path"] == self.always:
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        size = _body_size(headers)
-        problem = self._refusal(headers, size)
-        if problem is not None:
+        try:
+            body = await self._admitted(Headers(scope=scope), receive)
+        except ProblemError as problem:
             await as_response(problem)(scope, receive, send)
             return
         try:
-            await self._work(scope, receive, send)
+            await self.app(scope, _replayed(body, receive), send)
         finally:
-            self.in_flight.leave(size)
+            self.in_flight.leave(len(body))
 
-    def _refusal(self, headers: Headers, size: int) -> ProblemError | None:
-        """Return why a request is not worked on, or None: then it is counted as worked on."""
+    async def _admitted(self, headers: Headers, receive: Receive) -> bytes:
+        """Return the body of a request that is counted as worked on now; or raise ProblemError."""
+        size = _announced(headers)
         if size > MAX_BODY:
-            return ProblemError("too-large", f"A request has at most {MAX_BODY:,} bytes.")
+            raise ProblemError("too-large", f"A request has at most {MAX_BODY:,} bytes.")
         shown = headers.get("authorization")
         if shown is not None and not self.limits.allow(_credential(shown)):
-            return ProblemError("too-many-requests", "Wait a moment.")
-        if not self.in_flight.enter(size):
-            return ProblemError("busy", BUSY)
-        return None
+            raise ProblemError("too-many-requests", "Wait a moment.")
+        if not self.in_flight.has_room(size):
+            raise ProblemError("busy", BUSY)
+        body = await self.arrivals.whole(receive)
+        if not self.in_flight.enter(len(body)):
+            raise ProblemError("busy", BUSY)
+        return body
 
-    async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
-        total = 0
 
-        async def receive_some() -> Message:
-            nonlocal total
-            message = await receive()
-            total += len(message.get("body", b""))
-            if total > MAX_BODY:
-                raise HTTPException(TOO_LARGE)  # the one kind that FastAPI lets through
-            return message
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read, and then what else comes."""
+    given = False
 
-        await self.app(scope, receive_some, send)
+    async def receive_again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive_again
 
 
 def _credential(shown: str) -> bytes:
@@ -131,9 +134,9 @@ def _credential(shown: str) -> bytes:
     return token.encode() if known else b""
 
 
-def _body_size(headers: Headers) -> int:
-    """Return how many bytes the body has, at most."""
+def _announced(headers: Headers) -> int:
+    """Return how many bytes the body is to have; 0 where that is not said."""
     if "transfer-encoding" in headers:
-        return MAX_BODY
+        return 0
     length = headers.get("content-length", "0")
     return int(length) if length.isascii() and length.isdigit() else MAX_BODY + 1

@@ -76,10 +76,10 @@ def _telling(database: Database) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
+        shown = database.url.set(query={}).render_as_string()  # a query may hold a password
         reason = str(error.orig).strip().partition("\n")[0]
         raise ParameterError(
-            f"the database {database.url.render_as_string()} cannot be used: {reason}. Is it "
-            "there, and may you write to it?"
+            f"the database {shown} cannot be used: {reason}. Is it there, and may you write to it?"
         ) from None
 
 

@@ -26,6 +26,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "invite-invalid": (403, "The invite is missing, unknown or used"),
     "not-found": (404, "There is no such thing here"),
     "method-not-allowed": (405, "The method is not possible here"),
+    "too-slow": (408, "The request took too long to come in"),
     "bad-state": (409, "The campaign is not in a state that allows it"),
     "campaign-closed": (409, "The campaign takes nothing in"),
     "campaign-open": (409, "What was to be changed is fixed once a campaign is open"),
@@ -51,6 +52,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
 _ANYWHERE = (
     "malformed",
     "validation",
+    "too-slow",
     "too-large",
     "too-many-requests",
     "busy",

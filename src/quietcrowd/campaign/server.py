@@ -13,9 +13,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from quietcrowd import __version__
 from quietcrowd.campaign.api import ROUTES
+from quietcrowd.campaign.arrivals import Arrivals
 from quietcrowd.campaign.database import UNAVAILABLE, Database
 from quietcrowd.campaign.erasing import Eraser
 from quietcrowd.campaign.in_flight import InFlight
@@ -98,7 +100,14 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
         app.add_exception_handler(error, _tell_database)
     limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
     in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE)
-    app.add_middleware(Gate, limits=limits, in_flight=in_flight, always=f"{PREFIX}/healthz")
+    app.state.arrivals = Arrivals()
+    app.add_middleware(
+        Gate,
+        limits=limits,
+        in_flight=in_flight,
+        arrivals=app.state.arrivals,
+        always=f"{PREFIX}/healthz",
+    )
     return app
 
 
@@ -146,15 +155,25 @@ async def _tell_validation(_: Request, error: Exception) -> JSONResponse:
     return as_response(as_problem(error.errors()))
 
 
-async def _tell_http(_: Request, error: Exception) -> JSONResponse:
+async def _tell_http(request: Request, error: Exception) -> JSONResponse:
     """Tell of what the framework refuses: unknown paths and methods, bodies that are no text."""
     assert isinstance(error, HTTPException)
-    told = ("malformed", "not-found", "method-not-allowed", "too-large")
+    told = ("malformed", "not-found", "method-not-allowed")
     names = {PROBLEMS[name][0]: name for name in told}
     name = names.get(error.status_code, "malformed")
+    headers = dict(error.headers or {})
+    if name == "method-not-allowed":
+        headers["Allow"] = _allowed_methods(request)
     return as_response(
-        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=error.headers)
+        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=headers)
     )
+
+
+def _allowed_methods(request: Request) -> str:
+    """Return the methods of all routes of a path; the framework tells those of the first."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    here = (route for route in routes if route.path_regex.match(request.scope["path"]))
+    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
 
 
 async def _tell_database(_: Request, error: Exception) -> JSONResponse:
@@ -172,7 +191,8 @@ def serve(settings: Settings) -> None:
     """
     with ready_database(settings) as database, listener(settings) as found:
         start_log()
-        config = uvicorn.Config(create_app(settings, database), **listening(settings))
+        app = create_app(settings, database)
+        config = uvicorn.Config(app, **listening(settings, app.state.arrivals))
         server = uvicorn.Server(config)
         gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
         with suppress(KeyboardInterrupt):
@@ -202,14 +222,14 @@ def listener(settings: Settings) -> socket.socket:
     return found
 
 
-def listening(settings: Settings) -> dict[str, Any]:
-    """Return how uvicorn is to serve: it logs nothing of its own."""
+def listening(settings: Settings, arrivals: Arrivals) -> dict[str, Any]:
+    """Return how uvicorn is to serve an application: it logs nothing of its own."""
     return {
         "host": settings.host,
         "port": settings.port,
         "access_log": False,
         "log_config": None,
-        "http": shedding_protocol(settings.at_once),
+        "http": shedding_protocol(settings.at_once, arrivals),
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": _GRACE,

@@ -9,6 +9,7 @@ from attrs import field, frozen
 from quietcrowd.validation import at_least, check_text, check_whole
 
 __all__ = [
+    "BODY_SECONDS",
     "MAX_AT_ONCE",
     "MAX_BODY",
     "MAX_ITERATIONS",
@@ -24,6 +25,9 @@ PREFIX = "/api/v1"
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
+
+BODY_SECONDS = 20.0
+"""In which the body of a request has to be here: a megabyte, at half a megabit a second."""
 
 MAX_AT_ONCE = 64 * MAX_BODY
 """Most bytes of requests that are worked on at once: read, they take several times as much."""

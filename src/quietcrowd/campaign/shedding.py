@@ -1,4 +1,4 @@
-"""Refusing at the door: while too much is worked on, requests are refused before they are parsed.
+"""Refusing at the door: what is no HTTP, and what comes while too much is worked on.
 
 To parse a request takes as long as all else that refusing takes: a server that parses first can
 be kept from its work by those whom it refuses.
@@ -11,8 +11,9 @@ import re
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from quietcrowd.campaign.arrivals import BUSY, Arrivals
 from quietcrowd.campaign.logs import log_request
-from quietcrowd.campaign.middleware import BUSY, HEADERS
+from quietcrowd.campaign.middleware import HEADERS
 from quietcrowd.campaign.problems import ProblemError, as_response
 
 __all__ = ["is_whole_post", "shedding_protocol"]
@@ -40,21 +41,45 @@ def is_whole_post(data: bytes) -> bool:
     )
 
 
-def shedding_protocol(at_once: int) -> type[H11Protocol]:
+def shedding_protocol(at_once: int, arrivals: Arrivals) -> type[H11Protocol]:
     """Return the protocol of a server that works on so many requests at once.
 
-    What does not come in one piece is parsed, and refused by the application.
+    What does not come in one piece is parsed, and refused by the application. Requests whose
+    bodies are still coming in are not worked on.
+
+    Parameters
+    ----------
+    at_once : int
+        Most requests that are worked on.
+    arrivals : Arrivals
+        Of the application: bodies that are coming in.
     """
     refusal = _refusal()
+    malformed = as_response(
+        ProblemError("malformed", "Send HTTP/1.1 (RFC 9112).", headers={"Connection": "close"})
+    )
 
     class Shedding(H11Protocol):
         def data_received(self, data: bytes) -> None:
-            if len(self.tasks) < at_once or not self._may_shed or not is_whole_post(data):
+            worked_on = len(self.tasks) - arrivals.waiting
+            if worked_on < at_once or not self._may_shed or not is_whole_post(data):
                 super().data_received(data)
                 return
             self.transport.write(refusal)
             self.on_response_complete()
             log_request("POST", "unknown", 503, 0.0)
+
+        def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                headers = [*self.server_state.default_headers, *malformed.raw_headers, *HEADERS]
+                for event in (
+                    h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+                    h11.Data(data=bytes(malformed.body)),
+                    h11.EndOfMessage(),
+                ):
+                    self.transport.write(self.conn.send(event))
+            self.transport.close()
+            log_request("unknown", "unknown", 400, 0.0)
 
         @property
         def _may_shed(self) -> bool:

@@ -169,12 +169,12 @@ def test_what_workers_agree_to_is_fixed_once_a_campaign_is_open(desk, change):
 def test_deleting_a_campaign_deletes_all_that_belongs_to_it(desk):
     campaign = desk.campaign()
     worker = desk.worker(campaign)
-    worker.send_values(1, 0)
+    sent = worker.send_values(1, 0)
     assert desk.client.delete(f"/campaigns/{campaign}").status_code == 204
     check_problem(desk.client.get(f"/campaigns/{campaign}"), 404, "not-found")
     check_problem(worker.client.get(f"/public/campaigns/{campaign}"), 404, "not-found")
     check_problem(worker.client.get("/me"), 401, "credential")
-    check_problem(worker.send(), 401, "credential")
+    check_problem(worker.send(*sent), 401, "credential")
 
 
 def test_others_write_while_a_campaign_opens_and_a_change_stops_it(desk, monkeypatch):

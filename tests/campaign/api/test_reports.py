@@ -143,7 +143,7 @@ def batch(worker, name):
 def test_where_every_task_is_reported_all_come_at_once_or_none(desk, name):
     worker = desk.worker(desk.campaign(MECHANISMS[name], join_mode="open"))
     reports = batch(worker, name)
-    for wrong in ([], reports[:2], [*reports[:2], {**reports[2], "task_id": "f" * 32}]):
+    for wrong in (reports[:2], [*reports[:2], {**reports[2], "task_id": "f" * 32}]):
         document = check_problem(worker.send(*wrong), 422, "validation")
         assert document["errors"][0]["code"] == "incomplete"
     assert worker.client.get("/me").json()["reports"] == 0
@@ -190,11 +190,17 @@ def test_a_worker_has_one_sketch(desk, name):
     check_problem(thief.send(sketch={**sketch, "report_id": "1" * 32}), 409, "campaign-closed")
 
 
+def test_an_upload_of_nothing_does_not_reach_the_writer(worker, monkeypatch):
+    monkeypatch.delattr("quietcrowd.campaign.writer.Writer.submit")
+    for answer in (worker.send(), worker.send(sketch=None)):
+        assert check_problem(answer, 422, "validation")["errors"][0]["code"] == "empty"
+
+
 def test_a_campaign_takes_reports_or_sketches(desk, worker):
     sketch = {"report_id": secrets.token_hex(16), "numbers": [1, 2, 3, 4]}
     report = worker.report(worker.tasks()[0]["task_id"], 1)
     sketcher = desk.worker(desk.campaign(MECHANISMS["matrix factorisation"], join_mode="open"))
-    for answer in (worker.send(sketch=sketch), sketcher.send(report), sketcher.send()):
+    for answer in (worker.send(sketch=sketch), sketcher.send(report)):
         assert check_problem(answer, 422, "validation")["errors"][0]["code"] == "kind"
     both = sketcher.send(report, sketch=sketch)
     assert check_problem(both, 422, "validation")["errors"][0]["code"] == "kind"

@@ -1,6 +1,7 @@
 import http.client
+import re
 from importlib.resources import files
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
@@ -29,6 +30,18 @@ def test_the_dashboard_is_the_same_for_all_campaigns(server):
     assert page.content == httpx.get(f"{server.url}/dashboard/{'f' * 32}").content
 
 
+def test_a_link_in_a_browser_tells_what_to_do_with_it(server):
+    page = httpx.get(f"{server.url}/j/{CAMPAIGN}")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "quietcrowd answer" in page.text
+    assert "<script" not in page.text
+    assert CAMPAIGN not in page.text
+    [style] = re.findall(r'rel="stylesheet" href="([^"]*)"', page.text)
+    assert httpx.get(urljoin(str(page.url), style)).status_code == 200
+    check_problem(httpx.get(f"{server.url}/j/secret"), 422, "validation")
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_a_page_are_those_of_the_package(server, name):
     found = httpx.get(f"{server.url}/web/dashboard/{name}")
@@ -37,7 +50,14 @@ def test_files_of_a_page_are_those_of_the_package(server, name):
 
 
 @pytest.mark.parametrize(
-    "path", [f"/dashboard/{CAMPAIGN}", "/web/dashboard/main.js", "/web/nothing/main.js", "/none"]
+    "path",
+    [
+        f"/dashboard/{CAMPAIGN}",
+        f"/j/{CAMPAIGN}",
+        "/web/dashboard/main.js",
+        "/web/nothing/main.js",
+        "/none",
+    ],
 )
 def test_a_browser_is_told_to_load_nothing_from_elsewhere(server, path):
     headers = httpx.get(f"{server.url}{path}").headers

@@ -48,7 +48,8 @@ def read_results(
         row = owned_campaign(connection, requester, campaign)
         found = latest_inference(connection, row)
     headers = {"ETag": f'"{found.etag}"'}
-    if if_none_match is not None and found.etag in if_none_match:
+    known = if_none_match or ""
+    if known == "*" or found.etag in known:
         return Response(status_code=304, headers=headers)
     return Response(found.snapshot, headers=headers, media_type="application/json")
 

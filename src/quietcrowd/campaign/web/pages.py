@@ -12,7 +12,7 @@ from fastapi import APIRouter, Response
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.schemas import Id
 
-__all__ = ["PageFile", "dashboard", "page_file", "router"]
+__all__ = ["PageFile", "dashboard", "invitation", "page_file", "router"]
 
 router = APIRouter(include_in_schema=False)
 
@@ -46,7 +46,7 @@ def _read_files(page: str) -> Mapping[str, PageFile]:
     }
 
 
-_FILES = {page: _read_files(page) for page in ("dashboard",)}
+_FILES = {page: _read_files(page) for page in ("dashboard", "join")}
 """All that is ever served: nothing is looked up on the disk by a name that came in."""
 
 
@@ -61,6 +61,12 @@ def _response(page: str, name: str) -> Response:
 async def dashboard(campaign: Id) -> Response:  # noqa: ARG001
     """Return the page that shows a requester a campaign: the same for all campaigns."""
     return _response("dashboard", "index.html")
+
+
+@router.get("/j/{campaign}")
+async def invitation(campaign: Id) -> Response:  # noqa: ARG001
+    """Return the page that tells a worker what to do with a link: the same for all campaigns."""
+    return _response("join", "index.html")
 
 
 @router.get("/web/{page}/{name}")
