@@ -77,17 +77,17 @@ def _check_targets(output: Path | None, plot: Path | None) -> None:
 def _hand_over(
     result: Any, show: Callable[[Any], None], output: Path | None, plot: Path | None, as_json: bool
 ) -> None:
-    """Print, write and draw what an experiment or a figure gave."""
+    """Write, draw and print what an experiment or a figure gave: a closed pipe loses no file."""
+    if output is not None:
+        write_table(result.frame, output)
+    if plot is not None:
+        result.plot(plot)
     for sentence in result.skipped:
         one_line(f"note: {sentence}")
     if as_json:
         typer.echo(result.frame.to_json(orient="records", double_precision=15))
     else:
         show(result)
-    if output is not None:
-        write_table(result.frame, output)
-    if plot is not None:
-        result.plot(plot)
 
 
 def reproduce(
