@@ -758,3 +758,67 @@ def test_bad_input_on_numbers_is_one_line_and_status_2(run, ratings, words, mess
     assert output == ""
     assert message in errors
     assert len(errors.splitlines()) == 1
+
+
+def test_a_closed_pipe_loses_no_result(folder, tmp_path):
+    table, picture = tmp_path / "costs.csv", tmp_path / "costs.png"
+    words = [sys.executable, "-c", "from quietcrowd.cli import main; main()", "evaluate", folder]
+    words += ["-m", "one-layer", "-e", "1", "--trials", "2", "-o", table, "--plot", picture]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+    assert process.returncode == 1
+    assert "one-layer" in set(pd.read_csv(table)["mechanism"])
+    assert picture.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "rows", "way_out"),
+    [
+        (["randomize"], "t,a,maybe", "Name it with --labels, --levels or --between, or drop the"),
+        (["randomize"], "t,a,", "the answer is missing. Drop the row. Rows"),
+        (["randomize"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates first, or"),
+        (["infer", "--plain"], "t,a,maybe", "or drop the row with --skip-outside. Rows"),
+        (["infer", "--plain"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
+        (["infer", "--plain"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates"),
+    ],
+)
+def test_advice_is_what_the_command_takes(run, tmp_path, words, rows, way_out):
+    path = tmp_path / "a.csv"
+    path.write_text(f"task,worker,label\nu,b,no\n{rows}\n")
+    options = ["-e", 1, "-o", tmp_path / "r.parquet"] if "randomize" in words else []
+    status, _, errors = run(*words, path, "--labels", "no,yes", *options)
+    assert status == 2
+    assert way_out in errors
+    assert "=" not in errors
+
+
+@pytest.mark.parametrize("command", ["randomize", "infer"])
+def test_columns_are_named_as_the_command_takes_them(run, tmp_path, command):
+    path = tmp_path / "a.csv"
+    path.write_text("task,who,label\nu,b,no\n")
+    more = ["-e", 1, "-o", tmp_path / "r.csv"] if command == "randomize" else ["--plain"]
+    status, _, errors = run(command, path, "--labels", "no,yes", *more)
+    assert status == 2
+    assert "columns of answers with --columns TASK,WORKER,LABEL" in errors
+    assert "=" not in errors
+
+
+def test_answers_of_a_folder_are_mended_in_the_folder(run, folder):
+    with (folder / "answers.csv").open("a") as file:
+        file.write("new,w1,maybe\n")
+    status, _, errors = run("evaluate", folder)
+    assert status == 2
+    assert "Name it in dataset.json, or drop the row." in errors
+
+
+def test_duplicates_of_a_folder_are_dropped_where_that_is_said(run, folder):
+    lines = (folder / "answers.csv").read_text().splitlines()
+    (folder / "answers.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+    assert run("infer", folder, "--plain")[0] == 2
+    assert run("infer", folder, "--plain", "--duplicates", "last")[0] == 0
+
+
+def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
+    status, _, errors = run("budget", folder / "answers.csv")
+    assert status == 2
+    assert "infer and partition take them with --plain" in errors

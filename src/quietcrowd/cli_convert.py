@@ -9,7 +9,7 @@ import pyarrow as pa
 import typer
 
 from quietcrowd import cli_options as options
-from quietcrowd.answer_errors import check_ids
+from quietcrowd.answer_errors import ADVICE, check_ids
 from quietcrowd.cli_reading import note
 from quietcrowd.cli_tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
@@ -134,7 +134,7 @@ def _read(
         return read_scored_truths(source, file_format=file_format, field=choice.field), "truths"
     table = read_table(source, columns, file_format=file_format, choice=choice)
     try:
-        found = [column_of(as_frame(table), name) for name in columns]
+        found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in columns]
         for name, column in zip(columns[:2], found, strict=False):
             check_ids(column, name)
     except AnswerError as error:

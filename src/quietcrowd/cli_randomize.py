@@ -80,6 +80,7 @@ def randomize(
         columns,
         duplicates,
         field,
+        advice="randomize",
         tasks=read_ids(all_tasks, "task"),
         workers=read_ids(all_workers, "worker"),
     )

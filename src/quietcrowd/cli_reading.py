@@ -10,6 +10,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from quietcrowd import cli_options as options
+from quietcrowd.answer_errors import Advice
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.datasets import load_dataset
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -45,21 +46,28 @@ def read_plain(
     columns: str,
     duplicates: str,
     field: str | None = None,
+    *,
+    advice: Advice,
     **lists: Any,
 ) -> Answers:
-    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say."""
+    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say.
+
+    `advice` is that of the command, for a file; that of a folder is its own, but about claims.
+    """
     if path.is_dir():
         if any(domain) or field is not None:
             raise ParameterError(
                 "--labels, --levels, --between and --field go with a file: a folder has its own"
             )
-        return load_dataset(path, **lists).answers
+        ways = advice if advice == "claims" else "folder"
+        return load_dataset(path, duplicates=duplicates, advice=ways, **lists).answers
     answers = read_answers(
         path,
         options.build_domain(*domain),
         *options.three_columns(columns),
         duplicates=duplicates,
         field=field,
+        advice=advice,
         **lists,
     )
     tell_dropped(answers.dropped)

@@ -255,8 +255,7 @@ def _read_claims(source: Path, between: str | None, columns: str, duplicates: st
             "give the range of the claims with --between LOW,HIGH: it is public, and is not read "
             "off private claims"
         )
-    advice = {} if source.is_dir() else {"advice": "claims"}
-    return read_plain(source, (None, None, between), columns, duplicates, **advice)
+    return read_plain(source, (None, None, between), columns, duplicates, advice="claims")
 
 
 def _truths_of(

@@ -47,7 +47,7 @@ def load_dataset(folder: str | Path, **options: Any) -> Dataset:
         raise FormatError(f"{truth}: this file is missing")
     return Dataset(
         name=str(description.get("name", place.name)),
-        answers=read_answers(_answers_file(place), domain, **options),
+        answers=read_answers(_answers_file(place), domain, **{"advice": "folder"} | options),
         truths=read_truths(truth),
         remark=str(description.get("remark", "")),
     )
