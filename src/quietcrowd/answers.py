@@ -200,7 +200,7 @@ class Answers:
             )
         check_choice("duplicates", duplicates, ("error", "first", "last"))
         check_choice("out_of_domain", out_of_domain, ("error", "skip"))
-        check_choice("advice", advice, ADVICE)
+        check_choice("advice", advice, list(ADVICE))
         native, ways = as_frame(frame), ADVICE[advice]
         columns = {name: column_of(native, name, ways.column) for name in (task, worker, label)}
         all_listed = tasks is not None and workers is not None
