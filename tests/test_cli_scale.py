@@ -263,3 +263,14 @@ def test_what_is_told_to_end_leaves_nothing(reports, tmp_path):
     assert process.returncode == 130
     assert errors.endswith("stopped\n")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.csv.gz", "answers"])
+def test_partition_names_the_command_that_makes_parquet(run, tmp_path, name):
+    path = tmp_path / name
+    path.write_text("task,worker,label\nt,u,no\n")
+    words = ("--plain", "--labels", "no,yes")
+    status, _, errors = run("partition", path, "-o", tmp_path / "s", *words)
+    assert status == 2
+    assert f"quietcrowd convert {path} {tmp_path / 'answers.parquet'};" in errors
+    assert "write_table" not in errors

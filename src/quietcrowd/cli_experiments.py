@@ -43,6 +43,9 @@ def evaluate(
 ) -> None:
     """Measure what privacy costs on answers whose truths are known.
 
+    The folder holds answers.csv (columns task, worker, label), truth.csv (task, label) and
+    dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}.
+
     Example: quietcrowd evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
 
     Example: quietcrowd evaluate FOLDER -m laplace,matrix-factorization:rank=20 -e 1

@@ -123,7 +123,7 @@ def synthesize(
     --claims 5 --epsilon 8 --plan
 
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
-    --k 20 --gamma 2 --epsilon0 0.5 -o synthetic.csv --plot "drug A"
+    --claims 5 --k 28 --gamma 4 --epsilon0 0.568 -o synthetic.csv --plot "drug A"
     """
     budget = options.choose(per, BUDGETS, "--per")
     _check_budget(epsilon, epsilon0, release, plan=plan, plot=bool(plot))
