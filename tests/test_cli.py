@@ -160,7 +160,7 @@ def test_messy_files_are_read_where_the_user_says_how(run, tmp_path):
     assert run(*words)[0] == 2
     status, output, errors = run(*words, "--skip-outside", "--duplicates", "last")
     assert status == 0
-    assert "left out: 1 repeated answers, 2 that are missing or not possible" in errors
+    assert "left out: 1 repeated answer, 2 that are missing or not possible" in errors
     assert len(output.splitlines()) == 3
     status, _, errors = run(*words[:-1], "item,who")
     assert (status, "three names" in errors) == (2, True)
@@ -822,3 +822,60 @@ def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
     status, _, errors = run("budget", folder / "answers.csv")
     assert status == 2
     assert "infer and partition take them with --plain" in errors
+
+
+def test_two_randomisations_of_the_same_answers_are_told(run, folder, tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path in paths:
+        assert run("randomize", folder, "-e", 1, "-o", path)[0] == 0
+    status, _, errors = run("infer", *paths)
+    assert status == 2
+    assert "the same answers, randomised twice, infer from one of them." in errors
+
+
+def test_what_a_dataset_folder_lacks_is_described(run, folder):
+    (folder / "dataset.json").rename(folder / "away")
+    status, _, errors = run("evaluate", folder)
+    assert status == 2
+    assert '{"kind": "categorical", "domain": ["no", "yes"]}' in errors
+    (folder / "away").rename(folder / "dataset.json")
+    (folder / "truth.csv").unlink()
+    assert "in columns task and label" in run("evaluate", folder)[2]
+    assert "dataset.json" in run("evaluate", "--help")[1]
+
+
+def test_one_of_a_kind_is_singular(run, tmp_path):
+    answers, reports = tmp_path / "a.csv", tmp_path / "r.csv"
+    answers.write_text("task,worker,label\nt,w,no\n")
+    words = ["--labels", "no,yes", "-e", 1, "-o", reports]
+    errors = run("randomize", answers, *words)[2]
+    assert "\n1 report written to" in f"\n{errors}"
+    assert "about it. Whether" in " ".join(errors.split())
+    assert "1 task, 1 worker, 1 answer; " in run("infer", reports)[2]
+    assert "1 worker, 1 report, 1 campaign. " in run("budget", reports)[2]
+    assert "1 answer.\n" in run("convert", answers)[2]
+    assert "1 report written" in run("convert", reports, tmp_path / "again.csv")[2]
+
+
+@pytest.mark.parametrize("name", ["nodir/t.csv", "{folder}"])
+def test_errors_of_the_system_name_the_file_first(run, folder, name):
+    target = name.format(folder=folder / "answers.csv" / "t.csv")
+    errors = run("infer", folder, "--plain", "-o", target)[2]
+    assert "Errno" not in errors
+    assert errors.startswith("quietcrowd: error: ")
+    assert errors.rstrip().endswith("there is no such folder")
+
+
+def test_what_randomize_needs_is_said_in_its_help(run):
+    assert "Required." in run("randomize", "--help")[1]
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [(1e300, "large"), (1e-300, "small")])
+@pytest.mark.parametrize("mechanism", ["laplace", "sampled-variance:delta=0.05"])
+def test_an_impossible_epsilon_is_too_large_or_too_small(run, ratings, mechanism, epsilon, size):
+    words = ("--between", "0,9", "--simulate", 1, "-o", ratings / "r.csv")
+    status, _, errors = run(
+        "randomize", ratings / "answers.csv", "-m", mechanism, "-e", epsilon, *words
+    )
+    assert status == 2
+    assert f"is too {size}: it needs noise of about" in errors

@@ -65,8 +65,8 @@ def test_rows_may_be_left_out(run, tmp_path):
     words += ["--columns", "a,b,c", "--duplicates", "last", "--skip-outside"]
     status, _, errors = run(*words, "-o", tmp_path / "s")
     assert status == 0
-    assert "left out: 1 repeated answers, 1 that are missing" in errors
-    assert "2 tasks, 1 workers, 1 answers" in errors
+    assert "left out: 1 repeated answer, 1 that are missing" in errors
+    assert "2 tasks, 1 worker, 1 answer" in errors
 
 
 def test_known_truths(run, store, tmp_path):

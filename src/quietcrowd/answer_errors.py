@@ -84,7 +84,10 @@ ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
             column="Name the columns of answers with task=, worker= and label= "
             "(on the command line: --columns).",
         ),
-        "reports": WaysOut(twice="Name every file once; a worker reports a task once."),
+        "reports": WaysOut(
+            twice="Name every file once. Where two "
+            "files hold the same answers, randomised twice, infer from one of them."
+        ),
         "infer": WaysOut(
             missing="Drop the row with --skip-outside.",
             outside=f"{_OTHER_DOMAIN}, or drop the row with --skip-outside.",
