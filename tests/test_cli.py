@@ -160,7 +160,7 @@ def test_messy_files_are_read_where_the_user_says_how(run, tmp_path):
     assert run(*words)[0] == 2
     status, output, errors = run(*words, "--skip-outside", "--duplicates", "last")
     assert status == 0
-    assert "left out: 1 repeated answers, 2 that are missing or not possible" in errors
+    assert "left out: 1 repeated answer, 2 that are missing or not possible" in errors
     assert len(output.splitlines()) == 3
     status, _, errors = run(*words[:-1], "item,who")
     assert (status, "three names" in errors) == (2, True)
@@ -758,3 +758,124 @@ def test_bad_input_on_numbers_is_one_line_and_status_2(run, ratings, words, mess
     assert output == ""
     assert message in errors
     assert len(errors.splitlines()) == 1
+
+
+def test_a_closed_pipe_loses_no_result(folder, tmp_path):
+    table, picture = tmp_path / "costs.csv", tmp_path / "costs.png"
+    words = [sys.executable, "-c", "from quietcrowd.cli import main; main()", "evaluate", folder]
+    words += ["-m", "one-layer", "-e", "1", "--trials", "2", "-o", table, "--plot", picture]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+    assert process.returncode == 1
+    assert "one-layer" in set(pd.read_csv(table)["mechanism"])
+    assert picture.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "rows", "way_out"),
+    [
+        (["randomize"], "t,a,maybe", "Name it with --labels, --levels or --between, or drop the"),
+        (["randomize"], "t,a,", "the answer is missing. Drop the row. Rows"),
+        (["randomize"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates first, or"),
+        (["infer", "--plain"], "t,a,maybe", "or drop the row with --skip-outside. Rows"),
+        (["infer", "--plain"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
+        (["infer", "--plain"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates"),
+    ],
+)
+def test_advice_is_what_the_command_takes(run, tmp_path, words, rows, way_out):
+    path = tmp_path / "a.csv"
+    path.write_text(f"task,worker,label\nu,b,no\n{rows}\n")
+    options = ["-e", 1, "-o", tmp_path / "r.parquet"] if "randomize" in words else []
+    status, _, errors = run(*words, path, "--labels", "no,yes", *options)
+    assert status == 2
+    assert way_out in errors
+    assert "=" not in errors
+
+
+@pytest.mark.parametrize("command", ["randomize", "infer"])
+def test_columns_are_named_as_the_command_takes_them(run, tmp_path, command):
+    path = tmp_path / "a.csv"
+    path.write_text("task,who,label\nu,b,no\n")
+    more = ["-e", 1, "-o", tmp_path / "r.csv"] if command == "randomize" else ["--plain"]
+    status, _, errors = run(command, path, "--labels", "no,yes", *more)
+    assert status == 2
+    assert "columns of answers with --columns TASK,WORKER,LABEL" in errors
+    assert "=" not in errors
+
+
+def test_answers_of_a_folder_are_mended_in_the_folder(run, folder):
+    with (folder / "answers.csv").open("a") as file:
+        file.write("new,w1,maybe\n")
+    status, _, errors = run("evaluate", folder)
+    assert status == 2
+    assert "Name it in dataset.json, or drop the row." in errors
+
+
+def test_duplicates_of_a_folder_are_dropped_where_that_is_said(run, folder):
+    lines = (folder / "answers.csv").read_text().splitlines()
+    (folder / "answers.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+    assert run("infer", folder, "--plain")[0] == 2
+    assert run("infer", folder, "--plain", "--duplicates", "last")[0] == 0
+
+
+def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
+    status, _, errors = run("budget", folder / "answers.csv")
+    assert status == 2
+    assert "infer and partition take them with --plain" in errors
+
+
+def test_two_randomisations_of_the_same_answers_are_told(run, folder, tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path in paths:
+        assert run("randomize", folder, "-e", 1, "-o", path)[0] == 0
+    status, _, errors = run("infer", *paths)
+    assert status == 2
+    assert "the same answers, randomised twice, infer from one of them." in errors
+
+
+def test_what_a_dataset_folder_lacks_is_described(run, folder):
+    (folder / "dataset.json").rename(folder / "away")
+    status, _, errors = run("evaluate", folder)
+    assert status == 2
+    assert '{"kind": "categorical", "domain": ["no", "yes"]}' in errors
+    (folder / "away").rename(folder / "dataset.json")
+    (folder / "truth.csv").unlink()
+    assert "in columns task and label" in run("evaluate", folder)[2]
+    assert "dataset.json" in run("evaluate", "--help")[1]
+
+
+def test_one_of_a_kind_is_singular(run, tmp_path):
+    answers, reports = tmp_path / "a.csv", tmp_path / "r.csv"
+    answers.write_text("task,worker,label\nt,w,no\n")
+    words = ["--labels", "no,yes", "-e", 1, "-o", reports]
+    errors = run("randomize", answers, *words)[2]
+    assert "\n1 report written to" in f"\n{errors}"
+    assert "about it. Whether" in " ".join(errors.split())
+    assert "1 task, 1 worker, 1 answer; " in run("infer", reports)[2]
+    assert "1 worker, 1 report, 1 campaign. " in run("budget", reports)[2]
+    assert "1 answer.\n" in run("convert", answers)[2]
+    assert "1 report written" in run("convert", reports, tmp_path / "again.csv")[2]
+
+
+@pytest.mark.parametrize("name", ["nodir/t.csv", "{folder}"])
+def test_errors_of_the_system_name_the_file_first(run, folder, name):
+    target = name.format(folder=folder / "answers.csv" / "t.csv")
+    errors = run("infer", folder, "--plain", "-o", target)[2]
+    assert "Errno" not in errors
+    assert errors.startswith("quietcrowd: error: ")
+    assert errors.rstrip().endswith("there is no such folder")
+
+
+def test_what_randomize_needs_is_said_in_its_help(run):
+    assert "Required." in run("randomize", "--help")[1]
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [(1e300, "large"), (1e-300, "small")])
+@pytest.mark.parametrize("mechanism", ["laplace", "sampled-variance:delta=0.05"])
+def test_an_impossible_epsilon_is_too_large_or_too_small(run, ratings, mechanism, epsilon, size):
+    words = ("--between", "0,9", "--simulate", 1, "-o", ratings / "r.csv")
+    status, _, errors = run(
+        "randomize", ratings / "answers.csv", "-m", mechanism, "-e", epsilon, *words
+    )
+    assert status == 2
+    assert f"is too {size}: it needs noise of about" in errors

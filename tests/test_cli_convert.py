@@ -110,7 +110,7 @@ def test_other_columns_are_told(run, batch):
     (batch / "a.csv").write_text("when,item,who,said\n1,H1,A1,cat\n")
     status, output, errors = run("convert", "a.csv", "--columns", "item,who,said")
     assert (status, output) == (0, "task,worker,label\nH1,A1,cat\n")
-    assert errors == "left out: columns when\n1 answers.\n"
+    assert errors == "left out: columns when\n1 answer.\n"
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_rows_may_be_left_out(run, tmp_path):
     words += ["--columns", "a,b,c", "--duplicates", "last", "--skip-outside"]
     status, _, errors = run(*words, "-o", tmp_path / "s")
     assert status == 0
-    assert "left out: 1 repeated answers, 1 that are missing" in errors
-    assert "2 tasks, 1 workers, 1 answers" in errors
+    assert "left out: 1 repeated answer, 1 that are missing" in errors
+    assert "2 tasks, 1 worker, 1 answer" in errors
 
 
 def test_known_truths(run, store, tmp_path):
@@ -263,3 +263,14 @@ def test_what_is_told_to_end_leaves_nothing(reports, tmp_path):
     assert process.returncode == 130
     assert errors.endswith("stopped\n")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.csv.gz", "answers"])
+def test_partition_names_the_command_that_makes_parquet(run, tmp_path, name):
+    path = tmp_path / name
+    path.write_text("task,worker,label\nt,u,no\n")
+    words = ("--plain", "--labels", "no,yes")
+    status, _, errors = run("partition", path, "-o", tmp_path / "s", *words)
+    assert status == 2
+    assert f"quietcrowd convert {path} {tmp_path / 'answers.parquet'};" in errors
+    assert "write_table" not in errors

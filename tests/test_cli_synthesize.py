@@ -1,6 +1,7 @@
 """``quietcrowd synthesize`` as a user meets it."""
 
 import json
+import shlex
 from functools import partial
 
 import numpy as np
@@ -295,3 +296,17 @@ def test_help_fits_and_has_examples(run):
     assert status == 0
     assert "Example: quietcrowd synthesize" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_example_with_a_noise_of_its_own_is_sound(run, tmp_path):
+    words = shlex.split(cli_synthesize.synthesize.__doc__.split("Example: ")[3])
+    options = words[words.index("--between") : words.index("-o")]
+    path = tmp_path / "claims.csv"
+    rng = np.random.default_rng(1)
+    claims = np.clip(rng.normal(5, 0.5, 300), 0, 10)
+    pd.DataFrame({"task": "drug A", "worker": range(300), "label": claims}).to_csv(
+        path, index=False
+    )
+    status, text, errors = run(path, *options, "-o", tmp_path / "s.csv", "--json")
+    assert status == 0, errors
+    assert json.loads(text)["guarantee"]["epsilon"] < 8.5

@@ -2,31 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import frozen
 
 from quietcrowd.domains import Domain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError
 
-__all__ = ["Advice", "answered_twice", "check_ids", "is_id_type", "outside_domain", "plain_type"]
+__all__ = [
+    "ADVICE",
+    "Advice",
+    "WaysOut",
+    "answered_twice",
+    "check_ids",
+    "is_id_type",
+    "outside_domain",
+    "plain_type",
+]
 
-Advice: TypeAlias = Literal["answers", "reports", "claims"]
+Advice: TypeAlias = Literal[
+    "answers", "frame", "claims", "reports", "infer", "randomize", "partition", "folder"
+]
 
-_SKIP = 'drop the row with out_of_domain="skip" (of infer --plain: --skip-outside).'
+
+@frozen(kw_only=True)
+class WaysOut:
+    """What whoever reads answers in one way can do about what is wrong with them.
+
+    Attributes
+    ----------
+    missing, outside : str
+        About an answer that is missing, or outside the domain.
+    twice : str
+        About a worker who answered a task twice.
+    column : str
+        About a column that is missing.
+    empty : str
+        About a frame without rows.
+    """
+
+    missing: str = ""
+    outside: str = ""
+    twice: str = ""
+    column: str = ""
+    empty: str = ""
+
+
 _RULE = (
-    " Decide by a rule that is fixed beforehand, as clipping is: to leave a claim out for its "
+    "Decide by a rule that is fixed beforehand, as clipping is: to leave a claim out for its "
     "value would tell of it."
 )
-MISSING_ADVICE = {"answers": f" D{_SKIP[1:]}", "reports": "", "claims": _RULE}
-OUTSIDE_ADVICE = {
-    "answers": f" Pass a domain that holds it, or {_SKIP}",
-    "reports": "",
-    "claims": _RULE,
-}
-"""What to do about a missing value, and about one outside the domain."""
+_COLUMNS = "Name the columns of answers with --columns TASK,WORKER,LABEL."
+_TWICE = "Pass --duplicates last or --duplicates first, or drop them."
+_OTHER_DOMAIN = "Name it with --labels, --levels or --between"
+
+ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
+    {
+        "answers": WaysOut(
+            missing='Drop the row with out_of_domain="skip".',
+            outside='Pass a domain that holds it, or drop the row with out_of_domain="skip".',
+            twice='Pass duplicates="last" or duplicates="first", or drop them.',
+            column="Name the columns of answers with task=, worker= and label=.",
+            empty="Where that is meant, list all ids with tasks= and workers=.",
+        ),
+        "frame": WaysOut(
+            missing='Drop the row, or pass Answers.from_frame(..., out_of_domain="skip").',
+            twice='Pass Answers.from_frame(..., duplicates="last"), or drop them.',
+            column="Pass Answers.from_frame(..., task=..., worker=..., label=...), which names "
+            "the columns.",
+        ),
+        "claims": WaysOut(
+            missing=_RULE,
+            outside=_RULE,
+            twice='Pass duplicates="last" or duplicates="first" (on the command line: '
+            "--duplicates last), or drop them.",
+            column="Name the columns of answers with task=, worker= and label= "
+            "(on the command line: --columns).",
+        ),
+        "reports": WaysOut(
+            twice="Name every file once. Where two "
+            "files hold the same answers, randomised twice, infer from one of them."
+        ),
+        "infer": WaysOut(
+            missing="Drop the row with --skip-outside.",
+            outside=f"{_OTHER_DOMAIN}, or drop the row with --skip-outside.",
+            twice=_TWICE,
+            column=_COLUMNS,
+        ),
+        "randomize": WaysOut(
+            missing="Drop the row.",
+            outside=f"{_OTHER_DOMAIN}, or drop the row.",
+            twice=_TWICE,
+            column=_COLUMNS,
+            empty="Where that is meant, list all ids with --all-tasks and --all-workers.",
+        ),
+        "partition": WaysOut(
+            missing='Drop the row with out_of_domain="skip" (on the command line: --skip-outside).',
+            outside='Pass a domain that holds it, or drop the row with out_of_domain="skip" '
+            "(on the command line: --skip-outside).",
+            twice='Pass duplicates="last" or duplicates="first" (on the command line: '
+            "--duplicates last), or drop them.",
+            column="Name the columns of answers with columns= (on the command line: --columns).",
+        ),
+        "folder": WaysOut(
+            missing="Drop the row.",
+            outside="Name it in dataset.json, or drop the row.",
+            twice="Drop one of them.",
+            column="The columns of a dataset folder are task, worker and label.",
+        ),
+    }
+)
+"""Ways out by what is read: in Python answers, a frame that a method is fitted to, claims that are
+to be released, and reports; by the commands of their names; and a dataset folder."""
 
 
 def is_id_type(kind: pa.DataType) -> bool:
@@ -77,21 +169,15 @@ def answered_twice(
         The first row and the one that says so again.
     more : int, optional
         How many rows say again what another one says.
-    advice : {"answers", "reports", "claims"}
-        What to tell of how to go on.
+    advice : str
+        One of `ADVICE`: what to tell of how to go on.
     """
     (task, worker), (task_id, worker_id), (other, row) = names, ids, rows
-    way_out = (
-        "Name every file once; a worker reports a task once."
-        if advice == "reports"
-        else 'Pass duplicates="last" or duplicates="first" (on the command line: --duplicates '
-        "last), or drop them."
-    )
     count = "" if more is None else f" ({more:,} such row{'s' * (more > 1)})"
     return AnswerError(
         f"row {row}, columns {task!r} and {worker!r}: worker {worker_id!r} "
         f"answered task {task_id!r} in row {other} already{count}. "
-        f"{way_out}"
+        f"{ADVICE[advice].twice}"
     )
 
 
@@ -104,10 +190,10 @@ def outside_domain(
     """
     value = column[row].as_py()
     if value is None:
-        what, way_out = "the answer is missing", MISSING_ADVICE[advice]
+        what, way_out = "the answer is missing", ADVICE[advice].missing
     elif isinstance(domain, NumericDomain) and np.isnan(as_numbers(column.slice(row, 1))[0]):
-        what, way_out = f"{value!r} is not a number", " Write decimals with a point, as in 2.5."
+        what, way_out = f"{value!r} is not a number", "Write decimals with a point, as in 2.5."
     else:
         what = f"{value!r} is outside the domain {domain.describe()}"
-        way_out = OUTSIDE_ADVICE[advice]
-    return AnswerError(f"row {first + row}, column {name!r}: {what}.{way_out}")
+        way_out = ADVICE[advice].outside
+    return AnswerError(f"row {first + row}, column {name!r}: {what}. {way_out}".rstrip())

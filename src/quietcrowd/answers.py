@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
 from quietcrowd.answer_errors import (
+    ADVICE,
     Advice,
     answered_twice,
     check_ids,
@@ -166,9 +167,10 @@ class Answers:
         out_of_domain : {"error", "skip"}
             What to do with an answer that is missing or not in the domain. Where the answers are
             to be randomised, a skipped one shows: no report exists.
-        advice : {"answers", "reports", "claims"}
-            What errors say of how to go on: of reports nothing can be left out, and of claims
-            that are to be released nothing for its value.
+        advice : str
+            What errors say of how to go on, by what is read: ``answers``, ``frame``, ``claims``,
+            ``reports``, ``infer``, ``randomize``, ``partition`` or ``folder``. Of reports nothing
+            can be left out, and of claims that are to be released nothing for its value.
 
         Returns
         -------
@@ -198,16 +200,12 @@ class Answers:
             )
         check_choice("duplicates", duplicates, ("error", "first", "last"))
         check_choice("out_of_domain", out_of_domain, ("error", "skip"))
-        check_choice("advice", advice, ("answers", "reports", "claims"))
-        native = as_frame(frame)
-        columns = {name: column_of(native, name) for name in (task, worker, label)}
+        check_choice("advice", advice, list(ADVICE))
+        native, ways = as_frame(frame), ADVICE[advice]
+        columns = {name: column_of(native, name, ways.column) for name in (task, worker, label)}
         all_listed = tasks is not None and workers is not None
         if not len(native) and not all_listed:
-            raise AnswerError(
-                "there is no answer: the frame has no row. "
-                "Where that is meant, list all ids with tasks= and workers= "
-                "(on the command line: --all-tasks and --all-workers)."
-            )
+            raise AnswerError(f"there is no answer: the frame has no row. {ways.empty}".rstrip())
         (task_codes, task_ids), (worker_codes, worker_ids), (values, inside) = _side_by_side(
             partial(_encode_ids, columns[task], task, tasks),
             partial(_encode_ids, columns[worker], worker, workers),

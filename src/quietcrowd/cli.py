@@ -117,6 +117,14 @@ def _stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _told(error: Exception) -> str:
+    """Return what an error says; the name of a file first, if it is the system's about one."""
+    if not isinstance(error, OSError) or error.filename is None:
+        return str(error)
+    missing = error.strerror == os.strerror(errno.ENOENT)
+    return f"{error.filename}: {'there is no such file' if missing else error.strerror}"
+
+
 def _run(words: list[str]) -> int:
     try:
         status = app(words, standalone_mode=False)
@@ -129,12 +137,8 @@ def _run(words: list[str]) -> int:
     except typer.TyperException as error:
         one_line(f"error: {getattr(error, 'format_message', error.__str__)()}")
         return 2
-    except FileNotFoundError as error:
-        usual = error.filename is not None and error.strerror == os.strerror(errno.ENOENT)
-        one_line(f"error: {f'{error.filename}: there is no such file' if usual else error}")
-        return 2
     except (QuietcrowdError, OSError) as error:
-        one_line(f"error: {error}")
+        one_line(f"error: {_told(error)}")
         return 2
     except Exception as error:
         if DEBUG in os.environ:

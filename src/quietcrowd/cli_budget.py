@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from quietcrowd import cli_options as options
-from quietcrowd.cli_reading import note
+from quietcrowd.cli_reading import counted, note
 from quietcrowd.cli_tables import plain_table
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
@@ -110,8 +110,8 @@ def _tell_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float 
     top = frame.nlargest(1, "total_epsilon").to_dict("records")[0]
     outside = f", but for a probability delta = {delta:g}" * bool(delta)
     note(
-        f"{len(frame):,} worker{'s' * (len(frame) != 1)}, {int(frame['reports'].sum()):,} reports, "
-        f"{campaigns} campaign{'s' * (campaigns != 1)}. Nobody has lost more than epsilon = "
+        f"{counted(len(frame), 'worker')}, {counted(int(frame['reports'].sum()), 'report')}, "
+        f"{counted(campaigns, 'campaign')}. Nobody has lost more than epsilon = "
         f"{show_loss(frame['answer_epsilon'].max())} about one answer and "
         f"{show_loss(top['total_epsilon'])} in total (worker {top['worker']!r}){outside}."
     )

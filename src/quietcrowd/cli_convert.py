@@ -9,8 +9,8 @@ import pyarrow as pa
 import typer
 
 from quietcrowd import cli_options as options
-from quietcrowd.answer_errors import check_ids
-from quietcrowd.cli_reading import note
+from quietcrowd.answer_errors import ADVICE, check_ids
+from quietcrowd.cli_reading import counted, note
 from quietcrowd.cli_tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
@@ -95,7 +95,7 @@ def _convert_reports(
         )
     reports = read_reports(source, file_format=formats[0])
     write_reports(reports, target, file_format=formats[1])
-    note(f"{len(reports):,} reports written to {target}. {RANDOMISED}")
+    note(f"{counted(len(reports), 'report')} written to {target}. {RANDOMISED}")
 
 
 def _convert_plain(
@@ -108,10 +108,10 @@ def _convert_plain(
     table, what = _read(source, formats[0], options.three_columns(columns), choice)
     if target is None:
         print_frame(table.to_pandas())
-        note(f"{len(table):,} {what}.")
+        note(f"{counted(len(table), what)}.")
         return
     write_table(table, target, file_format=formats[1])
-    note(f"{len(table):,} {what} written to {target}.")
+    note(f"{counted(len(table), what)} written to {target}.")
     formulas = count_formulas(table) if _is_spreadsheet(target) else 0
     if formulas:
         note(
@@ -131,16 +131,16 @@ def _read(
     if holds_truths(source, columns, file_format):
         if columns != tuple(_USUAL.split(",")):
             raise ParameterError("--columns names the columns of answers, not of truths")
-        return read_scored_truths(source, file_format=file_format, field=choice.field), "truths"
+        return read_scored_truths(source, file_format=file_format, field=choice.field), "truth"
     table = read_table(source, columns, file_format=file_format, choice=choice)
     try:
-        found = [column_of(as_frame(table), name) for name in columns]
+        found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in columns]
         for name, column in zip(columns[:2], found, strict=False):
             check_ids(column, name)
     except AnswerError as error:
         raise AnswerError(f"{source}: {error}") from None
     _tell_other_columns(source, file_format, columns)
-    return pa.table(dict(zip(_USUAL.split(","), found, strict=True))), "answers"
+    return pa.table(dict(zip(_USUAL.split(","), found, strict=True))), "answer"
 
 
 def _tell_other_columns(

@@ -43,6 +43,9 @@ def evaluate(
 ) -> None:
     """Measure what privacy costs on answers whose truths are known.
 
+    The folder holds answers.csv (columns task, worker, label), truth.csv (task, label) and
+    dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}.
+
     Example: quietcrowd evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
 
     Example: quietcrowd evaluate FOLDER -m laplace,matrix-factorization:rank=20 -e 1
@@ -77,17 +80,17 @@ def _check_targets(output: Path | None, plot: Path | None) -> None:
 def _hand_over(
     result: Any, show: Callable[[Any], None], output: Path | None, plot: Path | None, as_json: bool
 ) -> None:
-    """Print, write and draw what an experiment or a figure gave."""
+    """Write, draw and print what an experiment or a figure gave: a closed pipe loses no file."""
+    if output is not None:
+        write_table(result.frame, output)
+    if plot is not None:
+        result.plot(plot)
     for sentence in result.skipped:
         one_line(f"note: {sentence}")
     if as_json:
         typer.echo(result.frame.to_json(orient="records", double_precision=15))
     else:
         show(result)
-    if output is not None:
-        write_table(result.frame, output)
-    if plot is not None:
-        result.plot(plot)
 
 
 def reproduce(

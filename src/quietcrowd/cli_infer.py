@@ -158,8 +158,15 @@ def _read_plain(
 ) -> Answers:
     if len(paths) > 1:
         raise ParameterError("--plain takes one file or folder")
-    skip = {"out_of_domain": "skip"} if skip_outside else {}
-    return read_plain(paths[0], domain, columns, duplicates, field, **skip)
+    return read_plain(
+        paths[0],
+        domain,
+        columns,
+        duplicates,
+        field,
+        advice="infer",
+        out_of_domain="skip" if skip_outside else "error",
+    )
 
 
 def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str | None]) -> Reports:

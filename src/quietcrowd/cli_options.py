@@ -47,6 +47,7 @@ __all__ = [
     "MechanismNames",
     "MethodName",
     "MethodNames",
+    "NeededOutput",
     "Output",
     "Plain",
     "Scheduler",
@@ -191,14 +192,13 @@ MethodName = Annotated[
     _method_choice(several=False, more=f"{_METHOD_PARAMETERS} Default: by what an answer is."),
 ]
 MethodNames = Annotated[list[str] | None, _method_choice(several=True, more=_METHOD_PARAMETERS)]
-Output = Annotated[
+_SUFFIXES = "Ends in .csv, .tsv, .parquet or .jsonl; .csv.gz, .tsv.gz, .jsonl.gz."
+
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_SUFFIXES)]
+
+NeededOutput = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Ends in .csv, .tsv, .parquet or .jsonl; .csv.gz, .tsv.gz, .jsonl.gz.",
-    ),
+    typer.Option("--output", "-o", metavar="FILE", help=f"Required. {_SUFFIXES}"),
 ]
 Plain = Annotated[
     bool, typer.Option("--plain", help="The file or folder holds plain answers, not reports.")

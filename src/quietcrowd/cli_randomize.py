@@ -11,7 +11,7 @@ import typer
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import note, read_ids, read_plain
+from quietcrowd.cli_reading import counted, note, read_ids, read_plain
 from quietcrowd.cli_scale import randomize_a_store, refuse_beside_store
 from quietcrowd.datasets import dataset_domain
 from quietcrowd.exceptions import ParameterError
@@ -25,7 +25,7 @@ __all__ = ["randomize"]
 
 def randomize(
     answers: Annotated[Path, typer.Argument(help="File of answers, dataset folder, or store.")],
-    output: options.Output = None,
+    output: options.NeededOutput = None,
     mechanism: options.MechanismName = "one-layer",
     epsilon: options.Epsilon = 1.0,
     labels: options.Labels = None,
@@ -80,13 +80,14 @@ def randomize(
         columns,
         duplicates,
         field,
+        advice="randomize",
         tasks=read_ids(all_tasks, "task"),
         workers=read_ids(all_workers, "worker"),
     )
     randomiser = maker(domain=table.domain, epsilon=epsilon)
     reports = _randomized(randomiser, table, simulate)
     write_reports(reports, output)
-    note(f"{len(reports):,} reports written to {output}; workers: {len(table.workers):,}.")
+    note(f"{counted(len(reports), 'report')} written to {output}; workers: {len(table.workers):,}.")
     tell_guarantee(
         randomiser,
         mechanism,

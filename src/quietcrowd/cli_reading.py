@@ -10,6 +10,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from quietcrowd import cli_options as options
+from quietcrowd.answer_errors import Advice
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.datasets import load_dataset
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -20,6 +21,7 @@ from quietcrowd.scale import StoreEstimate
 
 __all__ = [
     "closing_words",
+    "counted",
     "note",
     "one_line",
     "read_gold",
@@ -27,6 +29,11 @@ __all__ = [
     "read_plain",
     "tell_dropped",
 ]
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count and what is counted, in the plural unless it is one."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def note(text: str) -> None:
@@ -45,21 +52,28 @@ def read_plain(
     columns: str,
     duplicates: str,
     field: str | None = None,
+    *,
+    advice: Advice,
     **lists: Any,
 ) -> Answers:
-    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say."""
+    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say.
+
+    `advice` is that of the command, for a file; that of a folder is its own, but about claims.
+    """
     if path.is_dir():
         if any(domain) or field is not None:
             raise ParameterError(
                 "--labels, --levels, --between and --field go with a file: a folder has its own"
             )
-        return load_dataset(path, **lists).answers
+        ways = advice if advice == "claims" else "folder"
+        return load_dataset(path, duplicates=duplicates, advice=ways, **lists).answers
     answers = read_answers(
         path,
         options.build_domain(*domain),
         *options.three_columns(columns),
         duplicates=duplicates,
         field=field,
+        advice=advice,
         **lists,
     )
     tell_dropped(answers.dropped)
@@ -70,7 +84,7 @@ def tell_dropped(dropped: DroppedRows) -> None:
     """Say what was left out of plain answers, if anything was."""
     if dropped.duplicates or dropped.out_of_domain:
         note(
-            f"left out: {dropped.duplicates:,} repeated answers, "
+            f"left out: {counted(dropped.duplicates, 'repeated answer')}, "
             f"{dropped.out_of_domain:,} that are missing or not possible"
         )
 
@@ -105,13 +119,13 @@ def closing_words(
     """
     tasks, workers, answers = counts
     parts = [
-        f"{known:,} truth{'s' * (known != 1)} known; " * bool(known),
-        f"{null_reports:,} NULL reports left out; " * bool(null_reports),
+        f"{counted(known, 'truth')} known; " * bool(known),
+        f"{counted(null_reports, 'NULL report')} left out; " * bool(null_reports),
         "" if tied is None else f"{tied:,} tied; ",
         f"method {estimate.method.name}, by default; " * by_default,
     ]
     end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
     return (
-        f"{tasks:,} tasks, {workers:,} workers, {answers:,} answers; {''.join(parts)}"
-        f"{estimate.iterations} iterations, {end}."
+        f"{counted(tasks, 'task')}, {counted(workers, 'worker')}, {counted(answers, 'answer')}; "
+        f"{''.join(parts)}{counted(estimate.iterations, 'iteration')}, {end}."
     )

@@ -12,7 +12,7 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import closing_words, note, read_ids, tell_dropped
+from quietcrowd.cli_reading import closing_words, counted, note, read_ids, tell_dropped
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import read_truths
 from quietcrowd.formats.whole_file import refuse_overwriting
@@ -102,11 +102,11 @@ def _tell(store: Store) -> None:
     """Say what a store holds, and what was left out of it."""
     tell_dropped(store.dropped)
     left_out = store.dropped.null_reports
-    null = f"{left_out:,} NULL reports left out; " * bool(left_out)
-    count = len(store.partitions)
+    null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)
     note(
-        f"{store.tasks:,} tasks, {len(store.workers):,} workers, {len(store):,} answers; {null}"
-        f"{count:,} partition{'s' * (count != 1)} written to {store.folder}."
+        f"{counted(store.tasks, 'task')}, {counted(len(store.workers), 'worker')}, "
+        f"{counted(len(store), 'answer')}; {null}"
+        f"{counted(len(store.partitions), 'partition')} written to {store.folder}."
     )
     if store.mechanism is None:
         note("The store holds the answers themselves: who can read the folder can read them.")
@@ -204,7 +204,7 @@ def randomize_a_store(
             progress=sys.stderr.isatty(),
         )
     sent = len(reports) + reports.dropped.null_reports
-    note(f"{sent:,} reports written to {output}; workers: {len(reports.workers):,}.")
+    note(f"{counted(sent, 'report')} written to {output}; workers: {len(reports.workers):,}.")
     tell_guarantee(
         randomiser,
         name,

@@ -123,7 +123,7 @@ def synthesize(
     --claims 5 --epsilon 8 --plan
 
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
-    --k 20 --gamma 2 --epsilon0 0.5 -o synthetic.csv --plot "drug A"
+    --claims 5 --k 28 --gamma 4 --epsilon0 0.568 -o synthetic.csv --plot "drug A"
     """
     budget = options.choose(per, BUDGETS, "--per")
     _check_budget(epsilon, epsilon0, release, plan=plan, plot=bool(plot))
@@ -255,8 +255,7 @@ def _read_claims(source: Path, between: str | None, columns: str, duplicates: st
             "give the range of the claims with --between LOW,HIGH: it is public, and is not read "
             "off private claims"
         )
-    advice = {} if source.is_dir() else {"advice": "claims"}
-    return read_plain(source, (None, None, between), columns, duplicates, **advice)
+    return read_plain(source, (None, None, between), columns, duplicates, advice="claims")
 
 
 def _truths_of(

@@ -47,7 +47,7 @@ def as_frame(data: Any) -> nw.DataFrame[Any]:
     return frame
 
 
-def column_of(frame: nw.DataFrame[Any], name: str) -> pa.ChunkedArray:
+def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.ChunkedArray:
     """Return one column as Arrow chunks; NaN in a column of numbers becomes a missing value.
 
     Raises
@@ -58,8 +58,7 @@ def column_of(frame: nw.DataFrame[Any], name: str) -> pa.ChunkedArray:
     if name not in frame.columns:
         raise AnswerError(
             f"column {name!r} is missing; there are {', '.join(map(repr, frame.columns))}. "
-            "Name the columns of answers with task=, worker= and label= "
-            "(on the command line: --columns)."
+            f"{way_out}".rstrip()
         )
     try:
         column = frame[name]

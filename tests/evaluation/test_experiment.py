@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.evaluation import plots
+from quietcrowd.exceptions import AnswerError, ParameterError
 
 CROWD = qc.synthetic_crowd(tasks=100, workers=20, answers_per_task=8, seed=8)
 METHODS = {"majority": qc.MajorityVote(), "weighted-vote": qc.WeightedVote()}
@@ -96,6 +97,25 @@ def test_a_picture_is_drawn(tmp_path):
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_exact_losses_are_written_inside_of_the_picture(tmp_path, monkeypatch):
+    figure = plots.new_figure()
+    monkeypatch.setattr(plots, "new_figure", lambda: figure)
+    qc.Experiment(
+        dataset=qc.synthetic_crowd(tasks=60, workers=60, answers_per_task=20),
+        mechanisms=BOTH,
+        epsilons=[1.0, 0.1],
+        methods=METHODS,
+        trials=2,
+    ).run().plot(tmp_path / "rates.png")
+    (axes,) = figure.axes
+    frame, labels = axes.get_window_extent(), axes.texts
+    assert len(labels) == 2
+    for label in labels:
+        box = label.get_window_extent()
+        assert frame.y0 < box.y0
+        assert frame.x0 < box.x0 < box.x1 < frame.x1
+
+
 def test_a_picture_is_a_png_file(tmp_path):
     result = qc.Experiment(
         dataset=CROWD, mechanisms=BOTH, epsilons=[1.0], methods=METHODS, trials=2
@@ -134,6 +154,19 @@ def test_what_is_impossible_is_left_out_and_said():
 def test_bad_experiments(options):
     with pytest.raises(ParameterError):
         run(**options)
+
+
+@pytest.mark.parametrize("method", [qc.CRH(), qc.Mean(), qc.MOON()])
+def test_methods_for_numbers_are_refused_where_answers_are_labels(method):
+    experiment = qc.Experiment(
+        dataset=qc.synthetic_crowd(tasks=20, workers=10),
+        mechanisms=[qc.RandomizedResponse],
+        epsilons=[1.0],
+        methods={"majority": qc.MajorityVote(), "other": method},
+        trials=2,
+    )
+    with pytest.raises(AnswerError, match=f"{type(method).__name__} needs numbers, an Ordinal"):
+        experiment.run()
 
 
 def test_table_3_of_the_two_layer_paper(data_folder):  # noqa: ARG001

@@ -300,3 +300,24 @@ def test_gz_files_are_gz_files(tmp_path):
     for name in ("a.csv.gz", "a.jsonl.gz"):
         qc.write_answers(CROWD.answers, tmp_path / name)
         assert gzip.decompress((tmp_path / name).read_bytes())
+
+
+def test_rows_of_a_text_file_have_lines(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("task,worker,label\nt,u,no\nt,v,maybe\n")
+    message = r"row 1, .* below the header: row 0 is line 2 of the file\.$"
+    with pytest.raises(AnswerError, match=message):
+        qc.read_answers(path, qc.Categorical(["no", "yes"]))
+    table = pd.read_csv(path)
+    table.to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(AnswerError, match=r"below the header\.$"):
+        qc.read_answers(tmp_path / "a.parquet", qc.Categorical(["no", "yes"]))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
+def test_utf_16_is_told_by_its_first_bytes(tmp_path, encoding, name):
+    path = tmp_path / name
+    path.write_bytes("\ufefftask,worker,label\nt,u,no\n".encode(encoding))
+    with pytest.raises(FormatError, match="UTF-16: save it as UTF-8"):
+        qc.read_answers(path, qc.Categorical(["no", "yes"]))

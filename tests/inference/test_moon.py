@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import (
     AnswerError,
     NoiseIgnoredWarning,
@@ -269,6 +269,17 @@ def test_other_noise_is_refused(variant):
             MOON(variant=variant).fit(reports)
         with noise_ignored():
             assert np.isfinite(MOON(variant="quadratic").fit(reports).estimates.truths).all()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_reports_of_labels_are_told_to_be_no_numbers(variant):
+    frame = pd.DataFrame({"task": [1, 1, 2], "worker": [1, 2, 1], "label": ["a", "b", "a"]})
+    labels = Categorical(["a", "b"])
+    reports = RandomizedResponse(domain=labels, epsilon=1.0).randomize(
+        Answers.from_frame(frame, labels)
+    )
+    with pytest.raises(AnswerError, match="MOON needs numbers, an Ordinal or Interval domain"):
+        MOON(variant=variant).fit(reports)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 1000.0])

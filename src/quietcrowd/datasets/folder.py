@@ -44,10 +44,12 @@ def load_dataset(folder: str | Path, **options: Any) -> Dataset:
     domain = _domain(description, place / "dataset.json")
     truth = place / "truth.csv"
     if not truth.is_file():
-        raise FormatError(f"{truth}: this file is missing")
+        raise FormatError(
+            f"{truth}: this file is missing; it holds the known truths, in columns task and label"
+        )
     return Dataset(
         name=str(description.get("name", place.name)),
-        answers=read_answers(_answers_file(place), domain, **options),
+        answers=read_answers(_answers_file(place), domain, **{"advice": "folder"} | options),
         truths=read_truths(truth),
         remark=str(description.get("remark", "")),
     )
@@ -89,7 +91,10 @@ def _description(path: Path) -> Mapping[str, Any]:
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise FormatError(f"{path}: this file is missing") from None
+        raise FormatError(
+            f"{path}: this file is missing; it says what an answer can be: "
+            '{"kind": "categorical", "domain": ["no", "yes"]}'
+        ) from None
     except ValueError as error:
         raise FormatError(f"{path}: this is no JSON: {error}") from None
     if not isinstance(description, dict):

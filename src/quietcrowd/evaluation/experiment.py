@@ -233,6 +233,7 @@ class Experiment:
         ParameterError
             Where no mechanism can have any of the claimed epsilons.
         """
+        self._check_methods_suit()
         first = self.dataset[0].answers
         counts = first.answers_per_worker
         sizes = _Sizes(
@@ -266,6 +267,12 @@ class Experiment:
             most_answers=sizes.most,
             skipped=tuple(skipped),
         )
+
+    def _check_methods_suit(self) -> None:
+        """Raise AnswerError where a method does not read answers of the domain."""
+        for dataset in self.dataset:
+            for method in self.methods.values():
+                method.known(dataset.answers.tasks, dataset.answers.domain, None)
 
     def _crowd(self, dataset: Dataset) -> _Crowd:
         answers = dataset.answers.canonical  # the order that reports are in

@@ -136,8 +136,9 @@ def _draw_mechanisms(axes: Any, rows: pd.DataFrame, colours: Mapping[str, str], 
             f"exact\n{show_loss(row['exact_epsilon_mean'], 3)}",
             (row["claimed_epsilon"], row[score]),
             textcoords="offset points",
-            xytext=(0, -26),
+            xytext=(0, 8),
             ha="center",
+            va="bottom",
             fontsize="x-small",
         )
 

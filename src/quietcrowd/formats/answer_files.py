@@ -8,8 +8,9 @@ from typing import Any
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats import csv_files
 from quietcrowd.formats.choice import Choice
-from quietcrowd.formats.tables import read_note, read_table, write_table
+from quietcrowd.formats.tables import find_format, read_names, read_note, read_table, write_table
 
 __all__ = ["read_answers", "write_answers"]
 
@@ -76,7 +77,13 @@ def read_answers(
     try:
         return Answers.from_frame(table, domain, task, worker, label, **options)
     except AnswerError as error:
-        raise AnswerError(f"{path}: {error} Rows count from 0, below the header.") from None
+        raise AnswerError(f"{path}: {error} {_place_of_rows(path, file_format)}") from None
+
+
+def _place_of_rows(path: Path, file_format: str | None) -> str:
+    table = read_names(path, file_format) is not None
+    lines = table and find_format(path, file_format).module is csv_files
+    return "Rows count from 0, below the header" + ": row 0 is line 2 of the file" * lines + "."
 
 
 def write_answers(answers: Answers, path: str | Path, *, file_format: str | None = None) -> None:

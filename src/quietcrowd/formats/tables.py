@@ -208,9 +208,14 @@ def read_note(path: Path, file_format: str | None = None) -> dict[str, Any] | No
     return note
 
 
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How such text begins; no format here does."""
+
+
 def _read(path: Path, kind: Format, reader: Callable[..., Any], *parameters: Any) -> Any:
-    with path.open("rb"):
-        pass  # what goes wrong from here on is the content's fault
+    with path.open("rb") as file:  # what goes wrong from here on is the content's fault
+        if file.read(2) in UTF_16:
+            raise FormatError(f"{path}: this is text in UTF-16: save it as UTF-8")
     try:
         return reader(path, *parameters)
     except FormatError:

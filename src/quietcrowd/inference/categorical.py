@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 
+from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
@@ -47,7 +48,9 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         """
 
     def _domain_of(self, frame: nw.DataFrame[Any]) -> Categorical:
-        labels = pc.unique(column_of(frame, "label")).drop_null().to_pylist()
+        labels = (
+            pc.unique(column_of(frame, "label", ADVICE["frame"].column)).drop_null().to_pylist()
+        )
         if not labels:
             raise AnswerError("there is no answer: column 'label' is empty")
         return Categorical(sorted(labels))

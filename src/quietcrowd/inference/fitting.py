@@ -368,7 +368,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         if isinstance(data, Answers):
             return Given(answers=data)
         if domain is None:
-            answers = Answers.from_frame(data, self._domain_of(as_frame(data)))
+            answers = Answers.from_frame(data, self._domain_of(as_frame(data)), advice="frame")
         else:  # of an earlier estimate: no other one would do
             answers = Answers.from_frame(data, domain, advice="reports")
         return Given(answers=answers, backend=backend_of(data))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
 
+from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference import fixed_point, numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
@@ -177,6 +178,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
 
     def refuse(self, mechanism: Any) -> None:
         """Refuse reports without noise of known scale; see `FittingMethod.refuse`."""
+        check_numeric(mechanism.domain, type(self).__name__)
         if not self.reads_reports(mechanism.channel):
             raise AnswerError(
                 f"MOON(variant={self.variant!r}) needs reports with Laplace noise of known scale, "

@@ -69,9 +69,11 @@ class DiscreteLaplace:
         wanted = Fraction(distance) / Fraction(epsilon)
         if not 1 <= wanted <= 2**LARGEST_POWER:
             power = wanted.numerator.bit_length() - wanted.denominator.bit_length()
+            size = "large" if wanted < 1 else "small"
             raise ParameterError(
-                f"epsilon={epsilon!r} needs noise of about 2^{power} steps of the grid; from 1 to "
-                f"2^{LARGEST_POWER} are possible. Take another epsilon, or another step."
+                f"epsilon={epsilon!r} is too {size}: it needs noise of about 2^{power} steps of "
+                f"the grid; from 1 to 2^{LARGEST_POWER} are possible. Take "
+                "another epsilon, or another step."
             )
         return cls(scale=ratio_up(wanted))
 

@@ -196,9 +196,11 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         finest = max(1.0, steps / MOST_EPSILON)
         if not finest**2 <= 1 / (2 * rate) <= MOST_SCALE**2:
             power = (rate.denominator.bit_length() - rate.numerator.bit_length()) // 2
+            size = "large" if 1 / (2 * rate) < finest**2 else "small"
             raise ParameterError(
-                f"{given} needs noise of about 2^{power} steps of the grid; from {finest:g} "
-                f"to {MOST_SCALE:g} are possible. Take another one, or another step."
+                f"{given} is too {size}: it needs noise of about 2^{power} steps of the grid; "
+                f"from {finest:g} to {MOST_SCALE:g} are possible. Take another one, or "
+                "another step."
             )
         return ratio_up(1 / (rate * MEAN))
 

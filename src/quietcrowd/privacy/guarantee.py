@@ -117,7 +117,7 @@ class PrivacyGuarantee:
             who = f"reports {self.tasks:,} task{'s' * plural}, answered or not,"
         loss = (
             f"A worker who {who} loses at most epsilon = {show_loss(self.epsilon)} "
-            "about one of them"
+            f"about {'one of them' if plural else 'it'}"
         )
         if plural:
             loss += f", given the others, and {show_loss(self.worker_epsilon)} about all together"

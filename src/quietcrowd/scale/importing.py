@@ -201,7 +201,7 @@ def _tell_rows(source: Source, task: pa.Scalar, worker: pa.Scalar) -> AnswerErro
         (source.names[0], source.names[1]),
         (task.as_py(), worker.as_py()),
         (f"{first}" if path == first_path else f"{first} of {first_path}", row),
-        advice="answers" if source.mechanism is None else "reports",
+        advice="partition" if source.mechanism is None else "reports",
     )
     return AnswerError(f"{path}: {error}")
 

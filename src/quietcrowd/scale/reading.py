@@ -86,7 +86,7 @@ class Reader:
                     source.names[2] if name == "label" else name,
                     int(np.argmin(possible)),
                     domain,
-                    advice="answers" if source.mechanism is None else "reports",
+                    advice="partition" if source.mechanism is None else "reports",
                     first=rows.first,
                 )
             columns[name] = pa.array(values)

@@ -184,9 +184,16 @@ def _common_kind(kinds: Sequence[pa.DataType]) -> pa.DataType:
 def _check_suffix(path: Path) -> None:
     if not path.name.lower().endswith(".parquet"):
         raise FormatError(
-            f"{path}: a store is made of Parquet files, whose names end in .parquet. Write this "
-            "one anew with quietcrowd.write_table, or infer from it in memory."
+            f"{path}: a store is made of Parquet files, whose names end in .parquet. Make one "
+            f"of this: quietcrowd convert {path} {_parquet_beside(path)}; or infer from it in "
+            "memory."
         )
+
+
+def _parquet_beside(path: Path) -> Path:
+    """Return the name of a Parquet file for what a file of another kind holds."""
+    stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    return path.with_name(f"{stem}.parquet")
 
 
 def _open(path: Path) -> pq.ParquetFile:
