@@ -149,6 +149,32 @@ def test_an_inference_that_fails_is_tried_again_and_told_of(start_server, monkey
     jobs.close()
 
 
+def test_a_failure_that_cannot_be_told_of_ends_nothing(start_server, monkeypatch):
+    own = start_server()
+    desk = new_desk(own)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 0, 1)
+    left, write = [KeyError(), TypeError()], inference_jobs.write_failure
+
+    def write_at_last(*given):
+        if left:
+            raise left.pop()
+        write(*given)
+
+    def fail(*_):
+        raise OSError
+
+    for pause in ("_PAUSE", "_LONGEST_PAUSE", "_AGAIN"):
+        monkeypatch.setattr(inference_jobs, pause, 0.01)
+    monkeypatch.setattr(inference_jobs, "write_failure", write_at_last)
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
+    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=60.0)
+    wait_for(desk.client, f"/campaigns/{campaign}/results", lambda told: told["reports"] == 3)
+    assert jobs.alive
+    jobs.close()
+    assert (left, jobs.alive) == ([], False)
+
+
 def test_an_inference_that_takes_too_long_is_ended_and_told_of(start_server, monkeypatch):
     own = start_server()
     desk = new_desk(own)

@@ -12,15 +12,15 @@ from typing import Any
 from attrs import field, frozen
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["UNAVAILABLE", "Database"]
 
-UNAVAILABLE = (InterfaceError, OperationalError, PoolTimeoutError)
-"""What is raised while a database cannot be reached or has no room; one may try again later."""
+UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
+"""What is raised while a database cannot be reached, has no room or may only be read: try later."""
 
 _PRAGMAS = (
     "busy_timeout=10000",

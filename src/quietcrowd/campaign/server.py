@@ -111,7 +111,13 @@ def _lifespan(
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-        app.state.service = Service(database=database, writer=writer, infer=infer)
+        parts = [part for part in (eraser, jobs, writer) if part is not None]
+        app.state.service = Service(
+            database=database,
+            writer=writer,
+            infer=infer,
+            alive=lambda: all(part.alive for part in parts),
+        )
         try:
             yield
         finally:
