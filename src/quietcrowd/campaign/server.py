@@ -20,7 +20,7 @@ from quietcrowd.campaign.database import UNAVAILABLE, Database
 from quietcrowd.campaign.erasing import Eraser
 from quietcrowd.campaign.in_flight import InFlight
 from quietcrowd.campaign.inference_jobs import InferenceJobs
-from quietcrowd.campaign.logs import log_failure, start_log
+from quietcrowd.campaign.logs import log_failure, log_what_nobody_catches, start_log
 from quietcrowd.campaign.middleware import Gate
 from quietcrowd.campaign.migrating import migrate
 from quietcrowd.campaign.problems import PROBLEMS, ProblemError, as_response
@@ -178,6 +178,7 @@ def serve(settings: Settings) -> None:
     """
     with ready_database(settings) as database, listener(settings) as found:
         start_log()
+        log_what_nobody_catches()
         config = uvicorn.Config(create_app(settings, database), **listening(settings))
         server = uvicorn.Server(config)
         gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
