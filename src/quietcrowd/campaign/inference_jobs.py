@@ -33,6 +33,12 @@ _TOO_LONG = (
 _FAILURES = 3
 """After so many failures on end the results say so."""
 
+_EVERY = 60.0
+"""Seconds between two looks for what other servers took in; each counts all reports."""
+
+_LOOK = b""
+"""Is due as a campaign is, and stands for a look at all of them."""
+
 _REST = 3
 """For how many times as long as an inference took its campaign rests: uploads come first."""
 
@@ -72,9 +78,7 @@ class InferenceJobs:
     _thread: Thread = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        with self.database.read() as connection:
-            for campaign in outdated_campaigns(connection):
-                self.request(campaign)
+        self._look()
         self._thread = Thread(target=self._run, name="inference", daemon=True)
         self._thread.start()
 
@@ -100,10 +104,24 @@ class InferenceJobs:
         self._thread.join()
         self._forget_process()
 
+    def _look(self) -> None:
+        """Ask for what is outdated; again after a while, where other servers may take reports in.
+
+        A file of SQLite has one server, which asks after each upload.
+        """
+        if self.database.path is None:
+            self.request(_LOOK, least=_EVERY)
+        with self.database.read() as connection:
+            for campaign in outdated_campaigns(connection):
+                self.request(campaign)
+
     def _run(self) -> None:
         while (campaign := self._next()) is not None:
             try:
-                self._serve(campaign)
+                if campaign == _LOOK:
+                    self._look()
+                else:
+                    self._serve(campaign)
             except Exception as error:  # all campaigns wait for this thread: it goes on
                 log_failure("inference", error)
                 self.request(campaign, least=_AGAIN)
