@@ -27,7 +27,7 @@ from quietcrowd.campaign.problems import PROBLEMS, ProblemError, as_response
 from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.campaign.service import Service
-from quietcrowd.campaign.settings import MAX_AT_ONCE, PREFIX, Settings
+from quietcrowd.campaign.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.validation_errors import as_problem
 from quietcrowd.campaign.web import router as pages
@@ -201,7 +201,8 @@ def listener(settings: Settings) -> socket.socket:
         found = socket.create_server((settings.host, settings.port), family=family)
     except OSError as error:
         raise ParameterError(
-            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; take another port"
+            f"cannot listen on {place_of(settings.host, settings.port)}: {error.strerror}; take "
+            "another port"
         ) from None
     # asyncio does so only where a socket names its protocol: an answer is two packets, and the
     # second would wait 40 ms for the first to be confirmed
