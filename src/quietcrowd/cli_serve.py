@@ -37,8 +37,8 @@ def serve(
     """
     require_server()
     from quietcrowd.campaign.server import serve as run
-    from quietcrowd.campaign.settings import Settings
+    from quietcrowd.campaign.settings import Settings, place_of
 
     settings = Settings(database=database, host=host, port=port, infer=infer)
-    note(f"Serving campaigns on http://{host}:{port}; stop with Ctrl+C.")
+    note(f"Serving campaigns on http://{place_of(host, port)}; stop with Ctrl+C.")
     run(settings)

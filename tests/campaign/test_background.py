@@ -3,6 +3,7 @@ import threading
 
 import httpx
 import pytest
+from attrs import evolve
 
 from quietcrowd.campaign.background import serve_in_background
 from quietcrowd.campaign.server import listener
@@ -35,6 +36,17 @@ def test_a_server_lasts_as_long_as_its_block(tmp_path, error):
         httpx.get(f"{server.url}/api/v1/readyz")
     with serve_in_background(settings(tmp_path)) as again:  # the file is free
         assert httpx.get(f"{again.url}/api/v1/readyz").status_code == 200
+
+
+def test_a_server_may_listen_on_ipv6(tmp_path):
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            pass
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with serve_in_background(evolve(settings(tmp_path), host="::1")) as server:
+        assert server.url.startswith("http://[::1]:")
+        assert httpx.get(f"{server.url}/api/v1/readyz").json() == {"status": "ok"}
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path):

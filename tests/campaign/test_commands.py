@@ -229,9 +229,11 @@ def test_files_are_cut_between_rows(monkeypatch):
     assert b"".join(_parts(lines, header=False)) == lines
 
 
-def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path):
+@pytest.mark.parametrize("name", ["q.db", "link.db"])
+def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path, name):
+    (tmp_path / "link.db").symlink_to("q.db")
     with only_server(tmp_path / "q.db"):
-        second = run("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+        second = run("serve", "--database", f"sqlite:///{tmp_path}/{name}")
     assert second[0] == 2
     assert "served by another process already" in second[2]
     assert len(second[2].splitlines()) == 2
@@ -268,3 +270,9 @@ def test_a_server_ends_when_it_is_told_to(run, tmp_path):
     assert all(set(line) <= set(FIELDS) and "event" in line for line in told), told
     assert "Traceback" not in log.read_text()
     assert not (tmp_path / "q.db-wal").exists()
+
+
+def test_a_server_says_where_it_is(run, tmp_path):
+    with only_server(tmp_path / "q.db"):
+        told = run("serve", "--host", "::1", "--database", f"sqlite:///{tmp_path}/q.db")
+    assert "http://[::1]:8000;" in told[2]

@@ -65,6 +65,28 @@ def test_files_that_others_could_read_are_closed_to_them(database, tmp_path):
         again.close()
 
 
+def test_a_link_is_the_file_that_it_points_to(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link.db").symlink_to("other/q.db")
+    opened = Database.open(f"sqlite:///{tmp_path}/link.db")
+    migrate(opened)
+    with opened.write() as connection:
+        connection.execute(insert(requester), {"id": b"1", "name": "one"})
+    journal = tmp_path / "other" / "q.db-wal"
+    assert journal.stat().st_size
+    assert files_for_others(tmp_path / "other") == []
+    assert opened.empty_journal()
+    assert journal.stat().st_size == 0
+    opened.close()
+
+
+def test_links_that_go_round_are_no_database(tmp_path):
+    (tmp_path / "link.db").symlink_to("link.db")
+    opened = Database.open(f"sqlite:///{tmp_path}/link.db")
+    with pytest.raises(DBAPIError), opened.read():
+        pass
+
+
 def test_a_folder_is_no_database_and_stays_as_it_is(tmp_path):
     (tmp_path / "folder").mkdir(mode=0o755)
     opened = Database.open(f"sqlite:///{tmp_path}/folder")

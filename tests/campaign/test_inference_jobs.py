@@ -100,6 +100,44 @@ def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_
     wait_for(client, f"/campaigns/{campaign}/results", lambda results: results["reports"] == 3)
 
 
+def test_what_another_server_took_in_is_inferred(start_server, postgresql_server, monkeypatch):
+    monkeypatch.setattr(inference_jobs, "_EVERY", 0.5)
+    start_server(database=postgresql_server.url, infer=True, debounce=0.0)
+    desk = new_desk(start_server(database=postgresql_server.url))
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    for reports in (3, 6):
+        desk.worker(campaign).send_values(1, 0, 1)
+        url = f"/campaigns/{campaign}/results"
+        wait_for(desk.client, url, lambda results, wanted=reports: results["reports"] == wanted)
+
+
+def test_a_look_that_fails_is_followed_by_others(start_server, postgresql_server, monkeypatch):
+    looks = []
+
+    def look(_):
+        looks.append(time.monotonic())
+        if len(looks) == 2:
+            raise LookupError
+        return []
+
+    monkeypatch.setattr(inference_jobs, "_EVERY", 0.1)
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", look)
+    start_server(database=postgresql_server.url, infer=True, debounce=0.0)
+    until = time.monotonic() + 30
+    while len(looks) < 4 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert len(looks) >= 4
+
+
+def test_the_only_server_of_a_file_looks_once(start_server, monkeypatch):
+    looks = []
+    monkeypatch.setattr(inference_jobs, "_EVERY", 0.01)
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: looks.append(1) or [])
+    start_server(infer=True, debounce=0.0)
+    time.sleep(0.3)
+    assert looks == [1]
+
+
 def test_a_database_that_is_away_is_asked_again(server, monkeypatch):
     class Process:
         """Answers that the database is away, and then that it is there."""
@@ -147,6 +185,32 @@ def test_an_inference_that_fails_is_tried_again_and_told_of(start_server, monkey
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", infer)
     wait_for(desk.client, url, lambda results: len(results["truths"]) == 3)
     jobs.close()
+
+
+def test_a_failure_that_cannot_be_told_of_ends_nothing(start_server, monkeypatch):
+    own = start_server()
+    desk = new_desk(own)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 0, 1)
+    left, write = [KeyError(), TypeError()], inference_jobs.write_failure
+
+    def write_at_last(*given):
+        if left:
+            raise left.pop()
+        write(*given)
+
+    def fail(*_):
+        raise OSError
+
+    for pause in ("_PAUSE", "_LONGEST_PAUSE", "_AGAIN"):
+        monkeypatch.setattr(inference_jobs, pause, 0.01)
+    monkeypatch.setattr(inference_jobs, "write_failure", write_at_last)
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
+    jobs = inference_jobs.InferenceJobs(database=own.database, debounce=0.0, longest=60.0)
+    wait_for(desk.client, f"/campaigns/{campaign}/results", lambda told: told["reports"] == 3)
+    assert jobs.alive
+    jobs.close()
+    assert (left, jobs.alive) == ([], False)
 
 
 def test_an_inference_that_takes_too_long_is_ended_and_told_of(start_server, monkeypatch):

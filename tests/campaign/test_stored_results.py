@@ -1,10 +1,18 @@
+from threading import Thread
+
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
 import quietcrowd as qc
 from quietcrowd.campaign.inference_process import Inferrer
-from quietcrowd.campaign.stored_results import outdated_campaigns, write_failure
+from quietcrowd.campaign.stored_results import (
+    MadeOf,
+    failed_snapshot,
+    outdated_campaigns,
+    write_failure,
+    write_results,
+)
 
 
 def outdated(server, campaign):
@@ -23,11 +31,13 @@ def change_method(desk, campaign, method):
     desk.client.patch(url, json=change, headers={"If-Match": etag}).raise_for_status()
 
 
-@pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_results_are_outdated_until_they_are_of_all_reports(server, desk, name):
     mechanism = MECHANISMS[name]
     campaign = desk.campaign(mechanism, tasks=2, join_mode="open")
-    answers = {f"t{place}": mechanism.domain.labels[0] for place in range(2)}
+    domain = mechanism.domain
+    answer = domain.low if isinstance(domain, qc.Interval) else domain.labels[0]
+    answers = {f"t{place}": answer for place in range(2)}
     assert not outdated(server, campaign)
     desk.worker(campaign).send_all(mechanism, answers)
     assert outdated(server, campaign)
@@ -97,3 +107,32 @@ def test_a_failure_is_told_until_there_are_results(server, desk):
     assert (told["reports"], told["participants"], told["truths"]) == (2, 1, [])
     assert Inferrer(server.database).infer(bytes.fromhex(campaign))
     assert len(results(desk, campaign)["truths"]) == 3
+
+
+def told_of(reports, reason):
+    return failed_snapshot(config_hash="", reports=reports, participants=1, reason=reason)
+
+
+@pytest.mark.parametrize(("reports", "kept"), [(1, "other"), (2, "other"), (3, "one")])
+def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, kept):
+    campaign = bytes.fromhex(desk.campaign(join_mode="open"))
+    desk.worker(campaign.hex()).send_values(1, 1)
+    failed = []
+
+    def other():
+        try:
+            with server.database.write() as connection:
+                write_failure(connection, campaign, "other")
+        except Exception as error:
+            failed.append(error)
+
+    thread = Thread(target=other)
+    with server.database.write() as connection:
+        made_of = MadeOf(campaign=campaign, reports=reports, erasures=0, method=None)
+        assert write_results(connection, made_of, told_of(reports, "one"))
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+    thread.join()
+    assert failed == []
+    assert [one["message"] for one in results(desk, campaign.hex())["warnings"]] == [kept]

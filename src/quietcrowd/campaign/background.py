@@ -12,7 +12,7 @@ from attrs import frozen
 from fastapi import FastAPI
 
 from quietcrowd.campaign.server import create_app, listener, listening, ready_database
-from quietcrowd.campaign.settings import Settings
+from quietcrowd.campaign.settings import Settings, place_of
 
 __all__ = ["BackgroundServer", "serve_in_background"]
 
@@ -55,8 +55,8 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
         try:
             while not server.started and thread.is_alive():
                 time.sleep(0.01)
-            host, port = found.getsockname()
-            yield BackgroundServer(url=f"http://{host}:{port}", app=app)
+            host, port, *_ = found.getsockname()
+            yield BackgroundServer(url=f"http://{place_of(host, port)}", app=app)
         finally:
             server.should_exit = True
             thread.join()

@@ -12,15 +12,15 @@ from typing import Any
 from attrs import field, frozen
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["UNAVAILABLE", "Database"]
 
-UNAVAILABLE = (InterfaceError, OperationalError, PoolTimeoutError)
-"""What is raised while a database cannot be reached or has no room; one may try again later."""
+UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
+"""What is raised while a database cannot be reached, has no room or may only be read: try later."""
 
 _PRAGMAS = (
     "busy_timeout=10000",
@@ -61,6 +61,10 @@ def _url(text: str) -> URL:
     return url
 
 
+def _file(url: URL) -> Path:
+    return Path(os.path.realpath(str(url.database)))
+
+
 @frozen(kw_only=True)
 class Database:
     """A database of campaigns.
@@ -98,13 +102,13 @@ class Database:
             folder = Path(str(url.database)).absolute().parent
             if not folder.is_dir():
                 raise ParameterError(f"there is no folder {folder}: create it first")
-            _set_up_sqlite(engine, Path(str(url.database)))
+            _set_up_sqlite(engine, _file(url))
         return cls(url=url, engine=engine)
 
     @property
     def path(self) -> Path | None:
-        """The file of SQLite, or None."""
-        return Path(str(self.url.database)) if self.url.drivername == "sqlite" else None
+        """The file of SQLite, or None: what a link points to, as SQLite keeps its journal there."""
+        return _file(self.url) if self.url.drivername == "sqlite" else None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

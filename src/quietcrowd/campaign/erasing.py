@@ -41,6 +41,11 @@ class Eraser:
         if self.database.path is not None:
             self._thread.start()
 
+    @property
+    def alive(self) -> bool:
+        """Whether the journal is emptied, where there is one."""
+        return self.database.path is None or self._thread.is_alive()
+
     def close(self) -> None:
         """Empty the journal once more, and end."""
         self._ended.set()

@@ -11,7 +11,7 @@ from threading import Condition, Thread, Timer
 
 from attrs import define, field
 
-from quietcrowd.campaign.database import UNAVAILABLE, Database
+from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.logs import log_failure
 from quietcrowd.campaign.stored_results import outdated_campaigns, write_failure
 
@@ -32,6 +32,12 @@ _TOO_LONG = (
 
 _FAILURES = 3
 """After so many failures on end the results say so."""
+
+_EVERY = 60.0
+"""Seconds between two looks for what other servers took in; each counts all reports."""
+
+_LOOK = b""
+"""Is due as a campaign is, and stands for a look at all of them."""
 
 _REST = 3
 """For how many times as long as an inference took its campaign rests: uploads come first."""
@@ -72,9 +78,7 @@ class InferenceJobs:
     _thread: Thread = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        with self.database.read() as connection:
-            for campaign in outdated_campaigns(connection):
-                self.request(campaign)
+        self._look()
         self._thread = Thread(target=self._run, name="inference", daemon=True)
         self._thread.start()
 
@@ -84,6 +88,11 @@ class InferenceJobs:
             due = time.monotonic() + max(self.debounce, least)
             self._due.setdefault(campaign, max(due, self._rests.get(campaign, due)))
             self._changed.notify()
+
+    @property
+    def alive(self) -> bool:
+        """Whether anything is inferred at all."""
+        return self._thread.is_alive()
 
     def close(self) -> None:
         """End the process, whatever it is doing: the next start finds what is outdated."""
@@ -95,34 +104,52 @@ class InferenceJobs:
         self._thread.join()
         self._forget_process()
 
+    def _look(self) -> None:
+        """Ask for what is outdated; again after a while, where other servers may take reports in.
+
+        A file of SQLite has one server, which asks after each upload.
+        """
+        if self.database.path is None:
+            self.request(_LOOK, least=_EVERY)
+        with self.database.read() as connection:
+            for campaign in outdated_campaigns(connection):
+                self.request(campaign)
+
     def _run(self) -> None:
         while (campaign := self._next()) is not None:
             try:
-                self._infer(campaign)
-                self._failures.pop(campaign, None)
-            except _TooLongError as error:
-                self._forget_process()
+                if campaign == _LOOK:
+                    self._look()
+                else:
+                    self._serve(campaign)
+            except Exception as error:  # all campaigns wait for this thread: it goes on
                 log_failure("inference", error)
-                self._tell(campaign, _TOO_LONG)
-            except (OSError, ValueError, _InferenceError) as error:
-                self._forget_process()
-                if not self._closed:
-                    log_failure("inference", error)
-                    self._try_later(campaign)
+                self.request(campaign, least=_AGAIN)
+
+    def _serve(self, campaign: bytes) -> None:
+        try:
+            self._infer(campaign)
+            self._failures.pop(campaign, None)
+        except _TooLongError as error:
+            self._forget_process()
+            log_failure("inference", error)
+            self._tell(campaign, _TOO_LONG)
+        except (OSError, ValueError, _InferenceError) as error:
+            self._forget_process()
+            if not self._closed:
+                log_failure("inference", error)
+                self._try_later(campaign)
 
     def _try_later(self, campaign: bytes) -> None:
         failures = self._failures[campaign] = self._failures.get(campaign, 0) + 1
+        self.request(campaign, least=min(_PAUSE * 2 ** min(failures - 1, 20), _LONGEST_PAUSE))
         if failures >= _FAILURES:
             self._tell(campaign, "The inference failed several times; it is tried again.")
-        self.request(campaign, least=min(_PAUSE * 2 ** min(failures - 1, 20), _LONGEST_PAUSE))
 
     def _tell(self, campaign: bytes, reason: str) -> None:
         """Write instead of results why there are none."""
-        try:
-            with self.database.write() as connection:
-                write_failure(connection, campaign, reason)
-        except UNAVAILABLE as error:
-            log_failure("inference", error)
+        with self.database.write() as connection:
+            write_failure(connection, campaign, reason)
 
     def _next(self) -> bytes | None:
         """Wait for the next campaign that is due; None at the end."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 import traceback
+from types import TracebackType
 from typing import TextIO
 
-__all__ = ["FIELDS", "log_failure", "log_request", "start_log"]
+__all__ = ["FIELDS", "log_failure", "log_request", "log_what_nobody_catches", "start_log"]
 
 FIELDS = ("event", "method", "route", "status", "duration", "error", "place")
 """All that is ever logged: no path, no query, no address, no header, no value, no time."""
@@ -62,3 +64,26 @@ def log_failure(event: str, error: BaseException) -> None:
     place = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
     kind = type(error).__name__
     _LOGGER.error("failure", extra={"event": event, "error": kind, "place": place})
+
+
+def log_what_nobody_catches() -> None:
+    """Log errors that end a thread or the process; Python would print messages and lines of code.
+
+    For a process that serves and does nothing else: this is not undone.
+    """
+    sys.excepthook = _log_uncaught
+    sys.unraisablehook = _log_unraisable
+    threading.excepthook = _log_thread
+
+
+def _log_uncaught(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
+    log_failure("process", error)
+
+
+def _log_unraisable(told: sys.UnraisableHookArgs) -> None:
+    log_failure("process", told.exc_value or RuntimeError())
+
+
+def _log_thread(told: threading.ExceptHookArgs) -> None:
+    if not issubclass(told.exc_type, SystemExit):
+        log_failure("thread", told.exc_value or RuntimeError())

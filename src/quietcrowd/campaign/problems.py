@@ -46,6 +46,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "internal": (500, "Something went wrong here"),
     "busy": (503, "The service has too much to do"),
     "unavailable": (503, "The database cannot be reached"),
+    "broken": (503, "A part of the server has ended"),
 }
 """Every problem by its name: status and title."""
 

@@ -22,14 +22,14 @@ from quietcrowd.campaign.database import UNAVAILABLE, Database
 from quietcrowd.campaign.erasing import Eraser
 from quietcrowd.campaign.in_flight import InFlight
 from quietcrowd.campaign.inference_jobs import InferenceJobs
-from quietcrowd.campaign.logs import log_failure, start_log
+from quietcrowd.campaign.logs import log_failure, log_what_nobody_catches, start_log
 from quietcrowd.campaign.middleware import Gate
 from quietcrowd.campaign.migrating import migrate
 from quietcrowd.campaign.problems import PROBLEMS, ProblemError, as_response
 from quietcrowd.campaign.rate_limits import RateLimits
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.campaign.service import Service
-from quietcrowd.campaign.settings import MAX_AT_ONCE, PREFIX, Settings
+from quietcrowd.campaign.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.shedding import shedding_protocol
 from quietcrowd.campaign.validation_errors import as_problem
 from quietcrowd.campaign.web import router as pages
@@ -120,7 +120,13 @@ def _lifespan(
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-        app.state.service = Service(database=database, writer=writer, infer=infer)
+        parts = [part for part in (eraser, jobs, writer) if part is not None]
+        app.state.service = Service(
+            database=database,
+            writer=writer,
+            infer=infer,
+            alive=lambda: all(part.alive for part in parts),
+        )
         try:
             yield
         finally:
@@ -191,6 +197,7 @@ def serve(settings: Settings) -> None:
     """
     with ready_database(settings) as database, listener(settings) as found:
         start_log()
+        log_what_nobody_catches()
         app = create_app(settings, database)
         config = uvicorn.Config(app, **listening(settings, app.state.arrivals))
         server = uvicorn.Server(config)
@@ -214,7 +221,8 @@ def listener(settings: Settings) -> socket.socket:
         found = socket.create_server((settings.host, settings.port), family=family)
     except OSError as error:
         raise ParameterError(
-            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; take another port"
+            f"cannot listen on {place_of(settings.host, settings.port)}: {error.strerror}; take "
+            "another port"
         ) from None
     # asyncio does so only where a socket names its protocol: an answer is two packets, and the
     # second would wait 40 ms for the first to be confirmed

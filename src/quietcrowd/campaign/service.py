@@ -38,11 +38,14 @@ class Service:
         Who writes reports.
     infer : callable
         Asks for an inference of a campaign.
+    alive : callable
+        Says whether all that works in threads of its own still does.
     """
 
     database: Database
     writer: Writer
     infer: Callable[[bytes], None]
+    alive: Callable[[], bool]
 
 
 async def _service(request: Request) -> Service:  # what is not async runs in a thread of its own

@@ -18,6 +18,7 @@ __all__ = [
     "MAX_TASK_TEXT",
     "PREFIX",
     "Settings",
+    "place_of",
 ]
 
 PREFIX = "/api/v1"
@@ -94,3 +95,8 @@ class Settings:
     requests_per_second: float = field(default=20.0, validator=at_least(0))
     burst: int = field(default=100, validator=_positive)
     at_once: int = field(default=256, validator=_positive)
+
+
+def place_of(host: str, port: int) -> str:
+    """Return an address and a port as they stand in a URL."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

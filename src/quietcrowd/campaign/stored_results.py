@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.campaign_rows import count_of
@@ -45,35 +46,50 @@ def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, 
     asked for already), or where another server has written those of more reports. Neither can
     happen until the transaction ends; uploads go on.
     """
+    if not _still_so(connection, made_of):
+        return False
     text = json.dumps(result, allow_nan=False, separators=(",", ":"))
-    campaign, table = tables.campaign.c, tables.inference
+    row = {
+        "campaign_id": made_of.campaign,
+        "reports": made_of.reports,
+        "erasures": made_of.erasures,
+        "method": made_of.method,
+        "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
+        "snapshot": text,
+    }
+    return _put(connection, row)
+
+
+def _still_so(connection: Connection, made_of: MadeOf) -> bool:
+    """Return whether nobody withdrew or changed the method; nobody does until the end, then."""
+    campaign = tables.campaign.c
     now = connection.execute(
         select(campaign.erasures, campaign.method)
         .where(campaign.id == made_of.campaign)
         .with_for_update(read=True)
     ).one_or_none()
-    if now is None or tuple(now) != (made_of.erasures, made_of.method):
-        return False
-    mine = table.c.campaign_id == made_of.campaign
-    held = connection.execute(select(table).where(mine).with_for_update()).one_or_none()
-    alike = held is not None and (held.erasures, held.method) == tuple(now)
-    if held is not None and alike and held.reports > made_of.reports:
-        return False
-    statement = (
-        insert(table).values(campaign_id=made_of.campaign)
-        if held is None
-        else update(table).where(mine)
+    return now is not None and tuple(now) == (made_of.erasures, made_of.method)
+
+
+def _put(connection: Connection, row: Mapping[str, Any]) -> bool:
+    """Write a row unless there is one of more reports; another server may do so at the same time.
+
+    One statement, as a row that is not there yet cannot be locked.
+    """
+    held = tables.inference.c
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = insert(tables.inference).values(row)
+    new = statement.excluded
+    put = statement.on_conflict_do_update(
+        index_elements=[held.campaign_id],
+        set_={name: new[name] for name in row},
+        where=or_(
+            held.reports <= new.reports,
+            held.erasures != new.erasures,
+            held.method.is_distinct_from(new.method),
+        ),
     )
-    connection.execute(
-        statement.values(
-            reports=made_of.reports,
-            erasures=made_of.erasures,
-            method=made_of.method,
-            etag=hashlib.sha256(text.encode()).hexdigest()[:32],
-            snapshot=text,
-        )
-    )
-    return True
+    return connection.execute(put.returning(held.campaign_id)).one_or_none() is not None
 
 
 def outdated_campaigns(connection: Connection) -> list[bytes]:

@@ -74,6 +74,11 @@ class Writer:
         self._queue.put(job)
         return job.done
 
+    @property
+    def alive(self) -> bool:
+        """Whether anything is written at all."""
+        return self._thread.is_alive()
+
     def close(self) -> None:
         """Write all that waits, and end; a database that fails is not waited for."""
         self._closed = True

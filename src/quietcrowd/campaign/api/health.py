@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from sqlalchemy import select, text
 
-from quietcrowd.campaign.problems import documented
+from quietcrowd.campaign.problems import ProblemError, documented
 from quietcrowd.campaign.service import ServiceOf
 from quietcrowd.campaign.settings import PREFIX
 
@@ -29,9 +29,11 @@ async def healthy() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", responses=documented())
+@router.get("/readyz", responses=documented("broken"))
 def ready(service: ServiceOf) -> Health:
-    """Say that the database is there."""
+    """Say that the database is there, and that what writes and infers works."""
+    if not service.alive():
+        raise ProblemError("broken", "Restart the server: what was acknowledged is stored.")
     with service.database.read() as connection:
         connection.execute(select(text("1")))
     return Health(status="ok")

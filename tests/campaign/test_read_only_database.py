@@ -1,0 +1,77 @@
+"""PostgreSQL may only be read for a while: what writes is answered with 503, and goes on later."""
+
+import time
+from contextlib import contextmanager
+
+import psycopg
+from tests.campaign.people import check_problem, new_desk
+from tests.campaign.test_inference_jobs import wait_for
+
+from quietcrowd.campaign import inference_jobs, writer
+from quietcrowd.campaign.inference_jobs import InferenceJobs
+
+
+@contextmanager
+def read_only(server):
+    """Let nobody write to PostgreSQL for a while, as one that follows another."""
+    try:
+        set_read_only(server, "on")
+        yield
+    finally:
+        set_read_only(server, "off")
+
+
+def set_read_only(server, value):
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
+        connection.execute("SELECT pg_reload_conf()")
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        with psycopg.connect(server.url) as connection:
+            if connection.execute("SHOW transaction_read_only").fetchone() == (value,):
+                return
+    raise AssertionError("PostgreSQL does not read its configuration")
+
+
+def a_worker(server):
+    desk = new_desk(server)
+    return desk, desk.worker(desk.campaign(join_mode="open"))
+
+
+def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_server, monkeypatch):
+    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
+    desk, worker = a_worker(start_server(database=postgresql_server.url))
+    report = worker.report(worker.tasks()[0]["task_id"], 1)
+    with read_only(postgresql_server):
+        for answer in (
+            worker.send(report),
+            worker.client.delete("/me"),
+            desk.join(desk.guest(worker.campaign)),
+            desk.client.post(f"/campaigns/{worker.campaign}/close"),
+        ):
+            check_problem(answer, 503, "unavailable")
+        assert desk.client.get("/campaigns").status_code == 200
+    assert worker.send(report).json()["accepted"] == 1
+
+
+def test_results_come_once_the_database_may_be_written_again(
+    start_server, postgresql_server, monkeypatch
+):
+    asked, infer = [], InferenceJobs._infer
+
+    def note(self, campaign):
+        asked.append(campaign.hex())
+        return infer(self, campaign)
+
+    for pause in ("_PAUSE", "_LONGEST_PAUSE", "_AGAIN"):
+        monkeypatch.setattr(inference_jobs, pause, 0.01)
+    monkeypatch.setattr(InferenceJobs, "_infer", note)
+    desk, worker = a_worker(start_server(database=postgresql_server.url, infer=True, debounce=1.0))
+    worker.send_values(1, 0, 1)
+    with read_only(postgresql_server):
+        until = time.monotonic() + 60
+        while asked.count(worker.campaign) < 5:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    url = f"/campaigns/{worker.campaign}/results"
+    wait_for(desk.client, url, lambda results: results["reports"] == 3)
