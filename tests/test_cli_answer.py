@@ -245,6 +245,21 @@ def test_withdrawing(run, types, link, tmp_path):
     assert "you withdrew from it" in errors
 
 
+def test_withdrawing_from_a_folder_that_never_joined_deletes_nothing_and_says_so(
+    run, link, tmp_path
+):
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    assert run(link, "--answers", file, "--yes")[0] == 0
+    other = tmp_path / "other"
+    status, _, errors = run(link, "--folder", other, "--withdraw", "--yes")
+    assert status == 2
+    assert "takes no part in the campaign, so nothing was deleted" in errors
+    assert "name it with --folder" in errors
+    assert "You have left" not in errors
+    assert not other.exists()
+    assert len(Client(link).stored().reports) == 1
+
+
 def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
     file = write(tmp_path / "mine.csv", "t0,yes")
     left, prompts = types("y", "n")

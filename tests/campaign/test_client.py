@@ -425,6 +425,18 @@ def test_who_leaves_before_locking_may_come_back(desk, device):
     assert device(desk.link(campaign)).answer(ANSWERS).accepted == 3
 
 
+def test_withdrawing_without_a_credential_is_refused(device):
+    client = device()
+    with pytest.raises(CampaignError, match="takes no part in the campaign, so nothing was del"):
+        client.withdraw()
+    client.join()
+    client.prepare(ANSWERS)
+    client._folder.credential.unlink()
+    with pytest.raises(CampaignError, match=r"credential is gone, .* restore it from a copy"):
+        client.withdraw()
+    assert client.locked
+
+
 def test_withdrawing_is_sent_until_it_is_answered(device):
     left = [2]
 

@@ -351,9 +351,15 @@ class Client:
         """Leave: the server deletes the worker and all reports, this device all that it keeps.
 
         What was spent stays spent, and `repeated` knows what was asked: what was sent was sent. Who
-        had locked answers does not come
-        back with this device: fresh noise about the same answers would tell more.
+        had locked answers does not come back with this device: fresh noise about the same answers
+        would tell more. After that a second call has no effect.
+
+        Raises
+        ------
+        CampaignError
+            Where this device takes no part, or has lost its credential: nothing is deleted then.
         """
+        self._require_leavable()
         with self._folder.held():
             member = self._folder.membership()
             if member is not None:
@@ -384,6 +390,20 @@ class Client:
         if member is None:
             raise CampaignError("this device takes no part in the campaign: join it first")
         return member
+
+    def _require_leavable(self) -> None:
+        """Raise where there is nobody whose reports the server could be asked to delete."""
+        if self.joined or self._folder.withdrawn:
+            return
+        if self.locked or self._ledger.charged(self._link.name):
+            raise CampaignError(
+                f"{self._folder.credential} is gone, without which this device cannot show the "
+                "server who it is, so nothing was deleted: restore it from a copy"
+            )
+        raise CampaignError(
+            "this device takes no part in the campaign, so nothing was deleted; if you answered "
+            "from another folder, name it with --folder"
+        )
 
     def _require_not_left(self) -> None:
         """Raise where fresh noise about answers that were locked before would be drawn."""
