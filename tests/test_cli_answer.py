@@ -178,6 +178,38 @@ def test_what_is_locked_can_be_sent_later_or_never(run, types, link, tmp_path):
     assert not Client(link).joined
 
 
+def test_what_was_not_sent_is_not_missing(run, types, link):
+    types("y")
+    run(link)
+    status, output, errors = run(link, "--show")
+    assert (status, output) == (0, "")
+    assert errors.strip().endswith("The server holds no report of you.")
+    types("y", "2", "1", "", "lock", "later")
+    assert run(link)[0] == 0
+    status, output, errors = run(link, "--show")
+    assert (status, output) == (0, "")
+    assert " ".join(errors.split()).endswith(
+        "The server holds no report of you. 2 locked reports wait here; the same command without "
+        "--show sends them."
+    )
+    told = json.loads(run(link, "--show", "--json")[1])
+    assert told == {
+        **{"reports": [], "sketch": None, "sent": False},
+        **{"as_sent": True, "missing": 0, "strange": 0},
+    }
+    assert run(link, "--yes")[0] == 0
+    told = json.loads(run(link, "--show", "--json")[1])
+    assert (told["sent"], told["as_sent"], len(told["reports"])) == (True, True, 2)
+
+
+def test_a_sketch_that_waits_is_one_report(run, types, desk, tmp_path):
+    link = desk.link(desk.campaign(MECHANISMS["matrix factorisation"]))
+    file = write(tmp_path / "mine.csv", "t0,3")
+    types("y", "y", "later")
+    assert run(link, "--answers", file)[0] == 0
+    assert "1 locked report waits here" in run(link, "--show")[2]
+
+
 @pytest.fixture
 def again(run, desk, tmp_path):
     """Return a second campaign with the questions of one that got reports on t0 and t1."""

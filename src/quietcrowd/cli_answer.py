@@ -336,6 +336,7 @@ def _show_held(client: Client, *, as_json: bool) -> None:
                 {
                     "reports": _reports_as_json(held.reports),
                     "sketch": held.sketch,
+                    "sent": client.sent,
                     "as_sent": held.as_sent,
                     "missing": held.missing,
                     "strange": held.strange,
@@ -346,7 +347,7 @@ def _show_held(client: Client, *, as_json: bool) -> None:
         _print_reports(held.reports, client)
         if held.sketch is not None:
             _print_sketch(held.sketch)
-    _tell_held(held)
+    _tell_held(held, client)
 
 
 def _print_sketch(numbers: tuple[float, ...]) -> None:
@@ -355,14 +356,27 @@ def _print_sketch(numbers: tuple[float, ...]) -> None:
     show_text(f"a sketch of {len(numbers):,} numbers: {first}{more}", first="  ")
 
 
-def _tell_held(held: HeldReports) -> None:
-    if held.as_sent:
-        note("The server holds what this device sent, and nothing else.")
-    else:
+def _tell_held(held: HeldReports, client: Client) -> None:
+    if not held.as_sent:
         note(
             f"The server does not hold what this device sent: {held.missing:,} reports are missing "
             f"or changed, {held.strange:,} were not sent from here."
         )
+    elif held.empty:
+        note(f"The server holds no report of you.{_waiting(client)}")
+    else:
+        note("The server holds what this device sent, and nothing else.")
+
+
+def _waiting(client: Client) -> str:
+    """Say what is locked and was not acknowledged; nothing where no answers are locked."""
+    if not client.locked:
+        return ""
+    count = len(client.upload.items) or 1  # a sketch is one report
+    what, them = ("1 locked report waits", "it")
+    if count > 1:
+        what, them = (f"{count:,} locked reports wait", "them")
+    return f" {what} here; the same command without --show sends {them}."
 
 
 def _withdraw(client: Client, *, yes: bool) -> None:

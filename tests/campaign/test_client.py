@@ -539,6 +539,30 @@ def test_what_the_server_holds_is_compared_with_what_was_sent(device):
     assert (held.missing, held.strange, held.as_sent) == (1, 2, False)
 
 
+@pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
+def test_reports_are_missing_once_the_server_has_acknowledged_them(device, desk, name):
+    def lose(document):
+        document.update(reports=[], sketch=None)
+
+    mechanism = MECHANISMS[name]
+    wire = Between(_on_get(altered("/me/reports", lose)))
+    client = device(desk.link(desk.campaign(mechanism)), transport=wire)
+    client.join()
+    client.prepare(answers_for(mechanism))
+    assert (client.stored().as_sent, client.stored().empty) == (True, True)
+    client.send()
+    missing = 3 if name == "one-layer" else 1
+    assert (client.stored().missing, client.stored().as_sent) == (missing, False)
+
+
+def test_reports_that_arrived_without_an_acknowledgement_are_compared(device):
+    client = device(transport=Between(failing(1, _broken)), patience=0)
+    with pytest.raises(UnansweredError):
+        client.answer(ANSWERS)
+    held = client.stored()
+    assert (client.sent, held.as_sent, len(held.reports)) == (False, True, 3)
+
+
 def _on_get(change):
     return lambda request, response: (
         change(request, response) if request.method == "GET" else response

@@ -341,11 +341,21 @@ class Client:
         return self.send()
 
     def stored(self) -> HeldReports:
-        """Return what the server holds of this worker, compared with what was sent."""
+        """Return what the server holds of this worker, compared with what was sent.
+
+        Reports that are locked and were not sent are not missing; nor are those that were sent
+        without an acknowledgement where the server holds none: `send` sends them again.
+        """
         answer = self._server.ask("GET", "/me/reports", credential=self._member().credential)
         content = self._folder.upload()
-        upload = None if content is None else Upload(content=content)
-        return HeldReports.read(read_object(answer), upload, self.terms.mechanism, self.tasks)
+        begun = self.sent or self._ledger.charged(self._link.name)
+        return HeldReports.read(
+            read_object(answer),
+            Upload(content=content) if begun and content is not None else None,
+            self.terms.mechanism,
+            self.tasks,
+            acknowledged=self.sent,
+        )
 
     def withdraw(self) -> None:
         """Leave: the server deletes the worker and all reports, this device all that it keeps.
