@@ -56,7 +56,7 @@ def types(monkeypatch):
             line = left.pop(0)
             if isinstance(line, type):
                 raise line
-            return line
+            return line() if callable(line) else line
 
         monkeypatch.setattr("builtins.input", read)
         return left, prompts
@@ -92,6 +92,46 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     again = run(link)
     assert again[0] == 0
     assert "You have answered this campaign" in again[2]
+
+
+def test_no_more_is_asked_than_the_budget_allows(run, types, link):
+    left, _ = types("y", "2", "2", "2", "", "lock", "send")
+    status, output, _ = run(link, "--budget", 2)
+    assert (status, left) == (0, [])
+    shown = " ".join(output.split())
+    assert "of a budget of 2; after this campaign it will be at most 2." in shown
+    assert "The budget allows no more than 2 answers: you can skip the other questions." in shown
+    assert "You have given all 2 answers" in shown
+    assert len(Client(link).stored().reports) == 2
+
+
+@pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL"])
+def test_who_has_no_budget_left_is_not_asked(run, types, desk, name):
+    link = desk.link(desk.campaign(MECHANISMS[name]))
+    left, prompts = types("y")
+    status, output, errors = run(link, "--budget", 0.5)
+    assert (status, output, left, prompts) == (2, "", ["y"], [])
+    told = "reports on 3 tasks, answered or not," if "NULL" in name else "1 answer"
+    assert f"of a budget of 0.5, and {told} would make it" in errors
+    assert not Client(link).joined
+
+
+def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, link, desk):
+    other = desk.link(desk.campaign())
+
+    def lock_after_another_campaign():
+        Client(other).answer({"t0": "yes"})
+        return "lock"
+
+    typed = ("2", "2", "1", lock_after_another_campaign)
+    left, _ = types("y", *typed, "2", "-", "", "lock", "send")
+    status, output, errors = run(link, "--budget", 3)
+    assert (status, left) == (0, [])
+    told = " ".join(errors.split())
+    assert "3 answers would make it 4: nothing was sent." in told
+    assert "Your answers are still here: take some back, or stop with Ctrl-C." in told
+    assert output.count("1 of 3: t0") == 1
+    assert {report.task for report in Client(link).stored().reports} == {"t0", "t2"}
 
 
 def test_a_title_and_a_description_do_not_pass_for_the_devices_words(run, types, monkeypatch):
@@ -388,6 +428,10 @@ def test_a_loss_without_bound_is_told(run, types, desk):
     link = desk.link(desk.campaign(MECHANISMS["sampled variance"]))
     types("n")
     assert "nothing bounds it, unless --delta allows" in " ".join(run(link)[1].split())
+    types("n")
+    told = " ".join(run(link, "--budget", 9)[1].split())
+    assert "The budget allows no more than 1 answer:" in told
+    assert "Nothing bounds more, unless --delta allows" in told
     types("n")
     told = " ".join(run(link, "--delta", 0.2)[1].split())
     assert re.search(r"at delta = 0\.2; after this campaign it will be at most [0-9.]+\.", told)

@@ -221,6 +221,16 @@ class Client:
         given = self.terms.answers if answers is None else answers
         return self._ledger.spent_after(*self._cost(given), self.budget.delta)
 
+    def affordable(self) -> int:
+        """Return how many answers the budget allows, at most as many as the campaign takes.
+
+        Raises
+        ------
+        ParameterError
+            Where it allows none.
+        """
+        return self._ledger.affordable(*self._cost(self.terms.answers), self.budget)
+
     def join(self) -> None:
         """Agree to `consent` and take part; again has no effect.
 
