@@ -56,7 +56,7 @@ def types(monkeypatch):
             line = left.pop(0)
             if isinstance(line, type):
                 raise line
-            return line
+            return line() if callable(line) else line
 
         monkeypatch.setattr("builtins.input", read)
         return left, prompts
@@ -92,6 +92,46 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     again = run(link)
     assert again[0] == 0
     assert "You have answered this campaign" in again[2]
+
+
+def test_no_more_is_asked_than_the_budget_allows(run, types, link):
+    left, _ = types("y", "2", "2", "2", "", "lock", "send")
+    status, output, _ = run(link, "--budget", 2)
+    assert (status, left) == (0, [])
+    shown = " ".join(output.split())
+    assert "of a budget of 2; after this campaign it will be at most 2." in shown
+    assert "The budget allows no more than 2 answers: you can skip the other questions." in shown
+    assert "You have given all 2 answers" in shown
+    assert len(Client(link).stored().reports) == 2
+
+
+@pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL"])
+def test_who_has_no_budget_left_is_not_asked(run, types, desk, name):
+    link = desk.link(desk.campaign(MECHANISMS[name]))
+    left, prompts = types("y")
+    status, output, errors = run(link, "--budget", 0.5)
+    assert (status, output, left, prompts) == (2, "", ["y"], [])
+    told = "reports on 3 tasks, answered or not," if "NULL" in name else "1 answer"
+    assert f"of a budget of 0.5, and {told} would make it" in errors
+    assert not Client(link).joined
+
+
+def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, link, desk):
+    other = desk.link(desk.campaign())
+
+    def lock_after_another_campaign():
+        Client(other).answer({"t0": "yes"})
+        return "lock"
+
+    typed = ("2", "2", "1", lock_after_another_campaign)
+    left, _ = types("y", *typed, "2", "-", "", "lock", "send")
+    status, output, errors = run(link, "--budget", 3)
+    assert (status, left) == (0, [])
+    told = " ".join(errors.split())
+    assert "3 answers would make it 4: nothing was sent." in told
+    assert "Your answers are still here: take some back, or stop with Ctrl-C." in told
+    assert output.count("1 of 3: t0") == 1
+    assert {report.task for report in Client(link).stored().reports} == {"t0", "t2"}
 
 
 def test_a_title_and_a_description_do_not_pass_for_the_devices_words(run, types, monkeypatch):
@@ -178,6 +218,38 @@ def test_what_is_locked_can_be_sent_later_or_never(run, types, link, tmp_path):
     assert not Client(link).joined
 
 
+def test_what_was_not_sent_is_not_missing(run, types, link):
+    types("y")
+    run(link)
+    status, output, errors = run(link, "--show")
+    assert (status, output) == (0, "")
+    assert errors.strip().endswith("The server holds no report of you.")
+    types("y", "2", "1", "", "lock", "later")
+    assert run(link)[0] == 0
+    status, output, errors = run(link, "--show")
+    assert (status, output) == (0, "")
+    assert " ".join(errors.split()).endswith(
+        "The server holds no report of you. 2 locked reports wait here; the same command without "
+        "--show sends them."
+    )
+    told = json.loads(run(link, "--show", "--json")[1])
+    assert told == {
+        **{"reports": [], "sketch": None, "sent": False},
+        **{"as_sent": True, "missing": 0, "strange": 0},
+    }
+    assert run(link, "--yes")[0] == 0
+    told = json.loads(run(link, "--show", "--json")[1])
+    assert (told["sent"], told["as_sent"], len(told["reports"])) == (True, True, 2)
+
+
+def test_a_sketch_that_waits_is_one_report(run, types, desk, tmp_path):
+    link = desk.link(desk.campaign(MECHANISMS["matrix factorisation"]))
+    file = write(tmp_path / "mine.csv", "t0,3")
+    types("y", "y", "later")
+    assert run(link, "--answers", file)[0] == 0
+    assert "1 locked report waits here" in run(link, "--show")[2]
+
+
 @pytest.fixture
 def again(run, desk, tmp_path):
     """Return a second campaign with the questions of one that got reports on t0 and t1."""
@@ -243,6 +315,21 @@ def test_withdrawing(run, types, link, tmp_path):
     status, _, errors = run(link, "--answers", file, "--yes")
     assert status == 2
     assert "you withdrew from it" in errors
+
+
+def test_withdrawing_from_a_folder_that_never_joined_deletes_nothing_and_says_so(
+    run, link, tmp_path
+):
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    assert run(link, "--answers", file, "--yes")[0] == 0
+    other = tmp_path / "other"
+    status, _, errors = run(link, "--folder", other, "--withdraw", "--yes")
+    assert status == 2
+    assert "takes no part in the campaign, so nothing was deleted" in errors
+    assert "name it with --folder" in errors
+    assert "You have left" not in errors
+    assert not other.exists()
+    assert len(Client(link).stored().reports) == 1
 
 
 def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
@@ -341,6 +428,10 @@ def test_a_loss_without_bound_is_told(run, types, desk):
     link = desk.link(desk.campaign(MECHANISMS["sampled variance"]))
     types("n")
     assert "nothing bounds it, unless --delta allows" in " ".join(run(link)[1].split())
+    types("n")
+    told = " ".join(run(link, "--budget", 9)[1].split())
+    assert "The budget allows no more than 1 answer:" in told
+    assert "Nothing bounds more, unless --delta allows" in told
     types("n")
     told = " ".join(run(link, "--delta", 0.2)[1].split())
     assert re.search(r"at delta = 0\.2; after this campaign it will be at most [0-9.]+\.", told)

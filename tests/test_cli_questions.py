@@ -45,6 +45,16 @@ def test_labels_are_given_by_number_or_name():
     }
 
 
+def test_answers_are_reviewed_without_being_asked_again():
+    left = ["1", "2", "lock", "1", "-", "", "lock"]
+    questions = Questions(
+        tasks=tasks_of("a", "b"), domain=YES_NO, most=2, least=1, read=lambda _: left.pop(0)
+    )
+    assert questions.ask() == {"a": "no", "b": "yes"}
+    assert questions.review() == {"b": "yes"}
+    assert not left
+
+
 def test_labels_that_look_like_numbers_have_none(capsys):
     assert asked(LEVELS, "1", "0", "4") == {"a": 1, "b": 0, "c": 4}
     assert asked(qc.Categorical(["2", "1"]), "1", "2", "") == {"a": "1", "b": "2"}

@@ -120,24 +120,25 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
         note("Your answers are locked since an earlier time.")
         _mind_repeats(client, client.repeated, yes=yes)
     else:
+        most = client.affordable()
         if not as_json:
-            _tell_terms(client)
+            _tell_terms(client, most)
         if not (yes or _agreed("Do you agree, and take part?")):
             note("You take no part. Nothing was sent.")
             raise typer.Exit(1)
         client.join()
-        _lock(client, file, yes=yes)
+        _lock(client, file, most, yes=yes)
     if not as_json:
         _show_locked(client)
     if yes or _wants_to_send(client):
         _send(client, as_json=as_json)
 
 
-def _lock(client: Client, file: Path | None, *, yes: bool) -> None:
+def _lock(client: Client, file: Path | None, most: int, *, yes: bool) -> None:
     """Lock the answers of a file, or those that the worker gives."""
     if file is None:
         _mind_repeats(client, client.repeated, yes=yes)
-        client.prepare(_ask(client))
+        _ask_and_lock(client, most)
         return
     given = _read_answers(file)
     _mind_repeats(client, _repeated(client, given), yes=yes)
@@ -147,8 +148,8 @@ def _lock(client: Client, file: Path | None, *, yes: bool) -> None:
     client.prepare(given)
 
 
-def _tell_terms(client: Client) -> None:
-    """Say what is asked, what it costs, and what a worker agrees to."""
+def _tell_terms(client: Client, most: int) -> None:
+    """Say what is asked, what it costs, how much the budget allows, and what is agreed to."""
     terms = client.terms
     typer.echo("Whoever asks wrote what stands behind |:")
     show_quoted(one_line(terms.title))
@@ -162,7 +163,7 @@ def _tell_terms(client: Client) -> None:
     for sentence in client.consent:
         show_text(sentence)
     typer.echo("")
-    _tell_budget(client)
+    _tell_budget(client, most)
 
 
 def _cost(guarantee: PrivacyGuarantee) -> str:
@@ -173,10 +174,10 @@ def _cost(guarantee: PrivacyGuarantee) -> str:
     )
 
 
-def _tell_budget(client: Client) -> None:
-    spent, after = client.spent().total_epsilon, client.spent_after().total_epsilon
-    most, delta = client.budget.most, client.budget.delta
-    limit = "" if most is None else f" of a budget of {most:g}"
+def _tell_budget(client: Client, most: int) -> None:
+    spent, after = client.spent().total_epsilon, client.spent_after(most).total_epsilon
+    budget, delta = client.budget.most, client.budget.delta
+    limit = "" if budget is None else f" of a budget of {budget:g}"
     at = f", at delta = {delta:g}" * bool(delta)
     then = f"it will be at most {show_loss(after)}"
     if not math.isfinite(after):
@@ -185,6 +186,11 @@ def _tell_budget(client: Client) -> None:
         f"This device has spent epsilon = {show_loss(spent)}{limit}{at}; after this campaign "
         f"{then}."
     )
+    if most < client.terms.answers:
+        what = "1 answer" if most == 1 else f"{most:,} answers"
+        show_text(f"The budget allows no more than {what}: you can skip the other questions.")
+        if not math.isfinite(client.spent_after().total_epsilon):
+            show_text("Nothing bounds more, unless --delta allows for a probability outside.")
 
 
 def _repeated(client: Client, given: Mapping[str, Any]) -> Sequence[str]:
@@ -216,14 +222,26 @@ def _agreed(question: str) -> bool:
     return read_line(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
-def _ask(client: Client) -> Mapping[str, Any]:
-    return Questions(
+def _ask_and_lock(client: Client, most: int) -> None:
+    """Ask, and lock what is answered; what the budget no longer allows can be changed."""
+    every_task = client.terms.mechanism.every_task
+    questions = Questions(
         tasks=in_reading_order(client.tasks),
         domain=client.terms.mechanism.domain,
-        most=client.terms.answers,
-        least=0 if client.terms.mechanism.every_task else 1,
+        most=most,
+        least=0 if every_task else 1,
         repeated=client.repeated,
-    ).ask()
+    )
+    given = questions.ask()
+    while True:
+        try:
+            client.prepare(given)
+            return
+        except ParameterError as error:
+            if every_task:
+                raise
+            note(f"{error} Your answers are still here: take some back, or stop with Ctrl-C.")
+        given = questions.review()
 
 
 def _read_answers(path: Path) -> dict[str, Any]:
@@ -336,6 +354,7 @@ def _show_held(client: Client, *, as_json: bool) -> None:
                 {
                     "reports": _reports_as_json(held.reports),
                     "sketch": held.sketch,
+                    "sent": client.sent,
                     "as_sent": held.as_sent,
                     "missing": held.missing,
                     "strange": held.strange,
@@ -346,7 +365,7 @@ def _show_held(client: Client, *, as_json: bool) -> None:
         _print_reports(held.reports, client)
         if held.sketch is not None:
             _print_sketch(held.sketch)
-    _tell_held(held)
+    _tell_held(held, client)
 
 
 def _print_sketch(numbers: tuple[float, ...]) -> None:
@@ -355,14 +374,27 @@ def _print_sketch(numbers: tuple[float, ...]) -> None:
     show_text(f"a sketch of {len(numbers):,} numbers: {first}{more}", first="  ")
 
 
-def _tell_held(held: HeldReports) -> None:
-    if held.as_sent:
-        note("The server holds what this device sent, and nothing else.")
-    else:
+def _tell_held(held: HeldReports, client: Client) -> None:
+    if not held.as_sent:
         note(
             f"The server does not hold what this device sent: {held.missing:,} reports are missing "
             f"or changed, {held.strange:,} were not sent from here."
         )
+    elif held.empty:
+        note(f"The server holds no report of you.{_waiting(client)}")
+    else:
+        note("The server holds what this device sent, and nothing else.")
+
+
+def _waiting(client: Client) -> str:
+    """Say what is locked and was not acknowledged; nothing where no answers are locked."""
+    if not client.locked:
+        return ""
+    count = len(client.upload.items) or 1  # a sketch is one report
+    what, them = ("1 locked report waits", "it")
+    if count > 1:
+        what, them = (f"{count:,} locked reports wait", "them")
+    return f" {what} here; the same command without --show sends {them}."
 
 
 def _withdraw(client: Client, *, yes: bool) -> None:

@@ -123,7 +123,14 @@ class Questions:
             "Nothing leaves this device before you have locked your answers and said send. Enter "
             f"skips a question, {BACK} goes back, Ctrl-C stops."
         )
-        place = 0
+        return self._go_on(0)
+
+    def review(self) -> Mapping[str, Any]:
+        """Return the answers when they are locked again: they can be changed before."""
+        return self._go_on(len(self.tasks))
+
+    def _go_on(self, place: int) -> Mapping[str, Any]:
+        """Ask from a place on, until the answers are locked."""
         while True:
             while place < len(self.tasks):
                 place = self._ask_one(place)

@@ -425,6 +425,18 @@ def test_who_leaves_before_locking_may_come_back(desk, device):
     assert device(desk.link(campaign)).answer(ANSWERS).accepted == 3
 
 
+def test_withdrawing_without_a_credential_is_refused(device):
+    client = device()
+    with pytest.raises(CampaignError, match="takes no part in the campaign, so nothing was del"):
+        client.withdraw()
+    client.join()
+    client.prepare(ANSWERS)
+    client._folder.credential.unlink()
+    with pytest.raises(CampaignError, match=r"credential is gone, .* restore it from a copy"):
+        client.withdraw()
+    assert client.locked
+
+
 def test_withdrawing_is_sent_until_it_is_answered(device):
     left = [2]
 
@@ -525,6 +537,30 @@ def test_what_the_server_holds_is_compared_with_what_was_sent(device):
     )
     held = client.stored()
     assert (held.missing, held.strange, held.as_sent) == (1, 2, False)
+
+
+@pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
+def test_reports_are_missing_once_the_server_has_acknowledged_them(device, desk, name):
+    def lose(document):
+        document.update(reports=[], sketch=None)
+
+    mechanism = MECHANISMS[name]
+    wire = Between(_on_get(altered("/me/reports", lose)))
+    client = device(desk.link(desk.campaign(mechanism)), transport=wire)
+    client.join()
+    client.prepare(answers_for(mechanism))
+    assert (client.stored().as_sent, client.stored().empty) == (True, True)
+    client.send()
+    missing = 3 if name == "one-layer" else 1
+    assert (client.stored().missing, client.stored().as_sent) == (missing, False)
+
+
+def test_reports_that_arrived_without_an_acknowledgement_are_compared(device):
+    client = device(transport=Between(failing(1, _broken)), patience=0)
+    with pytest.raises(UnansweredError):
+        client.answer(ANSWERS)
+    held = client.stored()
+    assert (client.sent, held.as_sent, len(held.reports)) == (False, True, 3)
 
 
 def _on_get(change):

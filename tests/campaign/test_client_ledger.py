@@ -48,6 +48,28 @@ def test_what_is_above_the_budget_is_not_charged(ledger):
     ledger.charge("spring", ONE, 3, 5, Budget(most=0))  # it was charged before
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_as_many_answers_are_affordable_as_can_be_charged(ledger, delta):
+    ledger.charge("spring", ONE, 3, 5, FREE)
+    budget = Budget(most=12.5, delta=delta)
+    most = ledger.affordable("autumn", ONE, 40, 40, budget)
+    assert most == 9 if not delta else 9 <= most < 40
+    ledger.require("autumn", ONE, most, 40, budget)
+    with pytest.raises(ParameterError):
+        ledger.require("autumn", ONE, most + 1, 40, budget)
+    assert ledger.affordable("autumn", ONE, 7, 40, budget) == 7
+    assert ledger.affordable("autumn", ONE, 40, 40, FREE) == 40
+    assert ledger.affordable("spring", ONE, 40, 40, Budget(most=0)) == 40, "it was charged before"
+
+
+def test_where_no_answer_is_affordable_there_is_none(ledger):
+    with pytest.raises(ParameterError, match=r"1 answer would .* raise the budget, or take no"):
+        ledger.affordable("spring", ONE, 5, 5, Budget(most=0.5))
+    with pytest.raises(ParameterError, match="reports on 5 tasks, answered or not"):
+        ledger.affordable("spring", EVERY, 5, 5, Budget(most=4))
+    assert ledger.affordable("spring", EVERY, 3, 5, Budget(most=5)) == 3
+
+
 def test_many_at_once_do_not_spend_the_same(ledger):
     refused = []
 

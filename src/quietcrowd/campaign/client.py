@@ -221,6 +221,16 @@ class Client:
         given = self.terms.answers if answers is None else answers
         return self._ledger.spent_after(*self._cost(given), self.budget.delta)
 
+    def affordable(self) -> int:
+        """Return how many answers the budget allows, at most as many as the campaign takes.
+
+        Raises
+        ------
+        ParameterError
+            Where it allows none.
+        """
+        return self._ledger.affordable(*self._cost(self.terms.answers), self.budget)
+
     def join(self) -> None:
         """Agree to `consent` and take part; again has no effect.
 
@@ -341,19 +351,35 @@ class Client:
         return self.send()
 
     def stored(self) -> HeldReports:
-        """Return what the server holds of this worker, compared with what was sent."""
+        """Return what the server holds of this worker, compared with what was sent.
+
+        Reports that are locked and were not sent are not missing; nor are those that were sent
+        without an acknowledgement where the server holds none: `send` sends them again.
+        """
         answer = self._server.ask("GET", "/me/reports", credential=self._member().credential)
         content = self._folder.upload()
-        upload = None if content is None else Upload(content=content)
-        return HeldReports.read(read_object(answer), upload, self.terms.mechanism, self.tasks)
+        begun = self.sent or self._ledger.charged(self._link.name)
+        return HeldReports.read(
+            read_object(answer),
+            Upload(content=content) if begun and content is not None else None,
+            self.terms.mechanism,
+            self.tasks,
+            acknowledged=self.sent,
+        )
 
     def withdraw(self) -> None:
         """Leave: the server deletes the worker and all reports, this device all that it keeps.
 
         What was spent stays spent, and `repeated` knows what was asked: what was sent was sent. Who
-        had locked answers does not come
-        back with this device: fresh noise about the same answers would tell more.
+        had locked answers does not come back with this device: fresh noise about the same answers
+        would tell more. After that a second call has no effect.
+
+        Raises
+        ------
+        CampaignError
+            Where this device takes no part, or has lost its credential: nothing is deleted then.
         """
+        self._require_leavable()
         with self._folder.held():
             member = self._folder.membership()
             if member is not None:
@@ -384,6 +410,20 @@ class Client:
         if member is None:
             raise CampaignError("this device takes no part in the campaign: join it first")
         return member
+
+    def _require_leavable(self) -> None:
+        """Raise where there is nobody whose reports the server could be asked to delete."""
+        if self.joined or self._folder.withdrawn:
+            return
+        if self.locked or self._ledger.charged(self._link.name):
+            raise CampaignError(
+                f"{self._folder.credential} is gone, without which this device cannot show the "
+                "server who it is, so nothing was deleted: restore it from a copy"
+            )
+        raise CampaignError(
+            "this device takes no part in the campaign, so nothing was deleted; if you answered "
+            "from another folder, name it with --folder"
+        )
 
     def _require_not_left(self) -> None:
         """Raise where fresh noise about answers that were locked before would be drawn."""

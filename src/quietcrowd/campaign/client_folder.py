@@ -92,6 +92,11 @@ class CampaignFolder:
         """Where the memo is."""
         return self.path / _MEMO
 
+    @property
+    def credential(self) -> Path:
+        """Where the credential is."""
+        return self.path / _CREDENTIAL
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep other processes out.
@@ -137,7 +142,7 @@ class CampaignFolder:
             "config_hash": config_hash,
             "credential": new_token("qcw_"),
         }
-        create_private(self.path / _CREDENTIAL, canonical_json(new) + b"\n")
+        create_private(self.credential, canonical_json(new) + b"\n")
         entered = self.membership()
         assert entered is not None
         return entered

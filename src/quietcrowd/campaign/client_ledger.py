@@ -7,6 +7,7 @@ spend the same budget.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,6 +133,7 @@ class DeviceLedger:
         ways = ["raise the budget", "give fewer answers", "take no part"]
         if mechanism.every_task:
             what = f"reports on {tasks:,} tasks, answered or not,"
+        if mechanism.every_task or answers == 1:
             ways.remove("give fewer answers")
         if not math.isfinite(after):
             ways[0] = "give a delta above 0, without which this loss has no bound"
@@ -140,6 +142,29 @@ class DeviceLedger:
             f"{budget.most:g}{at}, and {what} would make it {show_loss(after)}: nothing was sent. "
             f"You can {', '.join(ways[:-1])}, or {ways[-1]}."
         )
+
+    def affordable(
+        self, campaign: str, mechanism: Mechanism, answers: int, tasks: int, budget: Budget
+    ) -> int:
+        """Return how many answers a budget allows: at least 1, at most `answers`.
+
+        Where every task is reported their number costs nothing, and all are allowed.
+
+        Raises
+        ------
+        ParameterError
+            Where it allows none. Parameters as those of `spent_after`.
+        """
+
+        def loss(given: int) -> float:
+            after = self.spent_after(campaign, mechanism, given, tasks, budget.delta)
+            return after.total_epsilon
+
+        self.require(campaign, mechanism, 1, tasks, budget)
+        free = mechanism.every_task or self.charged(campaign)
+        if budget.most is None or free or loss(answers) <= budget.most:
+            return answers
+        return bisect_right(range(1, answers + 1), budget.most, key=loss)
 
     def charge(
         self, campaign: str, mechanism: Mechanism, answers: int, tasks: int, budget: Budget

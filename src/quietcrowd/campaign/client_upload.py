@@ -232,6 +232,11 @@ class HeldReports:
         """Whether the server holds what was sent, and nothing else."""
         return not self.missing and not self.strange
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is held."""
+        return not self.reports and self.sketch is None
+
     @classmethod
     def read(
         cls,
@@ -239,8 +244,29 @@ class HeldReports:
         upload: Upload | None,
         mechanism: Mechanism,
         tasks: Sequence[CampaignTask],
+        *,
+        acknowledged: bool = True,
     ) -> HeldReports:
-        """Return what a server says that it holds; CampaignError where that cannot be read."""
+        """Return what a server says that it holds, beside what was sent.
+
+        Parameters
+        ----------
+        document : mapping
+            What the server answered.
+        upload : Upload or None
+            What was sent; None where nothing was.
+        mechanism : Mechanism
+            What randomised.
+        tasks : sequence of CampaignTask
+            All of them.
+        acknowledged : bool
+            Whether the server said that it took the upload; before that it may hold nothing.
+
+        Raises
+        ------
+        CampaignError
+            Where the answer cannot be read.
+        """
         items: list[dict[str, Any]] = [] if upload is None else upload.items
         sketch = None if upload is None else upload.sketch
         try:
@@ -250,7 +276,7 @@ class HeldReports:
             return cls(
                 reports=_readable(shown, mechanism, tasks),
                 sketch=None if its_sketch is None else tuple(its_sketch["numbers"]),
-                missing=len(sent - held),
+                missing=len(sent - held) if acknowledged or held else 0,
                 strange=len(held - sent),
             )
         except (KeyError, TypeError, ValueError, OverflowError, pa.ArrowException, IndexError):
