@@ -62,7 +62,7 @@ ROWS = {
     ("GET", "/api/v1/me/reports"): ("open", {}, workers(200)),
     ("POST", "/api/v1/me/reports"): (
         "open",
-        {"json": {"config_hash": "of the campaign"}},
+        {"json": {"config_hash": "of the campaign", "reports": "of a task"}},
         (401, 401, 401, 409, 200, 401),
     ),
     ("DELETE", "/api/v1/me"): ("open", {}, workers(204)),
@@ -100,6 +100,9 @@ def test_a_route_answers_those_whom_it_is_for(server, cast, method, path):
     body = request.get("json", {})
     if "config_hash" in body:
         request = {"json": {"config_hash": worker.config_hash}}
+        if "reports" in body:
+            task = worker.tasks()[0]["task_id"]
+            request["json"]["reports"] = [worker.report(task, 1)]
     url = path.format(campaign=campaign, participant=worker.id).removeprefix("/api/v1")
     shown = {**tokens, "elsewhere": elsewhere.credential, "worker": worker.credential}
     seen = {role: server.client(shown[role]).request(method, url, **request) for role in ROLES}
