@@ -31,7 +31,7 @@ def serve(
 ) -> None:
     """Serve campaigns, until stopped.
 
-    Put a server that speaks HTTPS before it: workers' pages need that.
+    Put a server that speaks HTTPS before it: workers' devices ask for that. Port 0 is a free one.
 
     Example: quietcrowd serve --database sqlite:///quietcrowd.db --port 8000
     """
@@ -40,5 +40,9 @@ def serve(
     from quietcrowd.campaign.settings import Settings, place_of
 
     settings = Settings(database=database, host=host, port=port, infer=infer)
-    note(f"Serving campaigns on http://{place_of(host, port)}; stop with Ctrl+C.")
-    run(settings)
+    run(
+        settings,
+        lambda found: note(
+            f"Serving campaigns on http://{place_of(host, found)}; stop with Ctrl+C."
+        ),
+    )

@@ -1,4 +1,4 @@
-"""Ports that nobody listens on."""
+"""Where one may listen."""
 
 import secrets
 import socket
@@ -18,3 +18,12 @@ def free_port() -> int:
             except OSError:
                 continue
             return port
+
+
+def has_ipv6() -> bool:
+    """Return whether this machine can be reached from itself by IPv6."""
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False

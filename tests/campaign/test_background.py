@@ -4,6 +4,7 @@ import threading
 import httpx
 import pytest
 from attrs import evolve
+from tests.campaign.ports import has_ipv6
 
 from quietcrowd.campaign.background import serve_in_background
 from quietcrowd.campaign.server import listener
@@ -39,10 +40,7 @@ def test_a_server_lasts_as_long_as_its_block(tmp_path, error):
 
 
 def test_a_server_may_listen_on_ipv6(tmp_path):
-    try:
-        with socket.create_server(("::1", 0), family=socket.AF_INET6):
-            pass
-    except OSError:
+    if not has_ipv6():
         pytest.skip("this machine has no IPv6")
     with serve_in_background(evolve(settings(tmp_path), host="::1")) as server:
         assert server.url.startswith("http://[::1]:")

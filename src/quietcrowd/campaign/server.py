@@ -187,8 +187,15 @@ async def _tell_database(_: Request, error: Exception) -> JSONResponse:
     return as_response(ProblemError("unavailable", "Send the same again in a moment."))
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, tell: Callable[[int], None] | None = None) -> None:
     """Serve until the process is told to end.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the server; port 0 takes a free one.
+    tell : callable, optional
+        Is given the port as soon as the database is ready and requests can come.
 
     Raises
     ------
@@ -196,6 +203,8 @@ def serve(settings: Settings) -> None:
         As of `ready_database` and `listener`.
     """
     with ready_database(settings) as database, listener(settings) as found:
+        if tell is not None:
+            tell(found.getsockname()[1])
         start_log()
         log_what_nobody_catches()
         app = create_app(settings, database)
