@@ -19,6 +19,8 @@ from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client, require_server
 from quietcrowd.campaign.refusals import refusal
 from quietcrowd.campaign.server_address import ServerAddress
+from quietcrowd.campaign.task_files import READERS, TaskRow
+from quietcrowd.campaign.task_summary import summarize_tasks
 from quietcrowd.cli_reading import note
 from quietcrowd.cli_serve import Database
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -182,7 +184,7 @@ def create(
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
-    """Make a draft with tasks, and print its id.
+    """Make a draft with tasks, and print its id; a note tells what the file was taken for.
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
     """
@@ -197,13 +199,15 @@ def create(
         "answers_per_participant": answers,
         "max_participants": participants,
     }
-    kind, parts = _read_tasks(tasks)
+    kind, content = _read_tasks(tasks)
+    summary = summarize_tasks(_task_rows(tasks, kind, content))
     with _client(server, secret) as client:
         made: str = _checked(client.post("/campaigns", json=body)).json()["id"]
         with _deleting_on_failure(client, made):
-            for part in parts:
+            for part in _parts(content, header=kind in _TABLE_MEDIA.values()):
                 url, headers = f"/campaigns/{made}/tasks", {"Content-Type": kind}
                 _checked(client.post(url, content=part, headers=headers))
+    note(summary)
     typer.echo(made)
 
 
@@ -224,13 +228,13 @@ def _deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
         raise
 
 
-def _read_tasks(path: Path) -> tuple[str, list[bytes]]:
-    """Return the media type of a file of tasks, and parts that one request holds each."""
+def _read_tasks(path: Path) -> tuple[str, bytes]:
+    """Return what is sent of a file of tasks, its media type first."""
     suffix = path.suffix.lower()
     if suffix in _TABLE_MEDIA:
-        return _TABLE_MEDIA[suffix], list(_parts(path.read_bytes(), header=True))
+        return _TABLE_MEDIA[suffix], path.read_bytes()
     if suffix == ".jsonl":
-        return _LINES, list(_parts(path.read_bytes(), header=False))
+        return _LINES, path.read_bytes()
     if suffix != ".json":
         raise ParameterError(f"{path}: the name must end in .csv, .tsv, .jsonl or .json")
     try:
@@ -238,8 +242,15 @@ def _read_tasks(path: Path) -> tuple[str, list[bytes]]:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: this is no JSON: {error}") from None
     rows = found if isinstance(found, list) else [found]
-    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
-    return _LINES, list(_parts(lines.encode(), header=False))
+    return _LINES, "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+
+
+def _task_rows(path: Path, kind: str, content: bytes) -> list[TaskRow]:
+    """Return the tasks as the server reads them; errors name rows of the whole file."""
+    try:
+        return list(READERS[kind](content))
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
 
 
 def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:

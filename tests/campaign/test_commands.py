@@ -134,7 +134,7 @@ def test_a_key_for_this_machine_goes_through_no_proxy(run, at_desk, monkeypatch)
     assert "error: the server refuses" in run("campaign", "open", at_desk.draft()["id"])[2]
 
 
-BROKEN = "task,gold\na,perhaps\n"
+BROKEN = "task,q\na,A?\na,B?\n"
 
 
 def test_a_draft_that_gets_no_tasks_is_deleted(run, at_desk, tmp_path):
@@ -177,6 +177,27 @@ def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, 
         ("a", {"q": "A?"}),
         ("b", {"q": "B?"}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (
+            "task;question;gold\nb1;Tit?;yes\nb2;Jay?;\nb3;Owl?;no\n",
+            "3 tasks, named in the file: b1, b2, ...; 2 with known truths; workers see: question",
+        ),
+        (
+            "name,truth\nb1,yes\n",
+            "1 task, numbered, as the file has no task, external_id or id; 0 with known truths; "
+            "workers see: name, truth",
+        ),
+    ],
+)
+def test_a_note_tells_what_a_file_of_tasks_was_taken_for(run, at_desk, tmp_path, table, told):
+    assert at_desk
+    (tmp_path / "t.csv").write_text(table)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    assert run("campaign", "create", "T", *words)[2].strip() == told
 
 
 def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
