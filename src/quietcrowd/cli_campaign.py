@@ -7,6 +7,7 @@ writes to its database. Those two are for whoever owns the database, and need no
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,15 +15,20 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client, require_server
+from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.refusals import refusal
 from quietcrowd.campaign.server_address import ServerAddress
 from quietcrowd.campaign.task_files import READERS, TaskRow
 from quietcrowd.campaign.task_summary import summarize_tasks
+from quietcrowd.cli_questions import read_line
 from quietcrowd.cli_reading import note
 from quietcrowd.cli_serve import Database
+from quietcrowd.cli_tables import plain_table
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
 from quietcrowd.formats.sidecar import sidecar, write_beside
@@ -37,9 +43,11 @@ __all__ = [
     "campaign",
     "close",
     "create",
+    "delete",
     "export",
     "invite",
     "key",
+    "list_campaigns",
     "open_campaign",
     "results",
 ]
@@ -55,6 +63,9 @@ _TABLE_MEDIA = {".csv": "text/csv", ".tsv": "text/tab-separated-values"}
 _LINES = "application/x-ndjson"
 _PART = 900_000
 """Bytes of tasks that are sent at once."""
+
+_PAGE = 200
+"""Campaigns that are asked for at once."""
 
 Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.")]
 Server = Annotated[
@@ -267,6 +278,45 @@ def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:
     yield part
 
 
+@campaign.command(name="list")
+def list_campaigns(
+    as_json: options.Json = False, server: Server = _LOCAL, secret: Key = ""
+) -> None:
+    """Print your campaigns, by title; as JSON with all that the server says of them.
+
+    Example: quietcrowd campaign list
+    """
+    with _client(server, secret) as client:
+        found = sorted(_campaigns(client), key=lambda one: (one["title"].casefold(), one["id"]))
+    if as_json:
+        typer.echo(json.dumps(found))
+    elif found:
+        _print_campaigns(found)
+    else:
+        note("There is no campaign yet: quietcrowd campaign create makes one.")
+
+
+def _campaigns(client: httpx.Client) -> Iterator[dict[str, Any]]:
+    """Go through all campaigns, page by page."""
+    wanted: dict[str, str | int] = {"limit": _PAGE}
+    while True:
+        page = _checked(client.get("/campaigns", params=wanted)).json()
+        yield from page["items"]
+        if page["next_cursor"] is None:
+            return
+        wanted["cursor"] = page["next_cursor"]
+
+
+def _print_campaigns(found: list[dict[str, Any]]) -> None:
+    table = plain_table("id", "state", "title", "tasks", "workers", "reports", numeric_from=3)
+    table.columns[0].no_wrap = True
+    for one in found:
+        counts = (f"{one[name]:,}" for name in ("tasks", "participants", "reports"))
+        table.add_row(one["id"], one["state"], Text(one_line(one["title"])), *counts)
+    width = None if sys.stdout.isatty() else 80
+    Console(highlight=False, markup=False, width=width).print(table)
+
+
 @campaign.command(name="open")
 def open_campaign(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> None:
     """Fix what workers agree to, and let them in.
@@ -291,6 +341,30 @@ def close(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> None:
     with _client(server, secret) as client:
         closed = _checked(client.post(f"/campaigns/{one}/close")).json()
     note(f"Closed: {closed['reports']:,} reports of {closed['participants']:,} workers.")
+
+
+@campaign.command()
+def delete(
+    one: Campaign,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without being asked.")] = False,
+    server: Server = _LOCAL,
+    secret: Key = "",
+) -> None:
+    """Delete a campaign with its tasks, workers, reports and results, for good.
+
+    Example: quietcrowd campaign delete 0123456789abcdef0123456789abcdef
+    """
+    with _client(server, secret) as client:
+        held = _checked(client.get(f"/campaigns/{one}")).json()
+        note(
+            f"{one_line(held['title'])} ({held['state']}): {held['tasks']:,} tasks, "
+            f"{held['reports']:,} reports of {held['participants']:,} workers."
+        )
+        if not (yes or read_line("Delete all of it for good? [y/N] ").lower() in ("y", "yes")):
+            note("Nothing was deleted.")
+            raise typer.Exit(1)
+        _checked(client.delete(f"/campaigns/{one}"))
+    note("Deleted. Copies of the database still hold it: delete them too.")
 
 
 @campaign.command()

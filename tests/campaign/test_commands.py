@@ -117,6 +117,41 @@ def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, wo
     assert len(error.strip().splitlines()) == 1
 
 
+def test_all_campaigns_are_listed_by_title(run, at_desk, monkeypatch):
+    monkeypatch.setattr("quietcrowd.cli_campaign._PAGE", 2)
+    assert run("campaign", "list") == (
+        0, "", "There is no campaign yet: quietcrowd campaign create makes one.\n"
+    )  # fmt: skip
+    assert run("campaign", "list", "--json")[1] == "[]"
+    titles = ["a " + "long " * 30, "Owls\u202e [bold]", "Tits"]
+    made = [at_desk.draft(title=title)["id"] for title in reversed(titles)]
+    at_desk.import_csv(made[0], TASKS).raise_for_status()
+    status, printed, errors = run("campaign", "list")
+    assert (status, errors) == (0, "")
+    assert all(one in printed for one in made)
+    assert max(map(len, printed.splitlines())) <= 80
+    assert printed.splitlines()[-1].split() == [made[0], "draft", "Tits", "3", "0", "0"]
+    assert "\u202e" not in printed
+    assert "[bold]" in printed
+    found = json.loads(run("campaign", "list", "--json")[1])
+    assert [one["id"] for one in found] == sorted(made, key=lambda one: -made.index(one))
+
+
+def test_a_campaign_is_deleted_by_who_says_yes(run, at_desk, monkeypatch):
+    one, other = at_desk.campaign(join_mode="open"), at_desk.draft()["id"]
+    at_desk.worker(one).send_values(1, 0, 1)
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    status, _, told = run("campaign", "delete", one)
+    assert status == 1
+    assert "(open): 3 tasks, 3 reports of 1 workers." in told
+    assert "Nothing was deleted." in told
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    assert run("campaign", "delete", one)[0] == 0
+    assert [held["id"] for held in json.loads(run("campaign", "list", "--json")[1])] == [other]
+    assert run("campaign", "delete", other, "--yes")[0] == 0
+    assert run("campaign", "list", "--json")[1] == "[]"
+
+
 def test_a_slash_behind_a_server_is_one_too_many(run, at_desk, server):
     one = at_desk.draft()["id"]
     at_desk.import_csv(one, TASKS).raise_for_status()
