@@ -7,6 +7,7 @@ writes to its database. Those two are for whoever owns the database, and need no
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,15 +21,17 @@ from rich.text import Text
 
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client, require_server
+from quietcrowd.campaign.gold import encode_gold
 from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.refusals import refusal
 from quietcrowd.campaign.server_address import ServerAddress
-from quietcrowd.campaign.task_files import READERS, TaskRow
+from quietcrowd.campaign.task_files import READERS
 from quietcrowd.campaign.task_summary import summarize_tasks
 from quietcrowd.cli_questions import read_line
 from quietcrowd.cli_reading import note
 from quietcrowd.cli_serve import Database
 from quietcrowd.cli_tables import plain_table
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
 from quietcrowd.formats.sidecar import sidecar, write_beside
@@ -67,7 +70,18 @@ _PART = 900_000
 _PAGE = 200
 """Campaigns that are asked for at once."""
 
-Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.")]
+
+def _check_id(one: str) -> str:
+    """Return the id of a campaign; ParameterError where it is something else."""
+    if re.fullmatch("[0-9a-f]{32}", one) is None:
+        raise ParameterError(
+            f"a campaign's id is 32 hexadecimal digits, got {one!r}: quietcrowd campaign list "
+            "tells it"
+        )
+    return one
+
+
+Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.", callback=_check_id)]
 Server = Annotated[
     str,
     typer.Option(
@@ -211,7 +225,7 @@ def create(
         "max_participants": participants,
     }
     kind, content = _read_tasks(tasks)
-    summary = summarize_tasks(_task_rows(tasks, kind, content))
+    summary = _summary(tasks, kind, content, chosen.domain)
     with _client(server, secret) as client:
         made: str = _checked(client.post("/campaigns", json=body)).json()["id"]
         with _deleting_on_failure(client, made):
@@ -256,12 +270,14 @@ def _read_tasks(path: Path) -> tuple[str, bytes]:
     return _LINES, "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
-def _task_rows(path: Path, kind: str, content: bytes) -> list[TaskRow]:
-    """Return the tasks as the server reads them; errors name rows of the whole file."""
+def _summary(path: Path, kind: str, content: bytes, domain: Domain) -> str:
+    """Say what the server will take tasks for; errors name rows of the whole file."""
     try:
-        return list(READERS[kind](content))
+        rows = list(READERS[kind](content))
+        encode_gold(domain, rows)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
+    return summarize_tasks(rows)
 
 
 def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:

@@ -92,7 +92,8 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     ("words", "told"),
     [
         (("open", "f" * 32), "the server refuses: There is no such thing here"),
-        (("open", "nonsense"), "the server refuses: The request breaks a rule"),
+        (("open", "Birds"), "a campaign's id is 32 hexadecimal digits, got 'Birds'"),
+        (("delete", "F" * 32), "a campaign's id is 32 hexadecimal digits"),
         (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
         (("close", "f" * 32, "--key", ""), "a requester's key is needed"),
         (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
@@ -178,6 +179,15 @@ def test_a_draft_that_gets_no_tasks_is_deleted(run, at_desk, tmp_path):
     status, printed, errors = run("campaign", "create", "T", *words)
     assert (status, printed) == (2, "")
     assert "the server refuses" in errors
+    assert at_desk.client.get("/campaigns").json()["items"] == []
+
+
+def test_a_known_truth_that_is_no_answer_is_told_with_its_row(run, at_desk, tmp_path):
+    (tmp_path / "t.csv").write_text(TASKS + "d,D?,perhaps\n")
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, _, errors = run("campaign", "create", "T", *words)
+    assert status == 2
+    assert "t.csv: row 5: gold must be one of the campaign's possible answers" in errors
     assert at_desk.client.get("/campaigns").json()["items"] == []
 
 
