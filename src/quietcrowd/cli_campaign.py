@@ -7,6 +7,8 @@ writes to its database. Those two are for whoever owns the database, and need no
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,13 +16,22 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client, require_server
+from quietcrowd.campaign.gold import encode_gold
+from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.refusals import refusal
 from quietcrowd.campaign.server_address import ServerAddress
+from quietcrowd.campaign.task_files import READERS
+from quietcrowd.campaign.task_summary import summarize_tasks
+from quietcrowd.cli_questions import read_line
 from quietcrowd.cli_reading import note
 from quietcrowd.cli_serve import Database
+from quietcrowd.cli_tables import plain_table
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
 from quietcrowd.formats.sidecar import sidecar, write_beside
@@ -35,9 +46,11 @@ __all__ = [
     "campaign",
     "close",
     "create",
+    "delete",
     "export",
     "invite",
     "key",
+    "list_campaigns",
     "open_campaign",
     "results",
 ]
@@ -54,7 +67,21 @@ _LINES = "application/x-ndjson"
 _PART = 900_000
 """Bytes of tasks that are sent at once."""
 
-Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.")]
+_PAGE = 200
+"""Campaigns that are asked for at once."""
+
+
+def _check_id(one: str) -> str:
+    """Return the id of a campaign; ParameterError where it is something else."""
+    if re.fullmatch("[0-9a-f]{32}", one) is None:
+        raise ParameterError(
+            f"a campaign's id is 32 hexadecimal digits, got {one!r}: quietcrowd campaign list "
+            "tells it"
+        )
+    return one
+
+
+Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.", callback=_check_id)]
 Server = Annotated[
     str,
     typer.Option(
@@ -182,7 +209,7 @@ def create(
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
-    """Make a draft with tasks, and print its id.
+    """Make a draft with tasks, and print its id; a note tells what the file was taken for.
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
     """
@@ -197,13 +224,15 @@ def create(
         "answers_per_participant": answers,
         "max_participants": participants,
     }
-    kind, parts = _read_tasks(tasks)
+    kind, content = _read_tasks(tasks)
+    summary = _summary(tasks, kind, content, chosen.domain)
     with _client(server, secret) as client:
         made: str = _checked(client.post("/campaigns", json=body)).json()["id"]
         with _deleting_on_failure(client, made):
-            for part in parts:
+            for part in _parts(content, header=kind in _TABLE_MEDIA.values()):
                 url, headers = f"/campaigns/{made}/tasks", {"Content-Type": kind}
                 _checked(client.post(url, content=part, headers=headers))
+    note(summary)
     typer.echo(made)
 
 
@@ -224,13 +253,13 @@ def _deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
         raise
 
 
-def _read_tasks(path: Path) -> tuple[str, list[bytes]]:
-    """Return the media type of a file of tasks, and parts that one request holds each."""
+def _read_tasks(path: Path) -> tuple[str, bytes]:
+    """Return what is sent of a file of tasks, its media type first."""
     suffix = path.suffix.lower()
     if suffix in _TABLE_MEDIA:
-        return _TABLE_MEDIA[suffix], list(_parts(path.read_bytes(), header=True))
+        return _TABLE_MEDIA[suffix], path.read_bytes()
     if suffix == ".jsonl":
-        return _LINES, list(_parts(path.read_bytes(), header=False))
+        return _LINES, path.read_bytes()
     if suffix != ".json":
         raise ParameterError(f"{path}: the name must end in .csv, .tsv, .jsonl or .json")
     try:
@@ -238,8 +267,17 @@ def _read_tasks(path: Path) -> tuple[str, list[bytes]]:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: this is no JSON: {error}") from None
     rows = found if isinstance(found, list) else [found]
-    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
-    return _LINES, list(_parts(lines.encode(), header=False))
+    return _LINES, "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+
+
+def _summary(path: Path, kind: str, content: bytes, domain: Domain) -> str:
+    """Say what the server will take tasks for; errors name rows of the whole file."""
+    try:
+        rows = list(READERS[kind](content))
+        encode_gold(domain, rows)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
+    return summarize_tasks(rows)
 
 
 def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:
@@ -254,6 +292,45 @@ def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:
         part += line
         quotes += line.count(b'"') if header else 0
     yield part
+
+
+@campaign.command(name="list")
+def list_campaigns(
+    as_json: options.Json = False, server: Server = _LOCAL, secret: Key = ""
+) -> None:
+    """Print your campaigns, by title; as JSON with all that the server says of them.
+
+    Example: quietcrowd campaign list
+    """
+    with _client(server, secret) as client:
+        found = sorted(_campaigns(client), key=lambda one: (one["title"].casefold(), one["id"]))
+    if as_json:
+        typer.echo(json.dumps(found))
+    elif found:
+        _print_campaigns(found)
+    else:
+        note("There is no campaign yet: quietcrowd campaign create makes one.")
+
+
+def _campaigns(client: httpx.Client) -> Iterator[dict[str, Any]]:
+    """Go through all campaigns, page by page."""
+    wanted: dict[str, str | int] = {"limit": _PAGE}
+    while True:
+        page = _checked(client.get("/campaigns", params=wanted)).json()
+        yield from page["items"]
+        if page["next_cursor"] is None:
+            return
+        wanted["cursor"] = page["next_cursor"]
+
+
+def _print_campaigns(found: list[dict[str, Any]]) -> None:
+    table = plain_table("id", "state", "title", "tasks", "workers", "reports", numeric_from=3)
+    table.columns[0].no_wrap = True
+    for one in found:
+        counts = (f"{one[name]:,}" for name in ("tasks", "participants", "reports"))
+        table.add_row(one["id"], one["state"], Text(one_line(one["title"])), *counts)
+    width = None if sys.stdout.isatty() else 80
+    Console(highlight=False, markup=False, width=width).print(table)
 
 
 @campaign.command(name="open")
@@ -280,6 +357,30 @@ def close(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> None:
     with _client(server, secret) as client:
         closed = _checked(client.post(f"/campaigns/{one}/close")).json()
     note(f"Closed: {closed['reports']:,} reports of {closed['participants']:,} workers.")
+
+
+@campaign.command()
+def delete(
+    one: Campaign,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without being asked.")] = False,
+    server: Server = _LOCAL,
+    secret: Key = "",
+) -> None:
+    """Delete a campaign with its tasks, workers, reports and results, for good.
+
+    Example: quietcrowd campaign delete 0123456789abcdef0123456789abcdef
+    """
+    with _client(server, secret) as client:
+        held = _checked(client.get(f"/campaigns/{one}")).json()
+        note(
+            f"{one_line(held['title'])} ({held['state']}): {held['tasks']:,} tasks, "
+            f"{held['reports']:,} reports of {held['participants']:,} workers."
+        )
+        if not (yes or read_line("Delete all of it for good? [y/N] ").lower() in ("y", "yes")):
+            note("Nothing was deleted.")
+            raise typer.Exit(1)
+        _checked(client.delete(f"/campaigns/{one}"))
+    note("Deleted. Copies of the database still hold it: delete them too.")
 
 
 @campaign.command()

@@ -94,7 +94,8 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     ("words", "told"),
     [
         (("open", "f" * 32), "the server refuses: There is no such thing here"),
-        (("open", "nonsense"), "the server refuses: The request breaks a rule"),
+        (("open", "Birds"), "a campaign's id is 32 hexadecimal digits, got 'Birds'"),
+        (("delete", "F" * 32), "a campaign's id is 32 hexadecimal digits"),
         (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
         (("close", "f" * 32, "--key", ""), "a requester's key is needed"),
         (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
@@ -119,6 +120,41 @@ def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, wo
     assert len(error.strip().splitlines()) == 1
 
 
+def test_all_campaigns_are_listed_by_title(run, at_desk, monkeypatch):
+    monkeypatch.setattr("quietcrowd.cli_campaign._PAGE", 2)
+    assert run("campaign", "list") == (
+        0, "", "There is no campaign yet: quietcrowd campaign create makes one.\n"
+    )  # fmt: skip
+    assert run("campaign", "list", "--json")[1] == "[]"
+    titles = ["a " + "long " * 30, "Owls\u202e [bold]", "Tits"]
+    made = [at_desk.draft(title=title)["id"] for title in reversed(titles)]
+    at_desk.import_csv(made[0], TASKS).raise_for_status()
+    status, printed, errors = run("campaign", "list")
+    assert (status, errors) == (0, "")
+    assert all(one in printed for one in made)
+    assert max(map(len, printed.splitlines())) <= 80
+    assert printed.splitlines()[-1].split() == [made[0], "draft", "Tits", "3", "0", "0"]
+    assert "\u202e" not in printed
+    assert "[bold]" in printed
+    found = json.loads(run("campaign", "list", "--json")[1])
+    assert [one["id"] for one in found] == sorted(made, key=lambda one: -made.index(one))
+
+
+def test_a_campaign_is_deleted_by_who_says_yes(run, at_desk, monkeypatch):
+    one, other = at_desk.campaign(join_mode="open"), at_desk.draft()["id"]
+    at_desk.worker(one).send_values(1, 0, 1)
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    status, _, told = run("campaign", "delete", one)
+    assert status == 1
+    assert "(open): 3 tasks, 3 reports of 1 workers." in told
+    assert "Nothing was deleted." in told
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    assert run("campaign", "delete", one)[0] == 0
+    assert [held["id"] for held in json.loads(run("campaign", "list", "--json")[1])] == [other]
+    assert run("campaign", "delete", other, "--yes")[0] == 0
+    assert run("campaign", "list", "--json")[1] == "[]"
+
+
 def test_a_slash_behind_a_server_is_one_too_many(run, at_desk, server):
     one = at_desk.draft()["id"]
     at_desk.import_csv(one, TASKS).raise_for_status()
@@ -136,7 +172,7 @@ def test_a_key_for_this_machine_goes_through_no_proxy(run, at_desk, monkeypatch)
     assert "error: the server refuses" in run("campaign", "open", at_desk.draft()["id"])[2]
 
 
-BROKEN = "task,gold\na,perhaps\n"
+BROKEN = "task,q\na,A?\na,B?\n"
 
 
 def test_a_draft_that_gets_no_tasks_is_deleted(run, at_desk, tmp_path):
@@ -145,6 +181,15 @@ def test_a_draft_that_gets_no_tasks_is_deleted(run, at_desk, tmp_path):
     status, printed, errors = run("campaign", "create", "T", *words)
     assert (status, printed) == (2, "")
     assert "the server refuses" in errors
+    assert at_desk.client.get("/campaigns").json()["items"] == []
+
+
+def test_a_known_truth_that_is_no_answer_is_told_with_its_row(run, at_desk, tmp_path):
+    (tmp_path / "t.csv").write_text(TASKS + "d,D?,perhaps\n")
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, _, errors = run("campaign", "create", "T", *words)
+    assert status == 2
+    assert "t.csv: row 5: gold must be one of the campaign's possible answers" in errors
     assert at_desk.client.get("/campaigns").json()["items"] == []
 
 
@@ -179,6 +224,27 @@ def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, 
         ("a", {"q": "A?"}),
         ("b", {"q": "B?"}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (
+            "task;question;gold\nb1;Tit?;yes\nb2;Jay?;\nb3;Owl?;no\n",
+            "3 tasks, named in the file: b1, b2, ...; 2 with known truths; workers see: question",
+        ),
+        (
+            "name,truth\nb1,yes\n",
+            "1 task, numbered, as the file has no task, external_id or id; 0 with known truths; "
+            "workers see: name, truth",
+        ),
+    ],
+)
+def test_a_note_tells_what_a_file_of_tasks_was_taken_for(run, at_desk, tmp_path, table, told):
+    assert at_desk
+    (tmp_path / "t.csv").write_text(table)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    assert run("campaign", "create", "T", *words)[2].strip() == told
 
 
 def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):

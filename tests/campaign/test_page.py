@@ -70,8 +70,11 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(close)
         wait_for(lambda: run(*(names.get(word, word) for word in results))[0] == 0)
         assert '"participants": 4' in play(results)
-        reports, infer, truths = exports
+        reports, infer, truths, listing, delete = exports
         play(reports)
         assert len(play(infer).splitlines()) > 2
         play(truths)
+        assert f"{names['ID']} closed Birds" in " ".join(play(listing).split())
+        play(delete, "--yes")
+        assert names["ID"] not in play(listing)
     assert {"reports.jsonl", "tasks.json"} <= {path.name for path in tmp_path.iterdir()}

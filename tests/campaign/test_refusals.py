@@ -5,9 +5,11 @@ from quietcrowd.campaign.refusals import refusal
 
 
 def test_a_problem_is_told_in_one_line():
-    errors = [{"pointer": "/a", "message": "rule"}, {"pointer": "", "message": "other"}]
-    problem = {"title": "No", "detail": "Not\r\nnow\x07", "errors": errors}
-    assert refusal(httpx.Response(409, json=problem)) == "No; Not now\ufffd; /a rule; other"
+    errors = [{"pointer": "/a", "message": "rule."}, {"pointer": "", "message": "other"}]
+    problem = {"title": "No", "detail": "Not\r\nnow\x07."}
+    assert refusal(httpx.Response(409, json=problem)) == "No; Not now\ufffd"
+    broken = {**problem, "errors": errors}
+    assert refusal(httpx.Response(422, json=broken)) == "/a rule; other"
     assert len(refusal(httpx.Response(409, json={**problem, "detail": 9_999 * "x"}))) == 600
 
 

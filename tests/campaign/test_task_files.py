@@ -28,6 +28,19 @@ def test_tabs_between_columns():
     assert (row.name, json.loads(row.data)) == ("t1", {"q": "a, b", "id": "7"})
 
 
+@pytest.mark.parametrize("reader", [CSV, TSV])
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_the_header_shows_what_separates_columns(reader, between):
+    table = [["task", "question", "gold"], ["b1", "Is it a robin?", "yes"]]
+    [row] = reader("".join(f"{between.join(cells)}\r\n" for cells in table).encode())
+    assert (row.name, row.data, row.gold) == ("b1", '{"question":"Is it a robin?"}', "yes")
+
+
+def test_a_name_of_ours_beside_another_may_be_spelled_otherwise():
+    [row] = CSV(b"task,ID,q\nt1,7,x\n")
+    assert (row.name, json.loads(row.data)) == ("t1", {"ID": "7", "q": "x"})
+
+
 @pytest.mark.parametrize("name", ["task", "external_id", "id"])
 def test_what_names_a_task(name):
     for rows in (
@@ -119,6 +132,13 @@ def test_lines_with_data_and_lines_that_are_data():
         (CSV, b"a,a\n1,2\n", "row 1: columns"),
         (CSV, b"a,\n1,2\n", "row 1: columns"),
         (CSV, b"", "row 1: columns"),
+        (CSV, b'"task;q;gold"\nsecret;2;3\n', "row 1: the whole header"),
+        (CSV, b'"task\tq"\nsecret\n', "row 1: the whole header"),
+        (CSV, b"Task,q\nsecret,2\n", "row 1: write task"),
+        (CSV, b"task,q, gold\nt1,2,secret\n", "row 1: write task"),
+        (CSV, b"task,gold,GOLD\nt1,no,secret\n", "row 1: write task"),
+        (LINES, b'{"q": 1}\n{"ID": "secret", "q": 2}', "row 2: write task"),
+        (JSON, b'[{"id": 1, "Gold": "secret", "q": 2}]', "row 1: write task"),
         (CSV, b"a,b\n1\n", "row 2: it has not as many"),
         (CSV, b"a,b\n1,2,3\n", "row 2: it has not as many"),
         (CSV, b'a\n"secret\n', "breaks the rules"),

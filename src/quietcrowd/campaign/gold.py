@@ -6,26 +6,33 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from quietcrowd.campaign.task_files import TaskRow
 from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.exceptions import FormatError
 
 __all__ = ["encode_gold"]
 
 
-def encode_gold(domain: Domain, golds: Sequence[Any]) -> list[str | None] | None:
-    """Return known truths as they are stored, in JSON; None where one is outside of the domain.
+def encode_gold(domain: Domain, rows: Sequence[TaskRow]) -> list[str | None]:
+    """Return known truths as they are stored, in JSON; None where there is none.
 
     Parameters
     ----------
     domain : Domain
         Of answers.
-    golds : sequence
-        Labels or numbers, or texts that spell one; None where a truth is not known.
+    rows : sequence of TaskRow
+        Their truths are labels or numbers, or texts that spell one.
+
+    Raises
+    ------
+    FormatError
+        Where a truth is outside of the domain: the message names the row, and not the truth.
     """
     stored: list[str | None] = []
-    for gold in golds:
-        known = None if gold is None else _known(domain, gold)
-        if gold is not None and known is None:
-            return None
+    for row in rows:
+        known = None if row.gold is None else _known(domain, row.gold)
+        if row.gold is not None and known is None:
+            raise FormatError(f"row {row.row}: gold must be one of the campaign's possible answers")
         stored.append(None if known is None else json.dumps(known))
     return stored
 

@@ -15,11 +15,15 @@ _MOST = 600
 
 
 def refusal(response: httpx.Response) -> str:
-    """Return why a request was refused: of a problem document (RFC 9457), or the status."""
+    """Return why a request was refused: of a problem document (RFC 9457), or the status.
+
+    Where the document names the rules that are broken, nothing else is told.
+    """
     try:
         problem = response.json()
-        told = [problem["title"], problem["detail"]]
-        told += [f"{one['pointer']} {one['message']}".strip() for one in problem.get("errors", [])]
+        general = [problem["title"], problem["detail"]]
+        broken = [f"{one['pointer']} {one['message']}" for one in problem.get("errors", [])]
+        told = (part.strip().removesuffix(".") for part in broken or general)
         return one_line("; ".join(told))[:_MOST]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return f"status {response.status_code}"

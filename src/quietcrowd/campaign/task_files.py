@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from attrs import frozen
 from quietcrowd.campaign.canonical import canonical_json
 from quietcrowd.campaign.task_fields import sort_fields
 from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.delimiters import sniff_header
 
 __all__ = ["READERS", "TaskRow"]
 
@@ -22,6 +23,8 @@ MAX_DATA = 16_384
 
 _NAMES = ("task", "external_id", "id")
 """Columns that may name a task: the first that is there does, the others are data."""
+
+_OURS = frozenset({*_NAMES, "gold"})
 
 _OF_LABEL_STUDIO = frozenset(
     {
@@ -40,6 +43,8 @@ class TaskRow:
 
     Attributes
     ----------
+    row : int
+        Where it stands in the file.
     name : str or None
         Its id, if the file gives one.
     data : str
@@ -48,6 +53,7 @@ class TaskRow:
         The known truth, if there is one.
     """
 
+    row: int
     name: str | None
     data: str
     gold: Any = None
@@ -71,7 +77,7 @@ def _row(number: int, name: Any, data: Any, gold: Any) -> TaskRow:
         raise FormatError(f"row {number}: JSON cannot hold this exactly") from None
     if len(spelled) > MAX_DATA:
         raise FormatError(f"row {number}: data is more than {MAX_DATA:,} bytes")
-    return TaskRow(name=name, data=spelled.decode(), gold=gold)
+    return TaskRow(row=number, name=name, data=spelled.decode(), gold=gold)
 
 
 def _text(content: bytes) -> str:
@@ -81,14 +87,16 @@ def _text(content: bytes) -> str:
         raise FormatError("row 1: the file must be in UTF-8") from None
 
 
-def _read_csv(content: bytes, delimiter: str = ",") -> Iterator[TaskRow]:
-    """Read a table: a name and ``gold`` where there are such columns, all others are data."""
-    text = io.StringIO(_text(content), newline="")
-    reader = csv.DictReader(text, strict=True, delimiter=delimiter)
+def _read_csv(content: bytes, usual: str = ",") -> Iterator[TaskRow]:
+    """Read a table: a name and ``gold`` where there are such columns, all others are data.
+
+    The header shows whether commas, semicolons or tabs separate the columns.
+    """
+    text = _text(content)
     try:
-        names = reader.fieldnames or []
-        if not names or len(set(names)) < len(names) or "" in names:
-            raise FormatError("row 1: columns must have names, and each its own")
+        delimiter, _ = sniff_header(text, usual)
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
+        _check_header(reader.fieldnames or [])
         for number, cells in enumerate(reader, start=2):
             if None in cells or None in cells.values():
                 raise FormatError(f"row {number}: it has not as many cells as there are columns")
@@ -96,6 +104,26 @@ def _read_csv(content: bytes, delimiter: str = ",") -> Iterator[TaskRow]:
             yield _row(number, name, cells, gold or None)
     except csv.Error:
         raise FormatError("a row breaks the rules of CSV (RFC 4180)") from None
+
+
+def _check_header(names: Sequence[str]) -> None:
+    """Refuse columns that are not told apart."""
+    if not names or len(set(names)) < len(names) or "" in names:
+        raise FormatError("row 1: columns must have names, and each its own")
+    if len(names) == 1 and not {";", "\t"}.isdisjoint(names[0]):
+        raise FormatError("row 1: the whole header stands in one pair of quotes: take them away")
+    _check_spelling(1, names)
+
+
+def _check_spelling(number: int, fields: Iterable[str]) -> None:
+    """Refuse what is almost called as what names a task, or as its known truth."""
+    exact = set(fields)
+    alike = {field.strip().lower() for field in exact if field not in _OURS}
+    if "gold" in alike or (not alike.isdisjoint(_NAMES) and exact.isdisjoint(_NAMES)):
+        raise FormatError(
+            f"row {number}: write task, external_id, id and gold in lower case and without "
+            "spaces: workers would see what is called otherwise"
+        )
 
 
 def _pop_name(cells: dict[str, Any]) -> Any:
@@ -131,6 +159,7 @@ def _record(number: int, record: Any) -> TaskRow:
     """
     if not isinstance(record, dict):
         raise FormatError(f"row {number}: it must be an object")
+    _check_spelling(number, record)
     name, gold = _pop_name(record), record.pop("gold", None)
     data = record.pop("data", record)
     if data is not record and not record.keys() <= _OF_LABEL_STUDIO:
@@ -140,7 +169,7 @@ def _record(number: int, record: Any) -> TaskRow:
 
 READERS: Mapping[str, Callable[[bytes], Iterator[TaskRow]]] = {
     "text/csv": _read_csv,
-    "text/tab-separated-values": partial(_read_csv, delimiter="\t"),
+    "text/tab-separated-values": partial(_read_csv, usual="\t"),
     "application/json": _read_json,
     "application/x-ndjson": _read_json_lines,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pyarrow.csv as pa_csv
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.column_names import resolve
+from quietcrowd.formats.delimiters import sniff_header
 from quietcrowd.formats.packed import is_packed, open_text, writing_bytes
 from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
 from quietcrowd.formats.spreadsheet_cells import guard, unguard
@@ -70,19 +70,13 @@ def _parsed(path: Path, **options: Any) -> pa.Table:
 
 
 def _header(path: Path) -> tuple[str, list[str]]:
-    """Return what separates the columns, and their names: whatever gives the most names."""
+    """Return what separates the columns, and their names."""
     with open_text(path, "utf-8-sig", newline="", errors="replace") as file:
         text = file.read(_HEADER)
-    usual = _delimiter(path)
-    found = {}
-    for delimiter in dict.fromkeys((usual, ",", ";", "\t")):
-        try:
-            rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-            found[delimiter] = next((row for row in rows if row), [])
-        except csv.Error as error:
-            raise FormatError(f"{path}: line 1: the header is no {NAME}: {error}") from None
-    best = max(found, key=lambda delimiter: len(found[delimiter]))
-    return best, found[best]
+    try:
+        return sniff_header(text, _delimiter(path))
+    except csv.Error as error:
+        raise FormatError(f"{path}: line 1: the header is no {NAME}: {error}") from None
 
 
 def _delimiter(path: Path) -> str:

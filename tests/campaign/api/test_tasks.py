@@ -58,6 +58,12 @@ def test_files_that_break_a_rule_change_nothing(desk, content):
     assert desk.client.get(f"/campaigns/{campaign}").json()["tasks"] == 0
 
 
+def test_a_known_truth_that_is_no_answer_is_named_by_its_row(desk):
+    refused = send(desk, desk.draft()["id"], "task,gold\nx,yes\ny,secret\n")
+    [told] = check_problem(refused, 422, "validation")["errors"]
+    assert told["message"] == "row 3: gold must be one of the campaign's possible answers"
+
+
 @pytest.mark.parametrize("kind", ["application/xml", "text/html", ""])
 def test_other_kinds_of_files_are_refused(desk, kind):
     check_problem(send(desk, desk.draft()["id"], "task\n1\n", kind), 415, "media-type")

@@ -112,9 +112,10 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
             f"all tasks of a campaign together have at most {MAX_TASK_TEXT:,} characters"
         )
     mechanism = parse_mechanism(campaign.mechanism)
-    golds = encode_gold(mechanism.domain, [row.gold for row in rows])
-    if golds is None:
-        raise _refused("a gold answer is none that the mechanism's domain holds")
+    try:
+        golds = encode_gold(mechanism.domain, rows)
+    except FormatError as error:
+        raise _refused(str(error)) from None
     connection.execute(
         insert(table),
         [
