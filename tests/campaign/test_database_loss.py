@@ -92,7 +92,9 @@ def check_route(desk, worker, method, path):
     url = path.format(campaign=worker.campaign, participant=worker.id).removeprefix("/api/v1")
     _, request, _ = ROWS[method, path]
     if "config_hash" in request.get("json", {}):
-        request = {"json": {"config_hash": worker.config_hash}}
+        request = {"json": {**request["json"], "config_hash": worker.config_hash}}
+    if "reports" in request.get("json", {}):
+        request["json"]["reports"] = [worker.report("0" * 32, 1)]
     owned = path.startswith("/api/v1/campaigns")
     answer = (desk if owned else worker).client.request(method, url, **request)
     if path == "/api/v1/healthz":

@@ -24,7 +24,7 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, require, name):
         ("demo",),
         ("campaign", "key", "me"),
         ("campaign", "backup", "copy.db"),
-        ("campaign", "open", "id"),
+        ("campaign", "open", 32 * "0"),
         ("answer", "https://crowd.example/j/" + 32 * "0"),
     ],
 )

@@ -165,7 +165,7 @@ def test_choices_are_of_platforms(tmp_path):
         (b"task,worker,label\na,u,yes\nb,u\n", r"Row #3: Expected 3 columns, got 2: b,u"),
         (b"task,worker,label\na,u,yes\n\xff,u,no\n", r"Row #3.*invalid UTF8"),
         (b"task,task,worker,label\na,b,u,yes\n", "2 columns are called 'task'"),
-        (b"\xff\xfet\0a\0", "this cannot be read as CSV in UTF-8"),
+        (b"\xff\xfet\0a\0", "this is text in UTF-16: save it as UTF-8"),
         (b"\n\n", "this cannot be read as CSV in UTF-8"),
     ],
 )
