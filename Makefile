@@ -18,7 +18,7 @@ help: ## show this list
 demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crowd
 	$(BIN)/quietcrowd demo
 
-test: $(VENV)/.ready ## the whole test suite; on PostgreSQL too, where it is installed
+test: $(VENV)/.ready postgresql ## the whole test suite, on SQLite and PostgreSQL
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
