@@ -1,8 +1,8 @@
 import sqlite3
-import time
 
 import pytest
 from sqlalchemy import insert, select
+from tests.campaign.journals import emptied
 from tests.campaign.people import new_desk
 
 from quietcrowd.campaign import erasing
@@ -24,14 +24,6 @@ def database(tmp_path):
     migrate(opened)
     yield opened
     opened.close()
-
-
-def emptied(path, seconds=10):
-    """Wait until a journal is empty; return whether it is."""
-    until = time.monotonic() + seconds
-    while path.stat().st_size and time.monotonic() < until:
-        time.sleep(0.01)
-    return not path.stat().st_size
 
 
 def add(database, name):

@@ -5,6 +5,7 @@ import json
 import logging
 
 import pytest
+from tests.campaign.journals import can_be_emptied
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import new_desk
 
@@ -72,7 +73,7 @@ def test_who_withdrew_is_in_no_file(own, tmp_path):
     pseudonym = leaver.client.get("/me").json()["pseudonym"]
     report = leaver.client.get("/me/reports").json()["reports"][0]["report_id"]
     leaver.client.delete("/me").raise_for_status()
-    assert own.database.empty_journal()
+    assert can_be_emptied(own.database)
     files = [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()]
     for trace in (pseudonym.encode(), bytes.fromhex(report), bytes.fromhex(leaver.id)):
         assert not any(trace in one for one in files)
@@ -85,7 +86,7 @@ def test_a_deleted_campaign_is_in_no_file(own, tmp_path):
     campaign, workers, _ = play(desk)
     pseudonyms = [worker.client.get("/me").json()["pseudonym"] for worker in workers]
     desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
-    assert own.database.empty_journal()
+    assert can_be_emptied(own.database)
     files = [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()]
     for trace in (bytes.fromhex(campaign), *(name.encode() for name in pseudonyms), b"Is it 1?"):
         assert not any(trace in one for one in files)

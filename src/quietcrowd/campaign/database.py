@@ -136,7 +136,8 @@ class Database:
         Returns
         -------
         bool
-            Whether the journal is empty: it stays as it is while somebody reads.
+            Whether the journal is empty: it stays as it is while somebody reads, or empties it
+            just now.
         """
         if self.path is None or not self._journal_holds_something():
             return True
