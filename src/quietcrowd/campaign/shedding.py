@@ -12,6 +12,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quietcrowd.campaign.arrivals import BUSY, Arrivals
+from quietcrowd.campaign.head_deadline import HeadDeadline
 from quietcrowd.campaign.logs import log_request
 from quietcrowd.campaign.middleware import HEADERS
 from quietcrowd.campaign.problems import ProblemError, as_response
@@ -59,12 +60,17 @@ def shedding_protocol(at_once: int, arrivals: Arrivals) -> type[H11Protocol]:
         ProblemError("malformed", "Send HTTP/1.1 (RFC 9112).", headers={"Connection": "close"})
     )
 
-    class Shedding(H11Protocol):
+    class Shedding(HeadDeadline):
+        @property
+        def patience(self) -> float:
+            return arrivals.patience
+
         def data_received(self, data: bytes) -> None:
             worked_on = len(self.tasks) - arrivals.waiting
             if worked_on < at_once or not self._may_shed or not is_whole_post(data):
                 super().data_received(data)
                 return
+            self.await_head(coming=False)
             self.transport.write(refusal)
             self.on_response_complete()
             log_request("POST", "unknown", 503, 0.0)
