@@ -21,6 +21,7 @@ from quietcrowd.domains import (
 )
 from quietcrowd.evaluation import FIGURES
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats.whole_file import check_folder
 from quietcrowd.inference import METHODS
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism
@@ -48,12 +49,14 @@ __all__ = [
     "MethodName",
     "MethodNames",
     "NeededOutput",
+    "NewLabelConfig",
     "Output",
     "Plain",
     "Scheduler",
     "Simulate",
     "SkipOutside",
     "build_domain",
+    "check_label_config",
     "choose",
     "choose_mechanism",
     "choose_method",
@@ -194,6 +197,14 @@ MethodName = Annotated[
 MethodNames = Annotated[list[str] | None, _method_choice(several=True, more=_METHOD_PARAMETERS)]
 _SUFFIXES = "Ends in .csv, .tsv, .parquet or .jsonl; .csv.gz, .tsv.gz, .jsonl.gz."
 
+NewLabelConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--label-config",
+        metavar="FILE",
+        help="Write the config of a project of Label Studio too, for its file of tasks.",
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_SUFFIXES)]
 
 NeededOutput = Annotated[
@@ -221,6 +232,17 @@ SkipOutside = Annotated[
     bool,
     typer.Option("--skip-outside", help="Skip and count answers that are missing or not possible."),
 ]
+
+
+def check_label_config(path: Path | None, file_format: str | None) -> None:
+    """Raise unless a config can be written to `path`, beside tasks of Label Studio."""
+    if path is None:
+        return
+    if file_format != "label-studio":
+        raise ParameterError(
+            "--label-config goes with a file of Label Studio's tasks, whose name ends in .json"
+        )
+    check_folder(path)
 
 
 def split(text: str) -> list[str]:

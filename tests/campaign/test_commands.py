@@ -6,6 +6,7 @@ import signal
 import socket
 import sqlite3
 import time
+from xml.etree import ElementTree
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ from quietcrowd.campaign.logs import FIELDS
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.cli_campaign import _parts
+from quietcrowd.formats.label_config import read_label_config
 
 TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
 
@@ -77,7 +79,11 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         written = run("campaign", "export", one, "-o", tmp_path / name)
         assert written[0] == 0, written
         assert len(qc.read_reports(tmp_path / name)) == 9
-    for kind, name in (("mturk", "m.csv"), ("toloka", "t.tsv"), ("label-studio", "l.json")):
+    platforms = {
+        **{"mturk": "m.csv", "toloka": "t.tsv", "label-studio": "l.json"},
+        **{"label-studio-min": "n.json", "label-studio-csv": "o.csv"},
+    }
+    for kind, name in platforms.items():
         written = run("campaign", "export", one, "-o", tmp_path / name, "--format", kind)
         assert written[0] == 0, written
         assert (tmp_path / f"{name}.mechanism.json").exists()
@@ -224,6 +230,56 @@ def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, 
         ("a", {"q": "A?"}),
         ("b", {"q": "B?"}),
     ]
+
+
+def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tmp_path):
+    asked = '<Choices name="q" toName="t"><Choice value="no"/><Choice value="yes"/></Choices>'
+    (tmp_path / "c.xml").write_text(f'<View><Text name="t" value="$question"/>{asked}</View>')
+    (tmp_path / "t.csv").write_text(TASKS)
+    words = ("--tasks", tmp_path / "t.csv", "--label-config", tmp_path / "c.xml")
+    status, one, errors = run("campaign", "create", "T", *words, "--for-all")
+    assert status == 0, errors
+    domain = qc.Categorical(["no", "yes"])
+    held = at_desk.client.get(f"/campaigns/{one}").json()["mechanism"]["domain"]
+    assert held == domain.to_dict()
+    run("campaign", "open", one)
+    at_desk.worker(one).send_values(1, 0, 1)
+    Inferrer(server.database).infer(bytes.fromhex(one))
+    for words, shown in (((), []), (("--truths",), ["$question"])):
+        place = tmp_path / "out.xml"
+        written = run(
+            "campaign", "export", one, *words, "-o", tmp_path / "t.json", "--label-config", place
+        )
+        assert written[0] == 0, written
+        assert read_label_config(place) == domain
+        texts = [tag.get("value") for tag in ElementTree.parse(place).iter("Text")]
+        assert texts == ["$task", *shown]
+        [data] = {tuple(task["data"]) for task in json.loads((tmp_path / "t.json").read_text())}
+        assert {text.removeprefix("$") for text in texts} <= set(data)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("create", "T", "--tasks", "t.csv", "--label-config", "c.xml", "--labels", "a,b"),
+         "give --label-config or one of --labels, --levels, --between"),
+        (("create", "T", "--tasks", "t.csv", "--label-config", "c.xml"), "c.xml: <TextArea> is no"),
+        (("export", "f" * 32, "-o", "r.jsonl", "--label-config", "d.xml"), "name ends in .json"),
+        (("export", "f" * 32, "-o", "r.json", "--label-config", "r.json"), "for two outputs"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_with_a_config_is_one_sentence(
+    run, at_desk, tmp_path, monkeypatch, words, told
+):
+    monkeypatch.chdir(tmp_path)
+    assert at_desk
+    (tmp_path / "t.csv").write_text(TASKS)
+    (tmp_path / "c.xml").write_text('<View><TextArea name="q"/></View>')
+    status, printed, error = run("campaign", *words)
+    assert (status, printed) == (2, "")
+    assert any(one in error for one in told.split("|")), error
+    assert len(error.strip().splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.glob("*.xml")) == ["c.xml"]
 
 
 @pytest.mark.parametrize(

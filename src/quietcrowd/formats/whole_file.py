@@ -21,9 +21,9 @@ def check_folder(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
 
 
-def refuse_overwriting(source: Path, *targets: Path | None) -> None:
+def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
     """Raise ParameterError where a target is what is read from, lies in it, or two are one."""
-    origin = source.resolve()
+    origin = None if source is None else source.resolve()
     places: set[Path] = set()
     for target in targets:
         if target is None:
