@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
+from attrs import evolve
 from tests.campaign.people import new_desk
 from tests.campaign.ports import has_ipv6
 from tests.campaign.server_process import server_process
@@ -20,6 +21,7 @@ from quietcrowd.campaign.inference_process import Inferrer
 from quietcrowd.campaign.logs import FIELDS
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.server_lock import only_server
+from quietcrowd.campaign.settings import Settings
 from quietcrowd.cli_campaign import _parts
 from quietcrowd.formats.label_config import read_label_config
 
@@ -406,3 +408,17 @@ def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, 
     )
     [(found, port)] = re.findall(r"Serving campaigns on http://(.*):(\d+);", told)
     assert (found, port != "0") == (place, True)
+
+
+def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("quietcrowd.campaign.server.serve", lambda one, _: seen.append(one))
+    words = ("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+    assert run(*words)[0] == 0
+    told = ("--longest-inference", 1.5, "--no-infer", "--host", "::1", "--port", 0)
+    assert run(*words, *told)[0] == 0
+    usual, other = seen
+    assert usual == Settings(database=words[-1])
+    assert other == evolve(usual, longest_inference=1.5, infer=False, host="::1", port=0)
+    status, _, errors = run(*words, "--longest-inference", 0.5)
+    assert (status, "--longest-inference" in errors) == (2, True)
