@@ -28,7 +28,9 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.validation import check_names, did_you_mean
 
 __all__ = [
+    "COLUMNS",
     "DOMAIN",
+    "DUPLICATES",
     "METHOD_LIST",
     "AllTasks",
     "AllWorkers",
@@ -120,12 +122,18 @@ Between = Annotated[
     str | None,
     typer.Option(metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10."),
 ]
+COLUMNS = "task,worker,label"
+"""Of plain answers, where no others are named."""
+
 Columns = Annotated[
     str,
     typer.Option(
         metavar="TASK,WORKER,LABEL", help="Names of the columns of plain answers, by commas."
     ),
 ]
+DUPLICATES = "error"
+"""What is done with a second answer, where nothing else is asked for."""
+
 Duplicates = Annotated[
     str,
     typer.Option(
