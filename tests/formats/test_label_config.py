@@ -80,15 +80,16 @@ def test_what_is_no_single_answer_is_refused(tmp_path, question, told):
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "this is no XML"),
-        ("<View>", "this is no XML"),
+        ("", "this is no label config: no element found"),
+        ("<View>", "this is no label config"),
         ("<Rating/>", "within <View>"),
-        ('<?xml version="1.0" encoding="nonsense"?><View/>', "this is no XML"),
-        ('<!DOCTYPE x [<!ENTITY a "aa">]><View>&a;</View>', "has no <!DOCTYPE>"),
+        ('<?xml version="1.0" encoding="nonsense"?><View/>', "this is no label config"),
+        ('<!DOCTYPE x [<!ENTITY a "aa">]><View>&a;</View>', "it has a <!DOCTYPE>"),
     ],
 )
-def test_other_files_are_refused(tmp_path, content, told):
-    (tmp_path / "c.xml").write_text(content)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_other_files_are_refused(tmp_path, content, told, encoding):
+    (tmp_path / "c.xml").write_text(content, encoding=encoding)
     with pytest.raises(FormatError, match=told):
         read_label_config(tmp_path / "c.xml")
 

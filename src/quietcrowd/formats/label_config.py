@@ -59,14 +59,20 @@ def read_label_config(path: Path) -> Domain:
 
 
 def _parsed(path: Path) -> Xml.Element:
-    """Return the outermost tag; nothing that a document type would bring in is read."""
+    """Return the outermost tag."""
     content = path.read_bytes()
-    if b"<!DOCTYPE" in content:
-        raise FormatError(f"{path}: a label config has no <!DOCTYPE>: take it out")
     try:
-        return Xml.fromstring(content)
-    except (Xml.ParseError, ValueError, LookupError) as error:
-        raise FormatError(f"{path}: this is no XML: {error}") from None
+        return Xml.fromstring(content, Xml.XMLParser(target=_Builder()))
+    except (FormatError, Xml.ParseError, ValueError, LookupError) as error:
+        raise FormatError(f"{path}: this is no label config: {error}") from None
+
+
+class _Builder(Xml.TreeBuilder):
+    """Builds tags, and nothing that a document type would bring in: it could be without end."""
+
+    def doctype(self, *_: str | None) -> None:
+        """Refuse a document type."""
+        raise FormatError("it has a <!DOCTYPE>: take it out")
 
 
 def _choices(tag: Xml.Element) -> Domain:
