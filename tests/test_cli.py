@@ -52,6 +52,20 @@ def test_a_round_from_answers_to_truths(run, folder, tmp_path):
     assert len(pd.read_json(workers, lines=True)) == 15
 
 
+@pytest.mark.parametrize("more", [(), ("--simulate", 1)])
+def test_reports_that_are_there_stay_there(run, folder, tmp_path, more):
+    """Fresh noise over the same answers tells more, and what is gone cannot be made again."""
+    reports = tmp_path / "r.csv"
+    assert run("randomize", folder, "-o", reports)[0] == 0
+    before = [path.read_bytes() for path in sorted(tmp_path.glob("r.csv*"))]
+    assert len(before) == 2
+    status, output, errors = run("randomize", folder, "-o", reports, *more)
+    assert (status, output) == (2, "")
+    assert errors.endswith("r.csv is there already: name a new file\n")
+    assert len(errors.splitlines()) == 1
+    assert [path.read_bytes() for path in sorted(tmp_path.glob("r.csv*"))] == before
+
+
 def test_the_same_seed_simulates_the_same_reports(run, folder, tmp_path):
     tables = []
     for name in ("a.csv", "b.csv"):

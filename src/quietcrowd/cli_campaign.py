@@ -34,9 +34,12 @@ from quietcrowd.cli_tables import plain_table
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
+from quietcrowd.formats.label_config import common_texts, read_label_config, write_label_config
+from quietcrowd.formats.report_files import read_report_note
 from quietcrowd.formats.sidecar import sidecar, write_beside
 from quietcrowd.formats.tables import find_format
-from quietcrowd.formats.whole_file import replacing
+from quietcrowd.formats.whole_file import refuse_overwriting, replacing
+from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:
     import httpx
@@ -197,6 +200,14 @@ def create(
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
+    label_config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Of Label Studio: its choices, rating or number instead of labels, levels or "
+            "bounds.",
+        ),
+    ] = None,
     description: Annotated[str, typer.Option(metavar="TEXT")] = "",
     method: options.MethodName = None,
     answers: Annotated[
@@ -212,9 +223,11 @@ def create(
     """Make a draft with tasks, and print its id; a note tells what the file was taken for.
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
+
+    Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
     """
     _, maker = options.choose_mechanism(mechanism)
-    chosen = maker(domain=options.build_domain(labels, levels, between), epsilon=epsilon)
+    chosen = maker(domain=_domain(label_config, labels, levels, between), epsilon=epsilon)
     body = {
         "title": title,
         "description": description,
@@ -234,6 +247,15 @@ def create(
                 _checked(client.post(url, content=part, headers=headers))
     note(summary)
     typer.echo(made)
+
+
+def _domain(label_config: Path | None, *written: str | None) -> Domain:
+    """Return what an answer can be, from a config or from the other options."""
+    if label_config is None:
+        return options.build_domain(*written)
+    if any(option is not None for option in written):
+        raise ParameterError(f"give --label-config or one of {', '.join(options.DOMAIN)}")
+    return read_label_config(label_config)
 
 
 @contextmanager
@@ -436,6 +458,7 @@ def export(
     truths: Annotated[
         bool, typer.Option("--truths", help="The latest truths, and not the reports.")
     ] = False,
+    label_config: options.NewLabelConfig = None,
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
@@ -447,16 +470,32 @@ def export(
     -o pool.tsv --format toloka
 
     Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef --truths
-    -o tasks.json
+    -o tasks.json --label-config project.xml
     """
     chosen = find_format(output, file_format).name
     check_target(output, chosen)
+    refuse_overwriting(None, output, sidecar(output), label_config)
+    options.check_label_config(label_config, chosen)
     with _client(server, secret) as client:
         if truths:
             _export_truths(client, one, output, chosen)
         else:
             _export_reports(client, one, output, chosen)
+        if label_config is not None:
+            _export_label_config(client, one, output, label_config, truths=truths)
     note(f"Written to {output}.")
+
+
+def _export_label_config(
+    client: httpx.Client, one: str, output: Path, label_config: Path, *, truths: bool
+) -> None:
+    """Write the config of a project for the tasks that were written."""
+    if not truths:
+        write_label_config(label_config, read_report_note(output).mechanism.report_domain)
+        return
+    about = _checked(client.get(f"/campaigns/{one}")).json()
+    shown = common_texts(task["data"] for task in json.loads(output.read_text(encoding="utf-8")))
+    write_label_config(label_config, Mechanism.from_dict(about["mechanism"]).domain, shown=shown)
 
 
 def _export_truths(client: httpx.Client, one: str, output: Path, chosen: str) -> None:

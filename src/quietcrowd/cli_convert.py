@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import typer
 
 from quietcrowd import cli_options as options
@@ -16,6 +17,7 @@ from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
 from quietcrowd.formats.choice import Choice
 from quietcrowd.formats.column_names import resolve
+from quietcrowd.formats.label_config import write_label_config
 from quietcrowd.formats.report_files import RANDOMISED, write_reports
 from quietcrowd.formats.sidecar import sidecar
 from quietcrowd.formats.spreadsheet_cells import count_formulas
@@ -25,8 +27,6 @@ from quietcrowd.formats.whole_file import refuse_overwriting
 from quietcrowd.frames import as_frame, column_of
 
 __all__ = ["convert"]
-
-_USUAL = "task,worker,label"
 
 
 def _format(flag: str, what: str) -> Any:
@@ -51,10 +51,11 @@ def convert(
     ] = None,
     to_format: Annotated[str | None, _format("--to", "OUT, where its name does not say so")] = None,
     field: options.Field = None,
-    columns: options.Columns = _USUAL,
+    columns: options.Columns = options.COLUMNS,
     rejected: Annotated[
         bool, typer.Option("--rejected", help="Take answers too that a requester rejected.")
     ] = False,
+    label_config: options.NewLabelConfig = None,
 ) -> None:
     """Convert answers, reports or truths from one format into another.
 
@@ -64,29 +65,35 @@ def convert(
 
     Example: quietcrowd convert pool.tsv answers.parquet
 
-    Example: quietcrowd convert answers.csv tasks.json
+    Example: quietcrowd convert answers.csv tasks.json --label-config project.xml
+
+    Example: quietcrowd convert answers.csv short.json --to label-studio-min
 
     Example: quietcrowd convert answers.parquet batch.csv --to mturk
     """
     if target is not None:
         to_format = find_format(target, to_format).name
         check_target(target, to_format)
-        refuse_overwriting(source, target, sidecar(target))
+        refuse_overwriting(source, target, sidecar(target), label_config)
         refuse_overwriting(sidecar(source), target)
     elif to_format not in (None, "csv", "crowd-kit"):
         raise ParameterError(f"say where the file of {to_format} goes: quietcrowd convert IN OUT")
+    options.check_label_config(label_config, None if target is None else to_format)
     held = read_note(source, from_format)
     if held is None or "mechanism" not in held:
         choice = Choice(field=field, rejected=rejected)
-        _convert_plain(source, target, (from_format, to_format), columns, choice)
+        _convert_plain(source, target, (from_format, to_format), columns, choice, label_config)
         return
-    if (field, columns, rejected) != (None, _USUAL, False):
+    if (field, columns, rejected) != (None, options.COLUMNS, False):
         raise ParameterError("--field, --columns and --rejected go with plain answers")
-    _convert_reports(source, target, (from_format, to_format))
+    _convert_reports(source, target, (from_format, to_format), label_config)
 
 
 def _convert_reports(
-    source: Path, target: Path | None, formats: tuple[str | None, str | None]
+    source: Path,
+    target: Path | None,
+    formats: tuple[str | None, str | None],
+    label_config: Path | None,
 ) -> None:
     if target is None:
         raise ParameterError(
@@ -96,6 +103,8 @@ def _convert_reports(
     reports = read_reports(source, file_format=formats[0])
     write_reports(reports, target, file_format=formats[1])
     note(f"{counted(len(reports), 'report')} written to {target}. {RANDOMISED}")
+    if label_config is not None:
+        write_label_config(label_config, reports.mechanism.report_domain)
 
 
 def _convert_plain(
@@ -104,6 +113,7 @@ def _convert_plain(
     formats: tuple[str | None, str | None],
     columns: str,
     choice: Choice,
+    label_config: Path | None,
 ) -> None:
     table, what = _read(source, formats[0], options.three_columns(columns), choice)
     if target is None:
@@ -112,6 +122,8 @@ def _convert_plain(
         return
     write_table(table, target, file_format=formats[1])
     note(f"{counted(len(table), what)} written to {target}.")
+    if label_config is not None:
+        write_label_config(label_config, None, pc.unique(table["label"]).drop_null().to_pylist())
     formulas = count_formulas(table) if _is_spreadsheet(target) else 0
     if formulas:
         note(
@@ -129,7 +141,7 @@ def _read(
 ) -> tuple[pa.Table, str]:
     """Return the rows of a file, under their usual names, and what they are."""
     if holds_truths(source, columns, file_format):
-        if columns != tuple(_USUAL.split(",")):
+        if columns != tuple(options.COLUMNS.split(",")):
             raise ParameterError("--columns names the columns of answers, not of truths")
         return read_scored_truths(source, file_format=file_format, field=choice.field), "truth"
     table = read_table(source, columns, file_format=file_format, choice=choice)
@@ -140,7 +152,7 @@ def _read(
     except AnswerError as error:
         raise AnswerError(f"{source}: {error}") from None
     _tell_other_columns(source, file_format, columns)
-    return pa.table(dict(zip(_USUAL.split(","), found, strict=True))), "answer"
+    return pa.table(dict(zip(options.COLUMNS.split(","), found, strict=True))), "answer"
 
 
 def _tell_other_columns(

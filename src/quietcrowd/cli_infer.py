@@ -48,8 +48,8 @@ def infer(
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
-    columns: options.Columns = "task,worker,label",
-    duplicates: options.Duplicates = "error",
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
     field: options.Field = None,
     skip_outside: options.SkipOutside = False,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="For ties.")] = 0,
@@ -92,7 +92,7 @@ def infer(
     data: Reports | Answers
     if plain:
         data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
-    elif skip_outside or duplicates != "error" or field is not None:
+    elif skip_outside or duplicates != options.DUPLICATES or field is not None:
         raise ParameterError("--skip-outside, --duplicates and --field go with --plain")
     else:
         data = _read_reports(reports, domain)

@@ -21,13 +21,16 @@ from quietcrowd.domains import (
 )
 from quietcrowd.evaluation import FIGURES
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats.whole_file import check_folder
 from quietcrowd.inference import METHODS
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.validation import check_names, did_you_mean
 
 __all__ = [
+    "COLUMNS",
     "DOMAIN",
+    "DUPLICATES",
     "METHOD_LIST",
     "AllTasks",
     "AllWorkers",
@@ -48,12 +51,14 @@ __all__ = [
     "MethodName",
     "MethodNames",
     "NeededOutput",
+    "NewLabelConfig",
     "Output",
     "Plain",
     "Scheduler",
     "Simulate",
     "SkipOutside",
     "build_domain",
+    "check_label_config",
     "choose",
     "choose_mechanism",
     "choose_method",
@@ -117,12 +122,18 @@ Between = Annotated[
     str | None,
     typer.Option(metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10."),
 ]
+COLUMNS = "task,worker,label"
+"""Of plain answers, where no others are named."""
+
 Columns = Annotated[
     str,
     typer.Option(
         metavar="TASK,WORKER,LABEL", help="Names of the columns of plain answers, by commas."
     ),
 ]
+DUPLICATES = "error"
+"""What is done with a second answer, where nothing else is asked for."""
+
 Duplicates = Annotated[
     str,
     typer.Option(
@@ -194,6 +205,14 @@ MethodName = Annotated[
 MethodNames = Annotated[list[str] | None, _method_choice(several=True, more=_METHOD_PARAMETERS)]
 _SUFFIXES = "Ends in .csv, .tsv, .parquet or .jsonl; .csv.gz, .tsv.gz, .jsonl.gz."
 
+NewLabelConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--label-config",
+        metavar="FILE",
+        help="Write the config of a project of Label Studio too, for its file of tasks.",
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_SUFFIXES)]
 
 NeededOutput = Annotated[
@@ -221,6 +240,17 @@ SkipOutside = Annotated[
     bool,
     typer.Option("--skip-outside", help="Skip and count answers that are missing or not possible."),
 ]
+
+
+def check_label_config(path: Path | None, file_format: str | None) -> None:
+    """Raise unless a config can be written to `path`, beside tasks of Label Studio."""
+    if path is None:
+        return
+    if file_format != "label-studio":
+        raise ParameterError(
+            "--label-config goes with a file of Label Studio's tasks, whose name ends in .json"
+        )
+    check_folder(path)
 
 
 def split(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from quietcrowd.cli_scale import randomize_a_store, refuse_beside_store
 from quietcrowd.datasets import dataset_domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, write_reports
-from quietcrowd.formats.whole_file import refuse_overwriting
+from quietcrowd.formats.whole_file import check_new, refuse_overwriting
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.scale import is_store
 
@@ -33,13 +33,15 @@ def randomize(
     between: options.Between = None,
     all_tasks: options.AllTasks = None,
     all_workers: options.AllWorkers = None,
-    columns: options.Columns = "task,worker,label",
-    duplicates: options.Duplicates = "error",
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
     field: options.Field = None,
     simulate: options.Simulate = None,
     scheduler: options.Scheduler = None,
 ) -> None:
     """Randomise answers, as the workers' devices do.
+
+    Overwrites nothing: fresh noise over the same answers tells more of them.
 
     Example: quietcrowd randomize answers.csv --labels no,yes -e 1 -o reports.parquet
 
@@ -70,6 +72,7 @@ def randomize(
         raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
     check_target(output)
     refuse_overwriting(answers, output)
+    check_new(output)
     if simulate is None and (all_tasks is None or all_workers is None):
         # Before the answers are read: no error may depend on whether there are any.
         public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)

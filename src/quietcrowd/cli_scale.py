@@ -27,19 +27,13 @@ from quietcrowd.validation import check_choice
 
 __all__ = ["infer_from_store", "partition", "randomize_a_store", "refuse_beside_store"]
 
-_USUAL: Mapping[str, object] = {
-    "--columns": "task,worker,label",
-    "--duplicates": "error",
-    "--json": False,
-    "--plain": False,
-    "--skip-outside": False,
-}
-"""What options are where they are not given; all others: None."""
+_USUAL = {"--columns": options.COLUMNS, "--duplicates": options.DUPLICATES}
+"""What options of a text are where they are not given; others are None, and flags False."""
 
 
 def refuse_beside_store(given: Mapping[str, object]) -> None:
     """Raise where options were given that say what a file holds: a store says so itself."""
-    if any(value != _USUAL.get(option) for option, value in given.items()):
+    if any(value not in (None, False, _USUAL.get(option)) for option, value in given.items()):
         *first, last = given
         raise ParameterError(
             f"a store knows what it holds: {', '.join(first)} and {last} do not go with it"
@@ -59,8 +53,8 @@ def partition(
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
-    columns: options.Columns = "task,worker,label",
-    duplicates: options.Duplicates = "error",
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
     skip_outside: options.SkipOutside = False,
     partitions: Annotated[
         int | None,
@@ -79,7 +73,9 @@ def partition(
     if output is None:
         raise ParameterError("say where the store goes: --output FOLDER")
     names = options.three_columns(columns)
-    if not plain and (skip_outside or duplicates != "error" or any((labels, levels, between))):
+    if not plain and (
+        skip_outside or duplicates != options.DUPLICATES or any((labels, levels, between))
+    ):
         raise ParameterError(
             "--labels, --levels, --between, --skip-outside and --duplicates go with --plain: "
             "reports carry what they can be"

@@ -28,18 +28,32 @@ def serve(
     infer: Annotated[
         bool, typer.Option(help="Infer truths from what comes in, in a process of its own.")
     ] = True,
+    longest_inference: Annotated[
+        float,
+        typer.Option(
+            min=1, metavar="SECONDS", help="When to end an inference; the results say so then."
+        ),
+    ] = 600.0,
 ) -> None:
     """Serve campaigns, until stopped.
 
     Put a server that speaks HTTPS before it: workers' devices ask for that. Port 0 is a free one.
 
     Example: quietcrowd serve --database sqlite:///quietcrowd.db --port 8000
+
+    Example: quietcrowd serve --longest-inference 1800
     """
     require_server()
     from quietcrowd.campaign.server import serve as run
     from quietcrowd.campaign.settings import Settings, place_of
 
-    settings = Settings(database=database, host=host, port=port, infer=infer)
+    settings = Settings(
+        database=database,
+        host=host,
+        port=port,
+        infer=infer,
+        longest_inference=longest_inference,
+    )
     run(
         settings,
         lambda found: note(

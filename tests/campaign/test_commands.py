@@ -6,9 +6,11 @@ import signal
 import socket
 import sqlite3
 import time
+from xml.etree import ElementTree
 
 import httpx
 import pytest
+from attrs import evolve
 from tests.campaign.people import new_desk
 from tests.campaign.ports import has_ipv6
 from tests.campaign.server_process import server_process
@@ -19,7 +21,9 @@ from quietcrowd.campaign.inference_process import Inferrer
 from quietcrowd.campaign.logs import FIELDS
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.server_lock import only_server
+from quietcrowd.campaign.settings import Settings
 from quietcrowd.cli_campaign import _parts
+from quietcrowd.formats.label_config import read_label_config
 
 TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
 
@@ -77,7 +81,11 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
         written = run("campaign", "export", one, "-o", tmp_path / name)
         assert written[0] == 0, written
         assert len(qc.read_reports(tmp_path / name)) == 9
-    for kind, name in (("mturk", "m.csv"), ("toloka", "t.tsv"), ("label-studio", "l.json")):
+    platforms = {
+        **{"mturk": "m.csv", "toloka": "t.tsv", "label-studio": "l.json"},
+        **{"label-studio-min": "n.json", "label-studio-csv": "o.csv"},
+    }
+    for kind, name in platforms.items():
         written = run("campaign", "export", one, "-o", tmp_path / name, "--format", kind)
         assert written[0] == 0, written
         assert (tmp_path / f"{name}.mechanism.json").exists()
@@ -226,6 +234,56 @@ def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, 
     ]
 
 
+def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tmp_path):
+    asked = '<Choices name="q" toName="t"><Choice value="no"/><Choice value="yes"/></Choices>'
+    (tmp_path / "c.xml").write_text(f'<View><Text name="t" value="$question"/>{asked}</View>')
+    (tmp_path / "t.csv").write_text(TASKS)
+    words = ("--tasks", tmp_path / "t.csv", "--label-config", tmp_path / "c.xml")
+    status, one, errors = run("campaign", "create", "T", *words, "--for-all")
+    assert status == 0, errors
+    domain = qc.Categorical(["no", "yes"])
+    held = at_desk.client.get(f"/campaigns/{one}").json()["mechanism"]["domain"]
+    assert held == domain.to_dict()
+    run("campaign", "open", one)
+    at_desk.worker(one).send_values(1, 0, 1)
+    Inferrer(server.database).infer(bytes.fromhex(one))
+    for words, shown in (((), []), (("--truths",), ["$question"])):
+        place = tmp_path / "out.xml"
+        written = run(
+            "campaign", "export", one, *words, "-o", tmp_path / "t.json", "--label-config", place
+        )
+        assert written[0] == 0, written
+        assert read_label_config(place) == domain
+        texts = [tag.get("value") for tag in ElementTree.parse(place).iter("Text")]
+        assert texts == ["$task", *shown]
+        [data] = {tuple(task["data"]) for task in json.loads((tmp_path / "t.json").read_text())}
+        assert {text.removeprefix("$") for text in texts} <= set(data)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("create", "T", "--tasks", "t.csv", "--label-config", "c.xml", "--labels", "a,b"),
+         "give --label-config or one of --labels, --levels, --between"),
+        (("create", "T", "--tasks", "t.csv", "--label-config", "c.xml"), "c.xml: <TextArea> is no"),
+        (("export", "f" * 32, "-o", "r.jsonl", "--label-config", "d.xml"), "name ends in .json"),
+        (("export", "f" * 32, "-o", "r.json", "--label-config", "r.json"), "for two outputs"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_with_a_config_is_one_sentence(
+    run, at_desk, tmp_path, monkeypatch, words, told
+):
+    monkeypatch.chdir(tmp_path)
+    assert at_desk
+    (tmp_path / "t.csv").write_text(TASKS)
+    (tmp_path / "c.xml").write_text('<View><TextArea name="q"/></View>')
+    status, printed, error = run("campaign", *words)
+    assert (status, printed) == (2, "")
+    assert any(one in error for one in told.split("|")), error
+    assert len(error.strip().splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.glob("*.xml")) == ["c.xml"]
+
+
 @pytest.mark.parametrize(
     ("table", "told"),
     [
@@ -350,3 +408,17 @@ def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, 
     )
     [(found, port)] = re.findall(r"Serving campaigns on http://(.*):(\d+);", told)
     assert (found, port != "0") == (place, True)
+
+
+def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("quietcrowd.campaign.server.serve", lambda one, _: seen.append(one))
+    words = ("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+    assert run(*words)[0] == 0
+    told = ("--longest-inference", 1.5, "--no-infer", "--host", "::1", "--port", 0)
+    assert run(*words, *told)[0] == 0
+    usual, other = seen
+    assert usual == Settings(database=words[-1])
+    assert other == evolve(usual, longest_inference=1.5, infer=False, host="::1", port=0)
+    status, _, errors = run(*words, "--longest-inference", 0.5)
+    assert (status, "--longest-inference" in errors) == (2, True)

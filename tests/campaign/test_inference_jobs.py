@@ -8,6 +8,7 @@ from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd import MajorityVote
 from quietcrowd.campaign import inference_jobs
+from quietcrowd.campaign.inference_process import Inferrer
 
 
 def wait_for(client, url, wanted, seconds=60):
@@ -185,6 +186,36 @@ def test_an_inference_that_fails_is_tried_again_and_told_of(start_server, monkey
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", infer)
     wait_for(desk.client, url, lambda results: len(results["truths"]) == 3)
     jobs.close()
+
+
+def test_of_two_servers_the_one_that_fails_leaves_the_results_of_the_other(server, monkeypatch):
+    """It fails on what the other one infers, and on nothing newer."""
+    desk = new_desk(server)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 0, 1)
+    told, write = [], inference_jobs.write_failure
+
+    def fail(_, one):
+        Inferrer(server.database).infer(one)
+        raise OSError
+
+    def note(*given):
+        told.append(given)
+        write(*given)
+
+    monkeypatch.setattr(inference_jobs, "_PAUSE", 0.01)
+    monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
+    monkeypatch.setattr(inference_jobs, "write_failure", note)
+    monkeypatch.setattr(inference_jobs.InferenceJobs, "_infer", fail)
+    jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
+    jobs.request(bytes.fromhex(campaign))
+    until = time.monotonic() + 60
+    while not told and time.monotonic() < until:
+        time.sleep(0.01)
+    jobs.close()
+    assert told
+    found = desk.client.get(f"/campaigns/{campaign}/results").json()
+    assert len(found["truths"]) == 3
 
 
 def test_a_failure_that_cannot_be_told_of_ends_nothing(start_server, monkeypatch):

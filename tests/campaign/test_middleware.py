@@ -8,6 +8,7 @@ import httpx
 import pytest
 from tests.campaign.people import check_problem, new_desk
 
+from quietcrowd.campaign.exporting import ReportExport
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.settings import MAX_BODY
 from quietcrowd.campaign.tokens import new_token
@@ -143,6 +144,33 @@ def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monk
         gate.set()
         check_problem(first.result(), 404, "not-found")
     check_problem(own.client().get(path), 404, "not-found")
+
+
+def test_who_takes_answers_slowly_keeps_nobody_from_being_served(start_server, monkeypatch):
+    """A key asks for more exports than the server works on, and takes none of them."""
+
+    def endless(_):
+        while True:
+            yield "x" * MAX_BODY
+
+    monkeypatch.setattr(ReportExport, "json_lines", endless)
+    own = start_server(at_once=6, at_once_each=3, requests_per_second=0)
+    slow, other = new_desk(own), new_desk(own)
+    url = f"/campaigns/{slow.campaign()}/reports"
+    with ExitStack() as stack:
+        statuses = []
+        for _ in range(8):
+            answer = own.client(slow.key).stream("GET", url)
+            statuses.append(stack.enter_context(answer).status_code)
+        assert statuses == [200] * 3 + [429] * 5
+        assert other.client.get("/campaigns").status_code == 200
+        assert own.client(new_token("qcw_")).get("/me").status_code == 401
+        refused = slow.client.get("/campaigns")
+        check_problem(refused, 429, "too-many-requests")
+        assert refused.headers["retry-after"] == "1"
+    deadline = time.monotonic() + 30
+    while slow.client.get("/campaigns").status_code == 429:
+        assert time.monotonic() < deadline
 
 
 def test_a_body_counts_with_what_it_is(start_server, monkeypatch):

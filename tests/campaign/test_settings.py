@@ -11,6 +11,7 @@ from quietcrowd.exceptions import ParameterError
         {"port": 65_536},
         {"burst": 0},
         {"at_once": 0},
+        {"at_once_each": 0},
         {"debounce": -1},
         {"longest_inference": 0},
         {"requests_per_second": float("nan")},

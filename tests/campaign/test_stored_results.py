@@ -10,6 +10,7 @@ from quietcrowd.campaign.stored_results import (
     MadeOf,
     failed_snapshot,
     outdated_campaigns,
+    read_attempt,
     write_failure,
     write_results,
 )
@@ -96,12 +97,23 @@ def test_a_method_that_was_changed_meanwhile_writes_nothing(server, desk, monkey
     check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
 
 
+def begin(server, campaign):
+    """Return what an inference that begins now finds."""
+    with server.database.read() as connection:
+        return read_attempt(connection, bytes.fromhex(campaign))
+
+
+def fail(server, attempt, reason="It failed."):
+    """Write that an inference failed."""
+    with server.database.write() as connection:
+        write_failure(connection, attempt, reason)
+
+
 def test_a_failure_is_told_until_there_are_results(server, desk):
     campaign = desk.campaign(join_mode="open")
     desk.worker(campaign).send_values(1, 1)
-    with server.database.write() as connection:
-        write_failure(connection, bytes.fromhex(campaign), "It failed.")
-        write_failure(connection, b"0" * 16, "It failed.")
+    assert begin(server, "00" * 16) is None
+    fail(server, begin(server, campaign))
     told = results(desk, campaign)
     assert told["warnings"] == [{"code": "failed", "message": "It failed."}]
     assert (told["reports"], told["participants"], told["truths"]) == (2, 1, [])
@@ -109,20 +121,65 @@ def test_a_failure_is_told_until_there_are_results(server, desk):
     assert len(results(desk, campaign)["truths"]) == 3
 
 
+@pytest.mark.parametrize("meanwhile", [0, 2])
+def test_a_failure_replaces_no_results_of_as_many_reports_or_more(server, desk, meanwhile):
+    """One server fails while another one finds results."""
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1)
+    attempt = begin(server, campaign)
+    if meanwhile:
+        desk.worker(campaign).send_values(*[1] * meanwhile)
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    found = results(desk, campaign)
+    fail(server, attempt)
+    assert results(desk, campaign) == found
+    assert found["reports"] == 2 + meanwhile
+    assert not outdated(server, campaign)
+
+
+def test_a_failure_is_of_the_reports_that_were_there_as_it_began(server, desk):
+    """What came meanwhile is inferred, by whichever server looks for it."""
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1)
+    attempt = begin(server, campaign)
+    desk.worker(campaign).send_values(1)
+    fail(server, attempt)
+    told = results(desk, campaign)
+    assert (told["reports"], told["participants"]) == (2, 1)
+    assert outdated(server, campaign)
+    fail(server, begin(server, campaign))
+    assert results(desk, campaign)["reports"] == 3
+    assert not outdated(server, campaign)
+
+
+def test_a_failure_after_a_withdrawal_or_a_change_of_method_is_told(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1)
+    late = desk.worker(campaign)
+    late.send_values(1)
+    attempt = begin(server, campaign)
+    late.client.delete("/me").raise_for_status()
+    fail(server, attempt)
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    change_method(desk, campaign, qc.MajorityVote())
+    fail(server, begin(server, campaign))
+    assert results(desk, campaign)["warnings"][0]["code"] == "failed"
+
+
 def told_of(reports, reason):
     return failed_snapshot(config_hash="", reports=reports, participants=1, reason=reason)
 
 
-@pytest.mark.parametrize(("reports", "kept"), [(1, "other"), (2, "other"), (3, "one")])
+@pytest.mark.parametrize(("reports", "kept"), [(1, "other"), (2, "one"), (3, "one")])
 def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, kept):
     campaign = bytes.fromhex(desk.campaign(join_mode="open"))
     desk.worker(campaign.hex()).send_values(1, 1)
-    failed = []
+    failed, attempt = [], begin(server, campaign.hex())
 
     def other():
         try:
-            with server.database.write() as connection:
-                write_failure(connection, campaign, "other")
+            fail(server, attempt, "other")
         except Exception as error:
             failed.append(error)
 

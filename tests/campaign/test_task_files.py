@@ -108,6 +108,8 @@ def test_of_mturk_workers_see_the_input_and_nothing_else():
         (CSV, "task,performer,answer\nt1,secret,no\n"),
         (CSV, "text,id,sentiment,annotator,annotation_id\na,1,secret,3,7\n"),
         (JSON, '{"id": 1, "text": "a", "annotations": [{"completed_by": "secret"}]}'),
+        (LINES, '{"id": 1, "text": "a", "label": ["secret"], "Comments": []}'),
+        (LINES, '{"id": 1, "text": "a", "label": [[0, 1, "secret"]]}'),
         (LINES, '{"data": {"text": "a", "annotation_id": 7, "sentiment": "secret"}}'),
     ],
 )
@@ -115,6 +117,12 @@ def test_hints_and_answers_of_workers_are_no_tasks(reader, content):
     with pytest.raises(FormatError, match=r"row \d: workers would see") as caught:
         list(reader(content.encode()))
     assert "secret" not in str(caught.value)
+
+
+def test_a_label_that_is_no_answer_is_shown():
+    """It may be what is printed on a bottle; doccano leaves an empty list where nobody answered."""
+    rows = list(LINES(b'{"q": "x", "label": "red"}\n{"q": "x", "label": []}\n'))
+    assert [row.data for row in rows] == ['{"label":"red","q":"x"}', '{"label":[],"q":"x"}']
 
 
 def test_lines_with_data_and_lines_that_are_data():

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.formats.whole_file import new_folder, refuse_overwriting, replacing
+from quietcrowd.formats.whole_file import check_new, new_folder, refuse_overwriting, replacing
 
 
 def test_a_folder_is_there_when_it_is_whole(tmp_path):
@@ -87,3 +87,10 @@ def test_what_lies_in_a_source_is_not_overwritten(tmp_path):
     with pytest.raises(qc.ParameterError, match="is what is read from"):
         refuse_overwriting(tmp_path, tmp_path / "a" / "..")
     refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b")
+
+
+def test_what_is_there_is_not_new(tmp_path):
+    check_new(tmp_path / "a")
+    (tmp_path / "a").touch()
+    with pytest.raises(qc.ParameterError, match=r"a is there already: name a new file$"):
+        check_new(tmp_path / "a")

@@ -13,7 +13,12 @@ from attrs import define, field
 
 from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.logs import log_failure
-from quietcrowd.campaign.stored_results import outdated_campaigns, write_failure
+from quietcrowd.campaign.stored_results import (
+    Attempt,
+    outdated_campaigns,
+    read_attempt,
+    write_failure,
+)
 
 __all__ = ["InferenceJobs"]
 
@@ -127,29 +132,32 @@ class InferenceJobs:
                 self.request(campaign, least=_AGAIN)
 
     def _serve(self, campaign: bytes) -> None:
+        with self.database.read() as connection:
+            attempt = read_attempt(connection, campaign)
         try:
             self._infer(campaign)
             self._failures.pop(campaign, None)
         except _TooLongError as error:
             self._forget_process()
             log_failure("inference", error)
-            self._tell(campaign, _TOO_LONG)
+            self._tell(attempt, _TOO_LONG)
         except (OSError, ValueError, _InferenceError) as error:
             self._forget_process()
             if not self._closed:
                 log_failure("inference", error)
-                self._try_later(campaign)
+                self._try_later(campaign, attempt)
 
-    def _try_later(self, campaign: bytes) -> None:
+    def _try_later(self, campaign: bytes, attempt: Attempt | None) -> None:
         failures = self._failures[campaign] = self._failures.get(campaign, 0) + 1
         self.request(campaign, least=min(_PAUSE * 2 ** min(failures - 1, 20), _LONGEST_PAUSE))
         if failures >= _FAILURES:
-            self._tell(campaign, "The inference failed several times; it is tried again.")
+            self._tell(attempt, "The inference failed several times; it is tried again.")
 
-    def _tell(self, campaign: bytes, reason: str) -> None:
-        """Write instead of results why there are none."""
-        with self.database.write() as connection:
-            write_failure(connection, campaign, reason)
+    def _tell(self, attempt: Attempt | None, reason: str) -> None:
+        """Write instead of results why there are none, where there is a campaign."""
+        if attempt is not None:
+            with self.database.write() as connection:
+                write_failure(connection, attempt, reason)
 
     def _next(self) -> bytes | None:
         """Wait for the next campaign that is due; None at the end."""

@@ -46,7 +46,7 @@ class Gate:
     limits : RateLimits
         How often a key or credential may ask.
     in_flight : InFlight
-        How much is worked on at once.
+        How much is worked on at once, in all and for each key or credential.
     arrivals : Arrivals
         Bodies that are coming in.
     always : str
@@ -87,30 +87,38 @@ class Gate:
         if scope["path"] == self.always:
             await self.app(scope, receive, send)
             return
+        headers = Headers(scope=scope)
+        credential = _credential(headers.get("authorization"))
         try:
-            body = await self._admitted(Headers(scope=scope), receive)
+            body = await self._admitted(headers, credential, receive)
         except ProblemError as problem:
             await as_response(problem)(scope, receive, send)
             return
+        self.in_flight.enter(len(body), credential)
         try:
             await self.app(scope, _replayed(body, receive), send)
         finally:
-            self.in_flight.leave(len(body))
+            self.in_flight.leave(len(body), credential)
 
-    async def _admitted(self, headers: Headers, receive: Receive) -> bytes:
-        """Return the body of a request that is counted as worked on now; or raise ProblemError."""
+    async def _admitted(
+        self, headers: Headers, credential: bytes | None, receive: Receive
+    ) -> bytes:
+        """Return the body of a request that may be worked on now; or raise ProblemError."""
         size = _announced(headers)
         if size > MAX_BODY:
             raise ProblemError("too-large", f"A request has at most {MAX_BODY:,} bytes.")
-        shown = headers.get("authorization")
-        if shown is not None and not self.limits.allow(_credential(shown)):
+        if credential is not None and not self.limits.allow(credential):
             raise ProblemError("too-many-requests", "Wait a moment.")
+        self._require_room(size, credential)
+        body = await self.arrivals.whole(receive)
+        self._require_room(len(body), credential)
+        return body
+
+    def _require_room(self, size: int, credential: bytes | None) -> None:
+        if not self.in_flight.has_share(credential):
+            raise ProblemError("too-many-requests", "Take the answers to earlier requests first.")
         if not self.in_flight.has_room(size):
             raise ProblemError("busy", BUSY)
-        body = await self.arrivals.whole(receive)
-        if not self.in_flight.enter(len(body)):
-            raise ProblemError("busy", BUSY)
-        return body
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -127,8 +135,13 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-def _credential(shown: str) -> bytes:
-    """Return the key or credential in a header, as the routes read it; nothing for all others."""
+def _credential(shown: str | None) -> bytes | None:
+    """Return the key or credential in a header, as the routes read it.
+
+    All that is neither is the same, nothing; None where the header is missing.
+    """
+    if shown is None:
+        return None
     token = shown.partition(" ")[2].strip()
     known = has_prefix(token, "qck_") or has_prefix(token, "qcw_")
     return token.encode() if known else b""

@@ -99,7 +99,7 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     for error in UNAVAILABLE:
         app.add_exception_handler(error, _tell_database)
     limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
-    in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE)
+    in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE, each=settings.at_once_each)
     app.state.arrivals = Arrivals()
     app.add_middleware(
         Gate,

@@ -84,6 +84,8 @@ class Settings:
         What it may ask for at once.
     at_once : int
         Most requests that are worked on at once; further ones are refused for a while.
+    at_once_each : int
+        Most of them with one key or credential.
     """
 
     database: str = field(default="sqlite:///quietcrowd.db", validator=_text, repr=False)
@@ -95,6 +97,7 @@ class Settings:
     requests_per_second: float = field(default=20.0, validator=at_least(0))
     burst: int = field(default=100, validator=_positive)
     at_once: int = field(default=256, validator=_positive)
+    at_once_each: int = field(default=32, validator=_positive)
 
 
 def place_of(host: str, port: int) -> str:

@@ -14,7 +14,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.campaign_rows import count_of
 
-__all__ = ["MadeOf", "failed_snapshot", "outdated_campaigns", "write_failure", "write_results"]
+__all__ = [
+    "Attempt",
+    "MadeOf",
+    "failed_snapshot",
+    "outdated_campaigns",
+    "read_attempt",
+    "write_failure",
+    "write_results",
+]
 
 
 @frozen(kw_only=True)
@@ -39,12 +47,32 @@ class MadeOf:
     method: str | None
 
 
+@frozen(kw_only=True)
+class Attempt:
+    """What there is as an inference begins: if it fails, that is what it failed on.
+
+    Attributes
+    ----------
+    made_of : MadeOf
+        What results would be made of.
+    config_hash : str
+        Of the campaign.
+    participants : int
+        How many have sent reports or a sketch.
+    """
+
+    made_of: MadeOf
+    config_hash: str
+    participants: int
+
+
 def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, Any]) -> bool:
     """Write results; return whether they are those of the campaign now.
 
     They are not where somebody withdrew or the method was changed meanwhile (another inference is
     asked for already), or where another server has written those of more reports. Neither can
-    happen until the transaction ends; uploads go on.
+    happen until the transaction ends; uploads go on. Why there are no results is written where
+    nothing of as many reports is, so that no failure replaces results that another server found.
     """
     if not _still_so(connection, made_of):
         return False
@@ -57,7 +85,7 @@ def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, 
         "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
         "snapshot": text,
     }
-    return _put(connection, row)
+    return _put(connection, row, failed=result["method"] is None)
 
 
 def _still_so(connection: Connection, made_of: MadeOf) -> bool:
@@ -71,8 +99,10 @@ def _still_so(connection: Connection, made_of: MadeOf) -> bool:
     return now is not None and tuple(now) == (made_of.erasures, made_of.method)
 
 
-def _put(connection: Connection, row: Mapping[str, Any]) -> bool:
-    """Write a row unless there is one of more reports; another server may do so at the same time.
+def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> bool:
+    """Write a row unless there is one of more reports, or of as many where an inference failed.
+
+    Another server may do so at the same time.
 
     One statement, as a row that is not there yet cannot be locked.
     """
@@ -84,7 +114,7 @@ def _put(connection: Connection, row: Mapping[str, Any]) -> bool:
         index_elements=[held.campaign_id],
         set_={name: new[name] for name in row},
         where=or_(
-            held.reports <= new.reports,
+            held.reports < new.reports if failed else held.reports <= new.reports,
             held.erasures != new.erasures,
             held.method.is_distinct_from(new.method),
         ),
@@ -117,39 +147,41 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
     ]
 
 
-def write_failure(connection: Connection, campaign: bytes, reason: str) -> None:
-    """Write, instead of results, why there are none."""
+def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
+    """Return what an inference of a campaign that begins now finds, or None where it is none."""
     row = connection.execute(
-        select(
-            tables.campaign,
-            (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
-        ).where(tables.campaign.c.id == campaign)
+        select(tables.campaign).where(tables.campaign.c.id == campaign)
     ).one_or_none()
     if row is None or row.config_hash is None:
-        return
+        return None
+    reports, participants = _count_sent(connection, campaign)
+    made_of = MadeOf(campaign=campaign, reports=reports, erasures=row.erasures, method=row.method)
+    return Attempt(made_of=made_of, config_hash=row.config_hash.hex(), participants=participants)
+
+
+def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
+    """Write, instead of results, why there are none."""
     told = failed_snapshot(
-        config_hash=row.config_hash.hex(),
-        reports=row.reports,
-        participants=_reporting(connection, campaign),
+        config_hash=attempt.config_hash,
+        reports=attempt.made_of.reports,
+        participants=attempt.participants,
         reason=reason,
     )
-    made_of = MadeOf(
-        campaign=campaign, reports=row.reports, erasures=row.erasures, method=row.method
-    )
-    write_results(connection, made_of, told)
+    write_results(connection, attempt.made_of, told)
 
 
-def _reporting(connection: Connection, campaign: bytes) -> int:
-    """Return how many participants have sent reports or a sketch."""
+def _count_sent(connection: Connection, campaign: bytes) -> tuple[int, int]:
+    """Return how many reports and sketches there are, and of how many participants."""
     counts = [
-        connection.scalar(
-            select(func.count(table.c.participant_id.distinct())).where(
+        connection.execute(
+            select(func.count(), func.count(table.c.participant_id.distinct())).where(
                 table.c.campaign_id == campaign
             )
-        )
+        ).one()
         for table in (tables.report, tables.sketch)
     ]
-    return sum(filter(None, counts))
+    reports, participants = zip(*counts, strict=True)
+    return sum(reports), sum(participants)
 
 
 def failed_snapshot(

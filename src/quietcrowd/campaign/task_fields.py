@@ -46,7 +46,8 @@ def sort_fields(
     """
     spelled = {field.strip().lower(): field for field in fields}
     told = {low for low, field in spelled.items() if fields[field] not in (None, "", [])}
-    if told & _ANNOTATIONS or (told & _WORKERS and told & _LABELS):
+    labelled = "label" in told and isinstance(fields[spelled["label"]], list)  # by doccano
+    if told & _ANNOTATIONS or labelled or (told & _WORKERS and told & _LABELS):
         raise _refused(number)
     if not any(_is_of_a_service(low) for low in spelled):
         return name, fields, gold

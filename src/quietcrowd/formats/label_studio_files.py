@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,9 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.choice import Choice, check_plain_columns, choose_field, warn_left_out
+from quietcrowd.formats.label_studio_results import KINDS, answer_of, is_id, make_result
 from quietcrowd.formats.packed import open_text, writing_bytes
+from quietcrowd.formats.pseudonyms import Pseudonyms
 from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
 from quietcrowd.formats.whole_file import replacing
 
@@ -20,9 +21,6 @@ __all__ = ["has_annotations", "read", "read_note", "task_document", "write"]
 
 NAME = "Label Studio JSON"
 """What this module reads, for messages."""
-
-_KINDS = ("choices", "rating", "number")
-"""Types of results that are answers; each holds its value under its own name."""
 
 
 def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
@@ -77,20 +75,16 @@ def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:
     names = [
         task["data"].get("task") if isinstance(task.get("data"), dict) else None for task in tasks
     ]
-    if all(map(_is_id, names)) and len(set(map(str, names))) == len(names):
+    if all(map(is_id, names)) and len(set(map(str, names))) == len(names):
         return [str(name) for name in names]
     for place, task in enumerate(tasks):
-        if not _is_id(task.get("id")):
+        if not is_id(task.get("id")):
             raise FormatError(f"{path}: task {place}: no id; got {task.get('id')!r}")
     keys = [str(task["id"]) for task in tasks]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         raise FormatError(f"{path}: two tasks have the id {twice}")
     return keys
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _listed(path: Path, key: str, task: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -105,7 +99,7 @@ def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
     """Return who annotated: an id, or an object with an id in it."""
     who = annotation.get("completed_by")
     worker = who.get("id") if isinstance(who, dict) else who
-    if not _is_id(worker):
+    if not is_id(worker):
         raise FormatError(
             f"{path}: task {key}, annotation {annotation.get('id')}: 'completed_by' must be an id; "
             f"got {who!r}"
@@ -115,7 +109,7 @@ def _worker(path: Path, key: str, annotation: Mapping[str, Any]) -> str:
 
 def _results(path: Path, key: str, holder: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the results of an annotation or a prediction that are answers."""
-    return [one for one in _listed(path, key, holder, "result") if one.get("type") in _KINDS]
+    return [one for one in _listed(path, key, holder, "result") if one.get("type") in KINDS]
 
 
 def _fields(all_results: Iterable[list[dict[str, Any]]]) -> list[str]:
@@ -128,15 +122,8 @@ def _value(path: Path, key: str, results: list[dict[str, Any]], field: str) -> A
     mine = [one for one in results if str(one.get("from_name")) == field]
     if not mine:
         return None
-    kind, value = mine[0]["type"], mine[0].get("value")
-    answer = value.get(kind) if isinstance(value, dict) else None
-    if kind == "choices" and isinstance(answer, list) and len(answer) == 1:
-        answer = answer[0]
-        fits = isinstance(answer, str)
-    else:
-        fits = isinstance(answer, int | float) and not isinstance(answer, bool)
-        fits = fits and kind != "choices"
-    if not fits or len(mine) > 1:
+    answer = answer_of(mine[0].get("value"), KINDS[mine[0]["type"]])
+    if answer is None or len(mine) > 1:
         shown = [one.get("value") for one in mine]
         raise FormatError(
             f"{path}: task {key}, {field!r}: one choice, rating or number is needed; got {shown!r}"
@@ -174,8 +161,8 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
     if not truths:
         check_plain_columns(path, table, NAME)
     sidecar(path).unlink(missing_ok=True)
-    pseudonyms: dict[Any, int] = {}
-    documents = _predicted(table) if truths else _annotated(table, pseudonyms)
+    workers = Pseudonyms()
+    documents = _predicted(table) if truths else _annotated(table, workers)
     with replacing(path) as temporary, writing_bytes(temporary, path) as file:
         separator = "[\n"
         for document in documents:
@@ -183,13 +170,10 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
             separator = ",\n"
         file.write(b"\n]\n" if separator == ",\n" else b"[]\n")
     if note is not None:
-        silent = len(note.get("workers", ()))
-        first = len(pseudonyms) + 1
-        told = {"workers": [str(first + place) for place in range(silent)]} if silent else {}
-        write_beside(path, {**note, **told})
+        write_beside(path, workers.in_note(note))
 
 
-def _annotated(table: pa.Table, pseudonyms: dict[Any, int]) -> Iterator[dict[str, Any]]:
+def _annotated(table: pa.Table, workers: Pseudonyms) -> Iterator[dict[str, Any]]:
     """Give the tasks in the order of their first row, with their answers."""
     answers: dict[Any, list[tuple[int, Any]]] = {}
     cells = (table[name].to_pylist() for name in ("task", "worker", "label"))
@@ -201,13 +185,12 @@ def _annotated(table: pa.Table, pseudonyms: dict[Any, int]) -> Iterator[dict[str
         annotations = []
         for worker, label in given:
             annotation += 1
-            who = pseudonyms.setdefault(worker, len(pseudonyms) + 1)
-            annotations.append(_annotation(annotation, number, who, label))
+            annotations.append(_annotation(annotation, number, workers.number(worker), label))
         yield task_document(number, {"task": str(task)}, annotations=annotations)
 
 
 def _annotation(number: int, task: int, worker: int, label: Any) -> dict[str, Any]:
-    result = _result(str(number), label)
+    result = make_result(str(number), label)
     return {
         "id": number,
         "result": result,
@@ -255,7 +238,7 @@ def task_document(
     if truth is not None and truth[0] is not None:
         version = "quietcrowd" if method is None else f"quietcrowd-{method}"
         score = {} if truth[1] is None else {"score": truth[1]}
-        result = _result(f"t{number}", truth[0])
+        result = make_result(f"t{number}", truth[0])
         predictions.append({"model_version": version, **score, "result": result})
     return {
         "id": number,
@@ -264,14 +247,3 @@ def task_document(
         "annotations": annotations or [],
         "predictions": predictions,
     }
-
-
-def _result(one: str, label: Any) -> list[dict[str, Any]]:
-    """Return the list of results that says a label, or an empty one where there is none."""
-    if label is None or (isinstance(label, float) and not math.isfinite(label)):
-        return []
-    named = isinstance(label, str | bool)
-    kind = "choices" if named else "number"
-    value = [str(label)] if named else label
-    head = {"id": one, "from_name": "label", "to_name": "task", "type": kind}
-    return [{**head, "value": {kind: value}}]

@@ -15,7 +15,9 @@ from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import (
     csv_files,
     jsonl_files,
+    label_studio_csv_files,
     label_studio_files,
+    label_studio_min_files,
     mturk_files,
     parquet_files,
     toloka_files,
@@ -62,7 +64,7 @@ class Format:
     platform: bool = False
 
 
-_CSV, _TSV = (".csv", ".csv.gz"), (".tsv", ".tsv.gz")
+_CSV, _TSV, _JSON = (".csv", ".csv.gz"), (".tsv", ".tsv.gz"), (".json", ".json.gz")
 
 FORMATS: Mapping[str, Format] = {
     one.name: one
@@ -76,7 +78,19 @@ FORMATS: Mapping[str, Format] = {
         Format(
             name="label-studio",
             module=label_studio_files,
-            suffixes=(".json", ".json.gz"),
+            suffixes=_JSON,
+            platform=True,
+        ),
+        Format(
+            name="label-studio-min",
+            module=label_studio_min_files,
+            suffixes=_JSON,
+            platform=True,
+        ),
+        Format(
+            name="label-studio-csv",
+            module=label_studio_csv_files,
+            suffixes=_CSV,
             platform=True,
         ),
     )
@@ -113,13 +127,16 @@ def _fits(path: Path, kind: Format) -> bool:
 
 
 def _format_inside(path: Path, name: str | None) -> Format:
-    """Return the format of a file that is there: the header of a table may be a platform's."""
+    """Return the format of a file that is there: its beginning may say that it is another's."""
     kind = find_format(path, name)
     if name is None and kind.module is csv_files:
         header = _read(path, kind, csv_files.names)
-        for one in (FORMATS["mturk"], FORMATS["toloka"]):
+        for one in (FORMATS["mturk"], FORMATS["toloka"], FORMATS["label-studio-csv"]):
             if one.module.recognises(header):
                 return one
+    if name is None and kind.module is label_studio_files:
+        flat = FORMATS["label-studio-min"]
+        return flat if _read(path, flat, flat.module.recognises) else kind
     return kind
 
 
@@ -279,7 +296,7 @@ def write_table(
         What to keep with the table; JSON-ready.
     file_format : str, optional
         One of ``csv``, ``parquet``, ``jsonl``, ``crowd-kit``, ``mturk``, ``toloka``,
-        ``label-studio``.
+        ``label-studio``, ``label-studio-min``, ``label-studio-csv``.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile, mkdtemp
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["check_folder", "new_folder", "refuse_overwriting", "replacing"]
+__all__ = ["check_folder", "check_new", "new_folder", "refuse_overwriting", "replacing"]
 
 
 def check_folder(path: Path) -> None:
@@ -21,9 +21,15 @@ def check_folder(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
 
 
-def refuse_overwriting(source: Path, *targets: Path | None) -> None:
+def check_new(path: Path, kind: str = "file") -> None:
+    """Raise ParameterError where something is at `path` already: what cannot be made again."""
+    if path.exists():
+        raise ParameterError(f"{path} is there already: name a new {kind}")
+
+
+def refuse_overwriting(source: Path | None, *targets: Path | None) -> None:
     """Raise ParameterError where a target is what is read from, lies in it, or two are one."""
-    origin = source.resolve()
+    origin = None if source is None else source.resolve()
     places: set[Path] = set()
     for target in targets:
         if target is None:
@@ -72,8 +78,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     FileNotFoundError
         Where the folder that it lies in does not exist.
     """
-    if path.exists():
-        raise ParameterError(f"{path} is there already: name a new folder")
+    check_new(path, "folder")
     check_folder(path)
     with _telling(path):
         temporary = Path(mkdtemp(dir=path.parent, prefix=_prefix(path)))

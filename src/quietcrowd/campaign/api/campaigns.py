@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
 from fastapi import APIRouter, Header, Query, Response
@@ -34,6 +33,10 @@ from quietcrowd.campaign.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.states import State, require_step
 from quietcrowd.campaign.tokens import new_id
 from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdError
+from quietcrowd.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    from quietcrowd.inference.fitting import FittingMethod
 
 __all__ = [
     "change_campaign",
@@ -58,18 +61,20 @@ def _refused(member: str, message: str) -> ProblemError:
     return ProblemError("validation", "Set right what the errors name.", errors=[problem])
 
 
-def _mechanism_text(described: dict[str, Any]) -> str:
-    """Return a mechanism as it is stored."""
+def _read_mechanism(described: dict[str, Any]) -> Mechanism:
+    """Return the mechanism that is described."""
     try:
-        return canonical_json(usable_mechanism(described).to_dict()).decode()
+        return usable_mechanism(described)
     except FormatError as error:
         raise _refused("mechanism", str(error)) from None
 
 
-def _method_text(described: dict[str, Any] | None) -> str | None:
-    """Return a method as it is stored."""
+def _read_method(
+    described: dict[str, Any] | None,
+) -> tuple[FittingMethod[Any, Any] | None, str | None]:
+    """Return the method that is described, and as it is stored; None for the usual one."""
     if described is None:
-        return None
+        return None, None
     from quietcrowd.inference.registry import method_from_dict
 
     try:
@@ -79,20 +84,14 @@ def _method_text(described: dict[str, Any] | None) -> str | None:
         raise _refused("method", "It must be what the to_dict of a method gives.") from None
     if method.max_iterations > MAX_ITERATIONS:
         raise _refused("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
-    return text
+    return method, text
 
 
-def _check_fit(method: str | None, mechanism: str) -> None:
+def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
     """Refuse a method that reports of a mechanism are not enough for."""
-    if method is None:
-        return
-    from quietcrowd.inference.registry import method_from_dict
-
-    known = parse_mechanism(mechanism)
-    one = method_from_dict(json.loads(method))
     try:
-        one.known(pa.array([], pa.string()), known.domain, None)
-        one.refuse(known)
+        method.known(pa.array([], pa.string()), mechanism.domain, None)
+        method.refuse(mechanism)
     except AnswerError:
         raise _refused(
             "method", "It cannot infer from what the mechanism reports: labels, or numbers."
@@ -112,6 +111,10 @@ def create_campaign(
     draft: CampaignDraft, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
     """Make a draft. The mechanism stays as it is for good."""
+    mechanism = _read_mechanism(draft.mechanism)
+    method, method_text = _read_method(draft.method)
+    if method is not None:
+        _check_fit(method, mechanism)
     campaign = new_id()
     row: dict[str, Any] = {
         "id": campaign,
@@ -120,15 +123,14 @@ def create_campaign(
         "version": 1,
         "title": draft.title,
         "description": draft.description,
-        "mechanism": _mechanism_text(draft.mechanism),
-        "method": _method_text(draft.method),
+        "mechanism": canonical_json(mechanism.to_dict()).decode(),
+        "method": method_text,
         "join_mode": draft.join_mode,
         "answers_per_participant": draft.answers_per_participant,
         "max_participants": draft.max_participants,
         "erasures": 0,
         "invites_used": 0,
     }
-    _check_fit(row["method"], row["mechanism"])
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
         response.headers["Location"] = f"/api/v1/campaigns/{campaign.hex()}"
@@ -184,14 +186,15 @@ def change_campaign(
     """Change what is named: anything here of a draft, method and participants of others."""
     if if_match is None:
         raise ProblemError("version-missing", "Send the ETag of the campaign as If-Match.")
-    values = _changed_values(change)
+    values, method = _changed_values(change)
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         if if_match != f'"{row.version}"':
             raise ProblemError("version-mismatch", "Read the campaign again.")
         if row.state != "draft" and values.keys() & _FIXED:
             raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
-        _check_fit(values.get("method"), row.mechanism)
+        if method is not None:
+            _check_fit(method, parse_mechanism(row.mechanism))
         count_change(connection, row, **values)
         document = _one(connection, row.id, response)
     if "method" in values and document.reports:
@@ -199,14 +202,18 @@ def change_campaign(
     return document
 
 
-def _changed_values(change: CampaignChange) -> dict[str, Any]:
+def _changed_values(
+    change: CampaignChange,
+) -> tuple[dict[str, Any], FittingMethod[Any, Any] | None]:
+    """Return what is changed, as it is stored, and the new method, if there is one."""
     values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
     for name in ("title", "description"):
         if name in values and values[name] is None:
             raise _refused(name, "It must be a text.")
+    method, text = _read_method(change.method)
     if "method" in values:
-        values["method"] = _method_text(change.method)
-    return values
+        values["method"] = text
+    return values, method
 
 
 @router.post(

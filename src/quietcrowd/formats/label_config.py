@@ -1,0 +1,211 @@
+"""Label Studio's config of a project: which question is asked, in XML."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+from quietcrowd.domains import MAX_LABELS, Categorical, Domain, FiniteDomain, Interval, Ordinal
+from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
+from quietcrowd.formats.whole_file import replacing
+from quietcrowd.report_domains import OrNull
+
+__all__ = ["common_texts", "read_label_config", "write_label_config"]
+
+_SHOWING = frozenset(
+    {
+        *("View", "Header", "Style", "Text", "HyperText", "Image", "Audio", "AudioPlus", "Video"),
+        *("Paragraphs", "Table", "List", "Collapse", "Panel", "Markdown"),
+    }
+)
+"""Tags that ask for nothing."""
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def read_label_config(path: Path) -> Domain:
+    """Return what an answer can be to the one question of a config.
+
+    Choices are labels, and so are the two sides of ``Pairwise``. Ratings, and numbers with a
+    ``step``, are levels; numbers without one are all from ``min`` to ``max``.
+
+    Raises
+    ------
+    FormatError
+        Where it is no XML, asks anything else, or asks for more than one answer.
+    OSError
+        Where the file cannot be opened.
+    """
+    root = _parsed(path)
+    asking = [tag for tag in root.iter() if tag.tag not in _SHOWING and tag.tag != "Choice"]
+    for tag in asking:
+        if tag.tag not in _QUESTIONS:
+            raise FormatError(
+                f"{path}: <{tag.tag}> is no question here: take {', '.join(_QUESTIONS)}"
+            )
+    if root.tag != "View" or len(asking) != 1:
+        names = ", ".join(tag.get("name", tag.tag) for tag in asking) or "none"
+        raise FormatError(f"{path}: one question is needed, within <View>; got {names}")
+    try:
+        return _QUESTIONS[asking[0].tag](asking[0])
+    except QuietcrowdError as error:
+        raise FormatError(f"{path}: <{asking[0].tag}>: {error}") from None
+
+
+def _parsed(path: Path) -> Xml.Element:
+    """Return the outermost tag."""
+    content = path.read_bytes()
+    try:
+        return Xml.fromstring(content, Xml.XMLParser(target=_Builder()))
+    except (FormatError, Xml.ParseError, ValueError, LookupError) as error:
+        raise FormatError(f"{path}: this is no label config: {error}") from None
+
+
+class _Builder(Xml.TreeBuilder):
+    """Builds tags, and nothing that a document type would bring in: it could be without end."""
+
+    def doctype(self, *_: str | None) -> None:
+        """Refuse a document type."""
+        raise FormatError("it has a <!DOCTYPE>: take it out")
+
+
+def _choices(tag: Xml.Element) -> Domain:
+    """Return the labels that may be chosen, as annotations have them."""
+    if tag.get("choice", "single") not in ("single", "single-radio"):
+        raise FormatError("workers must choose one: choice='single'")
+    if tag.get("value") is not None:
+        raise FormatError("the choices must be the same in all tasks: write them as <Choice>")
+    if any(len(choice) for choice in tag):
+        raise FormatError("a <Choice> within a <Choice> cannot be answered")
+    labels = [choice.get("alias") or choice.get("value") for choice in tag]
+    if None in labels:
+        raise FormatError("a <Choice> has no value")
+    return Categorical([label for label in labels if label is not None])
+
+
+def _rating(tag: Xml.Element) -> Domain:
+    largest = _number(tag, "maxRating", "5")
+    if largest != int(largest) or not 1 <= largest <= MAX_LABELS:
+        raise FormatError(f"maxRating must be 1 to {MAX_LABELS:,}; got {largest!r}")
+    return Ordinal(range(1, int(largest) + 1))
+
+
+def _numbers(tag: Xml.Element) -> Domain:
+    low, high = _number(tag, "min"), _number(tag, "max")
+    if tag.get("step") is None:
+        return Interval(low=low, high=high)
+    first, step = _exact(low), _exact(_number(tag, "step"))
+    steps = (_exact(high) - first) / step if step > 0 else Fraction(0)
+    if steps.denominator != 1 or not 1 <= steps < MAX_LABELS:
+        raise FormatError(f"step must lead from min to max in 1 to {MAX_LABELS - 1:,} steps")
+    levels = [float(first + step * place) for place in range(int(steps) + 1)]
+    return Ordinal([int(level) if level.is_integer() else level for level in levels])
+
+
+def _number(tag: Xml.Element, name: str, usual: str | None = None) -> float:
+    text = tag.get(name, usual)
+    try:
+        number = float("" if text is None else text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise FormatError(f"{name} must be a number; got {text!r}")
+    return number
+
+
+def _exact(number: float) -> Fraction:
+    """Return the number that is printed, exactly."""
+    return Fraction(repr(number))
+
+
+def _sides(_: Xml.Element) -> Domain:
+    return Categorical(["left", "right"])
+
+
+_QUESTIONS: Mapping[str, Callable[[Xml.Element], Domain]] = {
+    "Choices": _choices,
+    "Rating": _rating,
+    "Number": _numbers,
+    "Pairwise": _sides,
+}
+"""Tags that ask for one answer."""
+
+
+def common_texts(data: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return which fields are texts in all tasks, but for the task's name, in their order."""
+    common: dict[str, None] | None = None
+    for fields in data:
+        texts = [name for name, value in fields.items() if isinstance(value, str)]
+        common = dict.fromkeys(texts if common is None else [one for one in common if one in texts])
+    return [name for name in common or () if name != "task" and re.fullmatch(r"\w+", name)]
+
+
+def write_label_config(
+    path: Path, domain: Domain | None, labels: Sequence[Any] = (), shown: Sequence[str] = ()
+) -> None:
+    """Write the config of a project that holds what `label_studio_files` writes.
+
+    Parameters
+    ----------
+    path : Path
+        Of the config.
+    domain : Domain or None
+        What a label can be, where that is known.
+    labels : sequence
+        All labels that there are, where it is not.
+    shown : sequence of str
+        Fields of the tasks' data that are shown beside the task's name.
+
+    Raises
+    ------
+    ParameterError
+        Where XML cannot hold a label.
+    """
+    root = Xml.Element("View")
+    Xml.SubElement(root, "Text", name="task", value="$task")
+    for place, name in enumerate(shown, start=1):
+        Xml.SubElement(root, "Text", name=f"shown{place}", value=f"${name}")
+    root.append(_question(domain, labels))
+    for text in (value for tag in root.iter() for value in tag.attrib.values()):
+        if _NO_XML.search(text):
+            raise ParameterError(f"{path}: XML cannot hold {text!r}: rename it")
+    Xml.indent(root)
+    with replacing(path) as temporary:
+        temporary.write_text(f"{Xml.tostring(root, encoding='unicode')}\n", encoding="utf-8")
+
+
+def _question(domain: Domain | None, labels: Sequence[Any]) -> Xml.Element:
+    """Return the tag that asks for what `make_result` says of labels."""
+    if isinstance(domain, OrNull):
+        domain = domain.domain
+    if isinstance(domain, FiniteDomain):
+        labels = domain.labels
+    names = [str(label) for label in labels if isinstance(label, str | bool)]
+    if not names:
+        return Xml.Element("Number", {"name": "label", "toName": "task", **_bounds(domain)})
+    tag = Xml.Element("Choices", name="label", toName="task", choice="single")
+    for name in names:
+        Xml.SubElement(tag, "Choice", value=name)
+    return tag
+
+
+def _bounds(domain: Domain | None) -> dict[str, str]:
+    """Return the range of numbers, and their step where they have one."""
+    if isinstance(domain, Interval):
+        return {"min": _spelled(domain.low), "max": _spelled(domain.high)}
+    if not isinstance(domain, FiniteDomain):
+        return {}
+    levels = sorted(float(label) for label in domain.labels)
+    bounds = {"min": _spelled(levels[0]), "max": _spelled(levels[-1])}
+    steps = {_exact(after) - _exact(before) for before, after in pairwise(levels)}
+    return {**bounds, "step": _spelled(float(steps.pop()))} if len(steps) == 1 else bounds
+
+
+def _spelled(number: float) -> str:
+    return repr(int(number) if number.is_integer() else number)

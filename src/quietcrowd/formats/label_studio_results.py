@@ -1,0 +1,96 @@
+"""What Label Studio calls a result: an answer, under the type of the tag that asked for it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["KINDS", "answer_of", "is_id", "make_result", "read_short", "shorten"]
+
+KINDS: Mapping[str, str] = {
+    "choices": "choices",
+    "rating": "rating",
+    "number": "number",
+    "pairwise": "selected",
+}
+"""Types of results that are answers, and the key of the value that holds each."""
+
+
+def is_id(value: Any) -> bool:
+    """Return whether a value can name a task or a worker: a text or a whole number."""
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def make_result(one: str, label: Any) -> list[dict[str, Any]]:
+    """Return the list of results that says a label, or an empty one where there is none."""
+    if label is None or (isinstance(label, float) and not math.isfinite(label)):
+        return []
+    named = isinstance(label, str | bool)
+    kind = "choices" if named else "number"
+    value = [str(label)] if named else label
+    head = {"id": one, "from_name": "label", "to_name": "task", "type": kind}
+    return [{**head, "value": {kind: value}}]
+
+
+def answer_of(value: Any, key: str) -> Any:
+    """Return the one choice, rating or number of a value, or None where it is not one."""
+    answer = value.get(key) if isinstance(value, Mapping) else None
+    if key == "choices":
+        if not (isinstance(answer, list) and len(answer) == 1):
+            return None
+        answer = answer[0]
+    if key in ("choices", "selected"):
+        return answer if isinstance(answer, str) else None
+    return answer if isinstance(answer, int | float) and not isinstance(answer, bool) else None
+
+
+def shorten(label: Any) -> Any:
+    """Return a label as JSON_MIN has it: a choice as a text, a number in a list.
+
+    Examples
+    --------
+    >>> shorten("cat"), shorten(3)
+    ('cat', [{'number': 3}])
+    """
+    for result in make_result("", label):
+        choice = answer_of(result["value"], "choices")
+        return [result["value"]] if choice is None else choice
+    return None
+
+
+def read_short(cell: Any, *, packed: bool = False) -> Any:
+    """Return the answer that JSON_MIN says so.
+
+    Parameters
+    ----------
+    cell : any
+        What stands there; None where there is no answer.
+    packed : bool
+        Whether a text may hold JSON, as in a CSV file.
+
+    Raises
+    ------
+    ValueError
+        Where it is not one choice, rating or number.
+    """
+    if packed and isinstance(cell, str):
+        cell = _unpacked(cell)
+    if cell is None or isinstance(cell, str):
+        return cell
+    values = cell if isinstance(cell, list) and len(cell) == 1 else [None]
+    answers = [answer_of(values[0], key) for key in KINDS.values()]
+    found = [answer for answer in answers if answer is not None]
+    if len(found) != 1:
+        raise ValueError(f"one choice, rating or number is needed; got {cell!r}")
+    return found[0]
+
+
+def _unpacked(text: str) -> Any:
+    """Return what a cell of a CSV file holds: a list of objects, or the text itself."""
+    try:
+        found = json.loads(text) if text.startswith("[{") else text
+    except (ValueError, RecursionError):
+        return text
+    return found

@@ -1,0 +1,63 @@
+"""Label Studio's CSV, whose columns come by name; the golden file is invented."""
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.exceptions import FormatError
+from quietcrowd.formats.tables import write_table
+
+DOMAIN = qc.Categorical(["cat", "dog"])
+HEADER = "annotation_id,animal,annotator,created_at,id,image,lead_time,sure,updated_at\n"
+NUMBER = '"[{""rating"": 3}]"'
+
+
+def test_annotations_are_answers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{HEADER}1,cat,a@b,x,7,7.png,3.5,{NUMBER},x\n2,dog,4,x,7,7.png,1.0,,x\n")
+    answers = qc.read_answers(path, DOMAIN, field="animal")
+    assert answers.to_frame().to_numpy().tolist() == [["7", "a@b", "cat"], ["7", "4", "dog"]]
+    levels = qc.Ordinal(range(5))
+    sure = qc.read_answers(path, levels, field="sure", out_of_domain="skip")
+    assert sure.values.tolist() == [3]
+    with pytest.raises(FormatError, match="'animal', 'image', 'sure': choose one with"):
+        qc.read_answers(path, DOMAIN)
+
+
+def test_what_is_written(tmp_path):
+    table = pa.table(
+        {"task": ["=t", "t"], "worker": ["ann@example.org", "bob"], "label": [3, None]}
+    )
+    write_table(table, tmp_path / "a.csv", file_format="label-studio-csv")
+    assert (tmp_path / "a.csv").read_text() == (
+        '"task","id","label","annotator","annotation_id","created_at","updated_at","lead_time"\n'
+        '"\'=t",1,"[{""number"": 3}]",1,1,,,\n"t",2,,2,2,,,\n'
+    )
+    found = pd.read_csv(tmp_path / "a.csv")
+    assert found["annotator"].tolist() == [1, 2]
+    answers = qc.read_answers(tmp_path / "a.csv", qc.Ordinal(range(5)), out_of_domain="skip")
+    assert answers.values.tolist() == [3]
+    assert answers.tasks.to_pylist() == ["=t", "t"]
+
+
+def test_choices_that_look_like_json_are_texts(tmp_path):
+    labels = ["[cat]", "[{cat", '[{"a']
+    table = pa.table({"task": ["t"] * 3, "worker": ["u", "v", "w"], "label": labels})
+    write_table(table, tmp_path / "a.csv", file_format="label-studio-csv")
+    answers = qc.read_answers(tmp_path / "a.csv", qc.Categorical(labels))
+    assert answers.values.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ('1,"[{""choices"": [""a"", ""b""]}]",1,x,7,i,1,,x', "annotation 0, 'animal': one choice"),
+        ("1,cat,1,x,,i,1,,x", "annotation 0: 'id' and 'annotator' must be ids"),
+        ("1,cat,,x,7,i,1,,x", "annotation 0: 'id' and 'annotator' must be ids"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path, row, told):
+    (tmp_path / "a.csv").write_text(f"{HEADER}{row}\n")
+    with pytest.raises(FormatError, match=told):
+        qc.read_answers(tmp_path / "a.csv", DOMAIN, field="animal")
