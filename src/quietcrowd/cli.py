@@ -85,7 +85,7 @@ def demo(
         bool, typer.Option("--stay", help="Serve until Ctrl-C: to look at the dashboard.")
     ] = False,
 ) -> None:
-    """Play a campaign: a server on this machine, and a simulated crowd.
+    """Play a campaign on this machine, with a simulated crowd.
 
     Example: quietcrowd demo --epsilon 0.5
     """

@@ -29,7 +29,8 @@ SHOWN = 20
 
 def budget(
     reports: Annotated[
-        list[Path], typer.Argument(help="Files of reports; each is a campaign of its own.")
+        list[Path],
+        typer.Argument(metavar="REPORTS", help="Files of reports; each is a campaign of its own."),
     ],
     delta: Annotated[
         float,
@@ -41,9 +42,10 @@ def budget(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what each worker has spent, about one answer and in total.
+    """Tell what each worker has spent.
 
-    Losses of several files add up: a worker may have been asked the same in each.
+    That is what is lost about one answer, and about all in total. Losses of several files add
+    up: a worker may have been asked the same in each.
 
     Example: quietcrowd budget reports.parquet
 

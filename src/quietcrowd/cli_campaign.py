@@ -140,11 +140,14 @@ def _checked(response: httpx.Response) -> httpx.Response:
 def key(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the requester.")],
     database: Database = "sqlite:///quietcrowd.db",
-    replace: Annotated[bool, typer.Option(help="End all earlier keys of the requester.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="End all earlier keys of the requester.")
+    ] = False,
 ) -> None:
-    """Make a key for a requester, and the requester where there is none of that name.
+    """Make a key for a requester.
 
-    Printed once: what is stored is a hash.
+    The requester is added where there is none of that name. The key is printed once: what is
+    stored is a hash.
 
     Example: quietcrowd campaign key "bird group"
     """
@@ -162,7 +165,12 @@ def key(
 @campaign.command()
 def backup(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
-    database: Database = "sqlite:///quietcrowd.db",
+    database: Annotated[
+        str,
+        typer.Option(
+            metavar="URL", envvar="QUIETCROWD_DATABASE", help="Of the server: sqlite:///FILE."
+        ),
+    ] = "sqlite:///quietcrowd.db",
 ) -> None:
     """Copy an SQLite database to a file, while the server runs.
 
@@ -181,9 +189,9 @@ def backup(
     note(f"Copied to {target}.")
 
 
-@campaign.command()
+@campaign.command(epilog=options.METHOD_LIST)
 def create(
-    title: Annotated[str, typer.Argument(metavar="TITLE")],
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="What workers see first.")],
     tasks: Annotated[
         Path,
         typer.Option(
@@ -197,7 +205,9 @@ def create(
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
-    description: Annotated[str, typer.Option(metavar="TEXT")] = "",
+    description: Annotated[
+        str, typer.Option(metavar="TEXT", help="What workers see below the title.")
+    ] = "",
     method: options.MethodName = None,
     answers: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Most answers of a worker.")
@@ -209,7 +219,9 @@ def create(
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
-    """Make a draft with tasks, and print its id; a note tells what the file was taken for.
+    """Make a draft with tasks, and print its id.
+
+    A note tells what the file was taken for.
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
     """
@@ -298,7 +310,9 @@ def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:
 def list_campaigns(
     as_json: options.Json = False, server: Server = _LOCAL, secret: Key = ""
 ) -> None:
-    """Print your campaigns, by title; as JSON with all that the server says of them.
+    """Print your campaigns, by title.
+
+    As JSON with all that the server says of them.
 
     Example: quietcrowd campaign list
     """
@@ -366,7 +380,9 @@ def delete(
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
-    """Delete a campaign with its tasks, workers, reports and results, for good.
+    """Delete a campaign with all that belongs to it, for good.
+
+    Its tasks, workers, reports and results are gone then.
 
     Example: quietcrowd campaign delete 0123456789abcdef0123456789abcdef
     """
@@ -386,7 +402,9 @@ def delete(
 @campaign.command()
 def invite(
     one: Campaign,
-    count: Annotated[int, typer.Option(min=1, max=1_000, metavar="NUMBER")] = 1,
+    count: Annotated[
+        int, typer.Option(min=1, max=1_000, metavar="NUMBER", help="How many links.")
+    ] = 1,
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:

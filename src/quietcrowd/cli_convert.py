@@ -56,7 +56,7 @@ def convert(
         bool, typer.Option("--rejected", help="Take answers too that a requester rejected.")
     ] = False,
 ) -> None:
-    """Convert answers, reports or truths from one format into another.
+    """Convert answers, reports or truths into another format.
 
     Reports keep what made them, inside of OUT or in OUT.mechanism.json beside it.
 

@@ -23,7 +23,9 @@ __all__ = ["evaluate", "reproduce"]
 
 
 def evaluate(
-    dataset: Annotated[Path, typer.Argument(help="Dataset folder with answers and truths.")],
+    dataset: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
+    ],
     mechanism: options.MechanismNames = None,
     method: options.MethodNames = None,
     epsilon: options.Epsilons = ["1,0.5,0.1"],  # noqa: B006

@@ -29,7 +29,10 @@ __all__ = ["infer"]
 def infer(
     reports: Annotated[
         list[Path],
-        typer.Argument(help="Files of reports, made alike; or one of answers, with --plain."),
+        typer.Argument(
+            metavar="REPORTS",
+            help="Files of reports, made alike; or one of answers, with --plain. Or a store.",
+        ),
     ],
     method: options.MethodName = None,
     gold: options.Gold = None,

@@ -24,7 +24,9 @@ __all__ = ["randomize"]
 
 
 def randomize(
-    answers: Annotated[Path, typer.Argument(help="File of answers, dataset folder, or store.")],
+    answers: Annotated[
+        Path, typer.Argument(metavar="ANSWERS", help="File of answers, dataset folder, or store.")
+    ],
     output: options.NeededOutput = None,
     mechanism: options.MechanismName = "one-layer",
     epsilon: options.Epsilon = 1.0,
@@ -44,7 +46,7 @@ def randomize(
     Example: quietcrowd randomize answers.csv --labels no,yes -e 1 -o reports.parquet
 
     Example: quietcrowd randomize ann.csv --between 0,10 -m laplace -e 1
-    --all-tasks tasks.csv --all-workers workers.csv -o ann.parquet
+    -o ann.parquet --all-tasks tasks.csv --all-workers workers.csv
 
     Example: quietcrowd randomize big -o big-reports --scheduler tcp://10.0.0.1:8786
     """

@@ -49,7 +49,10 @@ def refuse_beside_store(given: Mapping[str, object]) -> None:
 def partition(
     reports: Annotated[
         list[Path],
-        typer.Argument(help="Parquet files of reports, made alike; or of answers, with --plain."),
+        typer.Argument(
+            metavar="REPORTS",
+            help="Parquet files of reports, made alike; or of answers, with --plain.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -69,7 +72,9 @@ def partition(
         ),
     ] = None,
 ) -> None:
-    """Make a store: a folder that infer passes over without holding all of it in memory.
+    """Make a store of what does not fit into memory, for infer.
+
+    A store is a folder of partitions, which infer passes over one by one.
 
     Example: quietcrowd partition reports.parquet -o big
 

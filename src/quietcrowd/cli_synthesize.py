@@ -105,7 +105,8 @@ def synthesize(
         typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
     ] = None,
     plot_folder: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Of the pictures. Default: collector-only.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Of the pictures. Default: collector-only."),
     ] = None,
     truths: Annotated[
         Path | None,
