@@ -13,6 +13,7 @@ import typer
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.campaign.plain_text import one_line
+from quietcrowd.cli_notes import note
 from quietcrowd.cli_questions import (
     Questions,
     in_reading_order,
@@ -21,7 +22,6 @@ from quietcrowd.cli_questions import (
     show_text,
     spell,
 )
-from quietcrowd.cli_reading import note
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.formats import read_table
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from quietcrowd import cli_options as options
-from quietcrowd.cli_reading import counted, note
+from quietcrowd.cli_notes import counted, note
 from quietcrowd.cli_tables import plain_table
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports

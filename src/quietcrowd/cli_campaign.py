@@ -27,8 +27,8 @@ from quietcrowd.campaign.refusals import refusal
 from quietcrowd.campaign.server_address import ServerAddress
 from quietcrowd.campaign.task_files import READERS
 from quietcrowd.campaign.task_summary import summarize_tasks
+from quietcrowd.cli_notes import note
 from quietcrowd.cli_questions import read_line
-from quietcrowd.cli_reading import note
 from quietcrowd.cli_serve import Database
 from quietcrowd.cli_tables import plain_table
 from quietcrowd.domains import Domain

@@ -10,7 +10,7 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.answer_errors import ADVICE, check_ids
-from quietcrowd.cli_reading import counted, note
+from quietcrowd.cli_notes import counted, note
 from quietcrowd.cli_tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table

@@ -11,7 +11,7 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.cli_density_tables import print_densities
-from quietcrowd.cli_reading import one_line
+from quietcrowd.cli_notes import tell
 from quietcrowd.cli_tables import print_experiment, print_figure
 from quietcrowd.datasets import load_dataset
 from quietcrowd.domains import FiniteDomain
@@ -88,7 +88,7 @@ def _hand_over(
     if plot is not None:
         result.plot(plot)
     for sentence in result.skipped:
-        one_line(f"note: {sentence}")
+        tell(f"note: {sentence}")
     if as_json:
         typer.echo(result.frame.to_json(orient="records", double_precision=15))
     else:

@@ -11,7 +11,8 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
-from quietcrowd.cli_reading import closing_words, note, read_gold, read_plain
+from quietcrowd.cli_notes import closing_words, note
+from quietcrowd.cli_reading import read_gold, read_plain
 from quietcrowd.cli_scale import infer_from_store, refuse_beside_store
 from quietcrowd.cli_tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError

@@ -11,7 +11,8 @@ import typer
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import counted, note, read_ids, read_plain
+from quietcrowd.cli_notes import counted, note
+from quietcrowd.cli_reading import read_ids, read_plain
 from quietcrowd.cli_scale import randomize_a_store, refuse_beside_store
 from quietcrowd.datasets import dataset_domain
 from quietcrowd.exceptions import ParameterError

@@ -12,7 +12,8 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import closing_words, counted, note, read_ids, tell_dropped
+from quietcrowd.cli_notes import closing_words, counted, note
+from quietcrowd.cli_reading import read_ids, tell_dropped
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import read_truths
 from quietcrowd.formats.whole_file import refuse_overwriting

@@ -18,7 +18,8 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
-from quietcrowd.cli_reading import note, read_plain
+from quietcrowd.cli_notes import note
+from quietcrowd.cli_reading import read_plain
 from quietcrowd.cli_release_report import (
     print_plans,
     print_release,
