@@ -52,7 +52,7 @@ def infer(
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
-    columns: options.Columns = "task,worker,label",
+    columns: options.Columns = options.USUAL_COLUMNS,
     duplicates: options.Duplicates = "error",
     field: options.Field = None,
     skip_outside: options.SkipOutside = False,
@@ -96,8 +96,8 @@ def infer(
     data: Reports | Answers
     if plain:
         data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
-    elif skip_outside or duplicates != "error" or field is not None:
-        raise ParameterError("--skip-outside, --duplicates and --field go with --plain")
+    elif skip_outside or (columns, duplicates, field) != (options.USUAL_COLUMNS, "error", None):
+        raise ParameterError("--columns, --skip-outside, --duplicates and --field go with --plain")
     else:
         data = _read_reports(reports, domain)
     try:

@@ -29,6 +29,7 @@ from quietcrowd.validation import check_names, did_you_mean
 __all__ = [
     "DOMAIN",
     "METHOD_LIST",
+    "USUAL_COLUMNS",
     "AllTasks",
     "AllWorkers",
     "Between",
@@ -117,6 +118,9 @@ Between = Annotated[
     str | None,
     typer.Option(metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10."),
 ]
+USUAL_COLUMNS = "task,worker,label"
+"""What --columns is where it is not given."""
+
 Columns = Annotated[
     str,
     typer.Option(

@@ -36,7 +36,7 @@ def randomize(
     between: options.Between = None,
     all_tasks: options.AllTasks = None,
     all_workers: options.AllWorkers = None,
-    columns: options.Columns = "task,worker,label",
+    columns: options.Columns = options.USUAL_COLUMNS,
     duplicates: options.Duplicates = "error",
     field: options.Field = None,
     simulate: options.Simulate = None,

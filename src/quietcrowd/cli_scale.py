@@ -63,7 +63,7 @@ def partition(
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
-    columns: options.Columns = "task,worker,label",
+    columns: options.Columns = options.USUAL_COLUMNS,
     duplicates: options.Duplicates = "error",
     skip_outside: options.SkipOutside = False,
     partitions: Annotated[
@@ -85,10 +85,11 @@ def partition(
     if output is None:
         raise ParameterError("say where the store goes: --output FOLDER")
     names = options.three_columns(columns)
-    if not plain and (skip_outside or duplicates != "error" or any((labels, levels, between))):
+    changed = (columns, duplicates, skip_outside) != (options.USUAL_COLUMNS, "error", False)
+    if not plain and (changed or any((labels, levels, between))):
         raise ParameterError(
-            "--labels, --levels, --between, --skip-outside and --duplicates go with --plain: "
-            "reports carry what they can be"
+            "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "
+            "--plain: reports carry what they can be"
         )
     check_choice("--duplicates", duplicates, ("error", "first", "last"))
     store = partition_parquet(

@@ -99,7 +99,7 @@ def synthesize(
     plan: Annotated[
         bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")
     ] = False,
-    columns: options.Columns = "task,worker,label",
+    columns: options.Columns = options.USUAL_COLUMNS,
     duplicates: options.Duplicates = "error",
     plot: Annotated[
         list[str] | None,
