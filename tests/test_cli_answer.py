@@ -165,6 +165,9 @@ def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
     assert shown["as_sent"]
     assert shown["reports"] == told["reports"]
     assert "holds what this device sent, and nothing else" in run(link, "--show")[2]
+    status, output, errors = run(link, "--answers", file, "--yes", "--json")
+    assert (status, json.loads(output)) == (0, told)
+    assert "You have answered this campaign" in errors
 
 
 @pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation", "two-layer"])
@@ -365,6 +368,7 @@ def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told)
     [
         (("--show", "--withdraw"), "do not go together"),
         (("--json",), "--json goes with"),
+        (("--withdraw", "--json"), "--json goes with --show, or --answers and --yes"),
         (("--budget", "-1"), "budget must be a finite number"),
         (("--budget", "2", "--answers", "FILE", "--yes"), "would make it 3: nothing was sent"),
         (("--answers", "none.csv", "--yes"), "none.csv: there is no such file"),

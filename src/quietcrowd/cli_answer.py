@@ -24,7 +24,7 @@ from quietcrowd.cli_questions import (
 )
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.formats import read_table
-from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss, show_loss
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.client import Client
@@ -95,16 +95,18 @@ def answer(
 
     if show and withdraw:
         raise ParameterError("--show and --withdraw do not go together: give one")
-    if as_json and not (show or withdraw or (yes and answers is not None)):
-        raise ParameterError("--json goes with --show, --withdraw, or --answers and --yes")
+    if as_json and (withdraw or not (show or (yes and answers is not None))):
+        raise ParameterError("--json goes with --show, or --answers and --yes")
     client = Client(link, folder=folder, budget=budget, delta=delta)
     if withdraw:
-        _withdraw(client, yes=yes or as_json)
+        _withdraw(client, yes=yes)
     elif show:
         _show_held(client, as_json=as_json)
     elif client.sent:
-        client.send()
+        receipt = client.send()
         note("You have answered this campaign. --show shows what the server holds of you.")
+        if as_json:
+            typer.echo(_as_json(client, receipt))
     else:
         _take_part(client, answers, yes=yes, as_json=as_json)
 
@@ -326,7 +328,7 @@ def _as_json(client: Client, receipt: Receipt) -> str:
             "consent": client.consent,
             "accepted": receipt.accepted,
             "duplicates": receipt.duplicates,
-            "spent": _finite(spent.total_epsilon),
+            "spent": finite_loss(spent.total_epsilon),
             "delta": spent.delta,
             "reports": _reports_as_json(client.preview()),
         }
@@ -339,10 +341,6 @@ def _reports_as_json(reports: tuple[Report, ...]) -> list[dict[str, Any]]:
         | ({} if report.participation is None else {"participation": report.participation})
         for report in reports
     ]
-
-
-def _finite(loss: float) -> float | None:
-    return loss if math.isfinite(loss) else None
 
 
 def _show_held(client: Client, *, as_json: bool) -> None:

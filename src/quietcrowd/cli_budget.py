@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +18,7 @@ from quietcrowd.cli_tables import plain_table
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
 from quietcrowd.privacy.accountant import PrivacyLedger
-from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.privacy.guarantee import finite_loss, show_loss
 from quietcrowd.validation import check_real
 
 __all__ = ["budget"]
@@ -76,15 +75,11 @@ def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:
     """Return all rows, and the largest losses; an infinite loss is null."""
     losses = ("answer_epsilon", "total_epsilon")
     rows = [
-        {name: _finite(row[name]) if name in losses else row[name] for name in row}
+        {name: finite_loss(row[name]) if name in losses else row[name] for name in row}
         for row in frame.to_dict("records")
     ]
-    largest = {name: _finite(float(frame[name].max())) if rows else 0.0 for name in losses}
+    largest = {name: finite_loss(float(frame[name].max())) if rows else 0.0 for name in losses}
     return json.dumps({"delta": delta, "budget": most, "most": largest, "workers": rows})
-
-
-def _finite(loss: float) -> float | None:
-    return loss if math.isfinite(loss) else None
 
 
 def _print_table(frame: pd.DataFrame) -> None:
