@@ -32,15 +32,15 @@ def read_answers(
     Parameters
     ----------
     path : str or Path
-        Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``, or in one of these and
-        ``.gz``. Ids in a CSV file are texts.
+        Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.json``, or in one of these and ``.gz``, or in
+        ``.parquet``. Ids in a CSV file are texts.
     domain : Domain
         What an answer can be.
     task, worker, label : str
         Names of the columns of a table.
     file_format : str, optional
-        ``csv``, ``parquet``, ``jsonl``, ``mturk``, ``toloka`` or ``label-studio``. Default: what
-        the suffix and the header say.
+        ``csv``, ``parquet``, ``jsonl``, ``crowd-kit``, ``mturk``, ``toloka`` or ``label-studio``.
+        Default: what the suffix and the header say.
     field : str, optional
         Which question of a platform's file is meant, where there are several.
     rejected : bool
