@@ -617,6 +617,16 @@ def test_hiding_needs_the_lists_of_tasks_and_workers(run, ratings, name):
         assert not (ratings / "r.csv").exists()
 
 
+def test_lists_do_not_make_a_mechanism_hide_who_answered(run, ratings):
+    status, _, errors = run(
+        *("randomize", ratings / "three.csv", "--levels", ",".join(map(str, range(10)))),
+        *("--all-tasks", ratings / "tasks.csv", "--all-workers", ratings / "workers.csv"),
+        *("-m", "one-layer", "-o", ratings / "r.csv"),
+    )
+    assert status == 0
+    assert "one-layer does NOT hide which tasks were answered" in " ".join(errors.split())
+
+
 def test_a_simulation_needs_no_lists(run, ratings):
     words = ["randomize", ratings / "three.csv", "--between", "0,9", "-m", "laplace"]
     status, _, _ = run(*words, "-o", ratings / "r.csv", "--simulate", "1")

@@ -133,12 +133,14 @@ def test_other_columns_are_told(run, batch):
         (("batch.csv", "a.csv", "--from", "toloka"), "no column OUTPUT:"),
         (("batch.csv", "a.csv", "--columns", "a,b,c"), "not with --columns"),
         (("batch.csv", "a.csv", "--columns", "a"), "--columns must be three names"),
+        (("truths.csv", "a.csv", "--columns", "task,x,label"), "of answers, not of truths"),
         (("empty.csv", "a.csv"), "empty.csv: this cannot be read as CSV"),
         (("missing.csv", "a.csv"), "missing.csv: row 1, column 'worker': the id is missing"),
     ],
 )
 def test_what_goes_wrong_is_one_line(run, batch, words, told):
     (batch / "empty.csv").write_text("")
+    (batch / "truths.csv").write_text("task,label\na,yes\n")
     (batch / "missing.csv").write_text("task,worker,label\na,u,yes\nb,,no\n")
     status, output, errors = run("convert", *words)
     assert (status, output) == (2, "")

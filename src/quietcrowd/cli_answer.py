@@ -13,7 +13,7 @@ import typer
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.campaign.plain_text import one_line
-from quietcrowd.cli_notes import note
+from quietcrowd.cli_notes import counted, note
 from quietcrowd.cli_questions import (
     Questions,
     in_reading_order,
@@ -144,7 +144,7 @@ def _lock(client: Client, file: Path | None, most: int, *, yes: bool) -> None:
         return
     given = _read_answers(file)
     _mind_repeats(client, _repeated(client, given), yes=yes)
-    if not (yes or _agreed(f"Lock {len(given):,} answers?")):
+    if not (yes or _agreed(f"Lock {counted(len(given), 'answer')}?")):
         note("Nothing was locked, and nothing was sent.")
         raise typer.Exit(1)
     client.prepare(given)
@@ -158,8 +158,8 @@ def _tell_terms(client: Client, most: int) -> None:
     if terms.description:
         show_quoted(terms.description)
     typer.echo("")
-    plural = "s" * (terms.tasks != 1)
-    show_text(f"{terms.tasks:,} question{plural}; you give up to {terms.answers:,} answers.")
+    questions = counted(terms.tasks, "question")
+    show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
     show_text(_cost(client.guarantee))
     typer.echo("")
     for sentence in client.consent:
@@ -189,7 +189,7 @@ def _tell_budget(client: Client, most: int) -> None:
         f"{then}."
     )
     if most < client.terms.answers:
-        what = "1 answer" if most == 1 else f"{most:,} answers"
+        what = counted(most, "answer")
         show_text(f"The budget allows no more than {what}: you can skip the other questions.")
         if not math.isfinite(client.spent_after().total_epsilon):
             show_text("Nothing bounds more, unless --delta allows for a probability outside.")
@@ -311,8 +311,7 @@ def _send(client: Client, *, as_json: bool) -> None:
     except (KeyboardInterrupt, UnansweredError):
         note("What you locked is kept. The same command sends it again, as it is.")
         raise
-    count = receipt.accepted + receipt.duplicates
-    what = "1 report" if count == 1 else f"{count:,} reports"
+    what = counted(receipt.accepted + receipt.duplicates, "report")
     spent = show_loss(client.spent().total_epsilon)
     note(f"Sent: {what}. This device has spent epsilon = {spent}. --withdraw takes them back.")
     if as_json:
@@ -375,8 +374,8 @@ def _print_sketch(numbers: tuple[float, ...]) -> None:
 def _tell_held(held: HeldReports, client: Client) -> None:
     if not held.as_sent:
         note(
-            f"The server does not hold what this device sent: {held.missing:,} reports are missing "
-            f"or changed, {held.strange:,} were not sent from here."
+            f"The server does not hold what this device sent: {counted(held.missing, 'report')} "
+            f"missing or changed, {held.strange:,} not sent from here."
         )
     elif held.empty:
         note(f"The server holds no report of you.{_waiting(client)}")
