@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd import cli, cli_experiments
+from quietcrowd.cli_experiment_tables import UNLISTED, print_figure
 from quietcrowd.cli_options import build_domain, choose_method
-from quietcrowd.cli_tables import UNLISTED, print_figure
 from quietcrowd.datasets import opinion_crowd
 from quietcrowd.evaluation import DensityExperiment, DensityFigure, FigureResult
 from quietcrowd.evaluation.density_figure import DensityPart

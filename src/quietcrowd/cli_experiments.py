@@ -11,8 +11,8 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.cli_density_tables import print_densities
+from quietcrowd.cli_experiment_tables import print_experiment, print_figure
 from quietcrowd.cli_notes import tell
-from quietcrowd.cli_tables import print_experiment, print_figure
 from quietcrowd.datasets import load_dataset
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
