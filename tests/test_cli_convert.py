@@ -150,6 +150,15 @@ def test_what_goes_wrong_is_one_line(run, batch, words, told):
     assert not (batch / "a.csv").exists()
 
 
+def test_a_terminal_shows_the_first_rows_and_how_to_write_all(run, batch, monkeypatch):
+    rows = "".join(f"t{number},u,yes\n" for number in range(30))
+    (batch / "a.csv").write_text(f"task,worker,label\n{rows}")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    status, output, _ = run("convert", "a.csv")
+    assert (status, " t19 " in f" {output}".replace("\n", " "), "t20" in output) == (0, True, False)
+    assert output.endswith("… and 10 more; write all with quietcrowd convert IN OUT\n")
+
+
 def test_options_of_answers_do_not_go_with_reports(run, batch):
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["cat", "dog"]), epsilon=1.0)
     (batch / "a.csv").write_text(ROWS)

@@ -105,7 +105,7 @@ def _convert_plain(
 ) -> None:
     table, what = _read(source, formats[0], options.three_columns(columns), choice)
     if target is None:
-        print_frame(table.to_pandas())
+        print_frame(table.to_pandas(), "quietcrowd convert IN OUT")
         note(f"{counted(len(table), what)}.")
         return
     write_table(table, target, file_format=formats[1])

@@ -127,7 +127,7 @@ def _show_estimate(
     if as_json:
         typer.echo(_estimate_as_json(estimate))
     elif output is None:
-        print_frame(estimate.truths)
+        print_frame(estimate.truths, "--output truths.csv")
 
 
 def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:

@@ -26,8 +26,11 @@ def plain_table(*columns: str, numeric_from: int) -> Table:
     return table
 
 
-def print_frame(frame: pd.DataFrame) -> None:
-    """Print a frame: all of it as CSV into a pipe, its first rows as a table to a terminal."""
+def print_frame(frame: pd.DataFrame, way: str) -> None:
+    """Print a frame: all of it as CSV into a pipe, its first rows as a table to a terminal.
+
+    `way` says there what writes all of it to a file, where there are more rows.
+    """
     if not sys.stdout.isatty():
         _guarded(frame).to_csv(sys.stdout, index=False)
         return
@@ -38,7 +41,7 @@ def print_frame(frame: pd.DataFrame) -> None:
         )
     Console(highlight=False, markup=False).print(table)
     if len(frame) > SHOWN:
-        print(f"… and {len(frame) - SHOWN:,} more; write all with --output truths.csv")
+        print(f"… and {len(frame) - SHOWN:,} more; write all with {way}")
 
 
 def _guarded(frame: pd.DataFrame) -> pd.DataFrame:
