@@ -182,10 +182,27 @@ def test_known_truths_are_read_from_a_pool(run, batch):
         assert [row[:2] for row in read_csv(output)] == [["q1", "yes"], ["q2", "no"]]
 
 
+def test_a_field_of_known_truths_goes_with_reports(run, batch):
+    header = "INPUT:q\tGOLDEN:a\tGOLDEN:b\n"
+    (batch / "p.tsv").write_text(f"{header}cat\tcat\tx\n")
+    (batch / "known.csv").write_text("task,label\ncat,cat\n")
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(["cat", "dog"]), epsilon=1.0)
+    frame = pd.DataFrame({"task": ["cat", "dog"], "worker": "u", "label": ["dog", "dog"]})
+    answers = qc.Answers.from_frame(frame, mechanism.domain)
+    qc.write_reports(mechanism.randomize(answers), "r.csv")
+    status, _, errors = run("infer", "r.csv", "--gold", "p.tsv")
+    assert (status, "choose one with field= (on the command line: --field)" in errors) == (2, True)
+    status, output, errors = run("infer", "r.csv", "--gold", "p.tsv", "--field", "a")
+    assert (status, "1 truth known" in errors) == (0, True)
+    assert read_csv(output)[0][:2] == ["cat", "cat"]
+    status, _, errors = run("infer", "r.csv", "--gold", "known.csv", "--field", "a")
+    assert (status, "are of platforms' files" in errors) == (2, True)
+
+
 def test_a_field_goes_with_plain_answers(run, batch):
     (batch / "a.csv").write_text(ROWS)
     status, _, errors = run("infer", "a.csv", "--field", "a")
-    assert (status, "--field go with --plain" in errors) == (2, True)
+    assert (status, "--field goes with --plain, or with --gold" in errors) == (2, True)
     status, _, errors = run("infer", "--plain", "a.csv", "--labels", "cat,dog", "--field", "a")
     assert (status, "of platforms' files" in errors) == (2, True)
 

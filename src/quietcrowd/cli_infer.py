@@ -92,12 +92,14 @@ def infer(
         raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
     _check_files(reports, gold, *targets.values())
-    known = None if gold is None else read_gold(gold, field)
+    known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data: Reports | Answers
     if plain:
         data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
-    elif skip_outside or (columns, duplicates, field) != (options.USUAL_COLUMNS, "error", None):
-        raise ParameterError("--columns, --skip-outside, --duplicates and --field go with --plain")
+    elif skip_outside or (columns, duplicates) != (options.USUAL_COLUMNS, "error"):
+        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
+    elif field is not None and gold is None:
+        raise ParameterError("--field goes with --plain, or with --gold")
     else:
         data = _read_reports(reports, domain)
     try:

@@ -62,9 +62,14 @@ def tell_dropped(dropped: DroppedRows) -> None:
         )
 
 
-def read_gold(path: Path, field: str | None) -> pa.Table:
-    """Read known truths; `field` is what ``--field`` says, and goes with platforms' files."""
-    return read_truths(path, field=field if read_names(path) is None else None)
+def read_gold(path: Path, field: str | None, *, beside_answers: bool) -> pa.Table:
+    """Read known truths; `field` is what ``--field`` says, and goes with platforms' files.
+
+    Beside plain answers it may be meant for these: then a table of truths has none.
+    """
+    if beside_answers and read_names(path) is not None:
+        field = None
+    return read_truths(path, field=field)
 
 
 def read_ids(path: Path | None, column: str) -> list[Any] | None:

@@ -57,7 +57,9 @@ def partition(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for the store."),
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Required. A new folder for the store."
+        ),
     ] = None,
     plain: options.Plain = False,
     labels: options.Labels = None,
