@@ -49,7 +49,7 @@ def convert(
     ] = None,
     to_format: Annotated[str | None, _format("--to", "OUT, where its name does not say so")] = None,
     field: options.Field = None,
-    columns: options.Columns = options.USUAL_COLUMNS,
+    columns: options.Columns = options.COLUMNS,
     rejected: Annotated[
         bool, typer.Option("--rejected", help="Take answers too that a requester rejected.")
     ] = False,
@@ -78,7 +78,7 @@ def convert(
         choice = Choice(field=field, rejected=rejected)
         _convert_plain(source, target, (from_format, to_format), columns, choice)
         return
-    if (field, columns, rejected) != (None, options.USUAL_COLUMNS, False):
+    if (field, columns, rejected) != (None, options.COLUMNS, False):
         raise ParameterError("--field, --columns and --rejected go with plain answers")
     _convert_reports(source, target, (from_format, to_format))
 
@@ -127,7 +127,7 @@ def _read(
 ) -> tuple[pa.Table, str]:
     """Return the rows of a file, under their usual names, and what they are."""
     if holds_truths(source, columns, file_format):
-        if columns != tuple(options.USUAL_COLUMNS.split(",")):
+        if columns != tuple(options.COLUMNS.split(",")):
             raise ParameterError("--columns names the columns of answers, not of truths")
         return read_scored_truths(source, file_format=file_format, field=choice.field), "truth"
     table = read_table(source, columns, file_format=file_format, choice=choice)
@@ -138,7 +138,7 @@ def _read(
     except AnswerError as error:
         raise AnswerError(f"{source}: {error}") from None
     _tell_other_columns(source, file_format, columns)
-    return pa.table(dict(zip(options.USUAL_COLUMNS.split(","), found, strict=True))), "answer"
+    return pa.table(dict(zip(options.COLUMNS.split(","), found, strict=True))), "answer"
 
 
 def _tell_other_columns(

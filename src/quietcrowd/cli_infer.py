@@ -52,8 +52,8 @@ def infer(
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
-    columns: options.Columns = options.USUAL_COLUMNS,
-    duplicates: options.Duplicates = "error",
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
     field: options.Field = None,
     skip_outside: options.SkipOutside = False,
     seed: Annotated[int, typer.Option(metavar="NUMBER", help="For ties.")] = 0,
@@ -96,7 +96,7 @@ def infer(
     data: Reports | Answers
     if plain:
         data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
-    elif skip_outside or (columns, duplicates) != (options.USUAL_COLUMNS, "error"):
+    elif skip_outside or (columns, duplicates) != (options.COLUMNS, options.DUPLICATES):
         raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
     elif field is not None and gold is None:
         raise ParameterError("--field goes with --plain, or with --gold")

@@ -27,9 +27,10 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.validation import check_names, did_you_mean
 
 __all__ = [
+    "COLUMNS",
     "DOMAIN",
+    "DUPLICATES",
     "METHOD_LIST",
-    "USUAL_COLUMNS",
     "AllTasks",
     "AllWorkers",
     "Between",
@@ -118,8 +119,8 @@ Between = Annotated[
     str | None,
     typer.Option(metavar="LOW,HIGH", help="Public bounds, where answers are numbers: 0,10."),
 ]
-USUAL_COLUMNS = "task,worker,label"
-"""What --columns is where it is not given."""
+COLUMNS = "task,worker,label"
+"""Of plain answers, where no others are named."""
 
 Columns = Annotated[
     str,
@@ -127,6 +128,9 @@ Columns = Annotated[
         metavar="TASK,WORKER,LABEL", help="Names of the columns of plain answers, by commas."
     ),
 ]
+DUPLICATES = "error"
+"""What is done with a second answer, where nothing else is asked for."""
+
 Duplicates = Annotated[
     str,
     typer.Option(

@@ -65,8 +65,8 @@ def partition(
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,
-    columns: options.Columns = options.USUAL_COLUMNS,
-    duplicates: options.Duplicates = "error",
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
     skip_outside: options.SkipOutside = False,
     partitions: Annotated[
         int | None,
@@ -87,7 +87,7 @@ def partition(
     if output is None:
         raise ParameterError("say where the store goes: --output FOLDER")
     names = options.three_columns(columns)
-    changed = (columns, duplicates, skip_outside) != (options.USUAL_COLUMNS, "error", False)
+    changed = (columns, duplicates, skip_outside) != (options.COLUMNS, options.DUPLICATES, False)
     if not plain and (changed or any((labels, levels, between))):
         raise ParameterError(
             "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "

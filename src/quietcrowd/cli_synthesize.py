@@ -99,8 +99,8 @@ def synthesize(
     plan: Annotated[
         bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")
     ] = False,
-    columns: options.Columns = options.USUAL_COLUMNS,
-    duplicates: options.Duplicates = "error",
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
     plot: Annotated[
         list[str] | None,
         typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),

@@ -39,8 +39,8 @@ def read_answers(
     task, worker, label : str
         Names of the columns of a table.
     file_format : str, optional
-        ``csv``, ``parquet``, ``jsonl``, ``crowd-kit``, ``mturk``, ``toloka`` or ``label-studio``.
-        Default: what the suffix and the header say.
+        ``csv``, ``parquet``, ``jsonl``, ``mturk``, ``toloka`` or ``label-studio``. Default: what
+        the suffix and the header say.
     field : str, optional
         Which question of a platform's file is meant, where there are several.
     rejected : bool
