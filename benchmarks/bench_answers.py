@@ -1,16 +1,10 @@
 """How fast answers are read."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 import quietcrowd as qc
 from conftest import with_text_ids
-
-READER = Path(__file__).parent / "read_parquet.py"
+from own_process import run_script
 
 
 def test_frame_with_text_ids(benchmark, million, crowd_kit, compare):
@@ -46,9 +40,7 @@ def test_parquet(benchmark, big_file, compare, remark):
 
     def run_both():
         for name, results in runs.items():
-            words = [sys.executable, READER, name, big_file]
-            output = subprocess.run(words, capture_output=True, check=True).stdout
-            results.append(json.loads(output))
+            results.append(run_script("read_parquet.py", name, big_file))
 
     benchmark.pedantic(run_both, rounds=5)
     ours, theirs = (min(run["seconds"] for run in results) for results in runs.values())

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -15,7 +14,7 @@ from attrs import evolve
 from scipy.special import log_expit, logsumexp
 
 import quietcrowd as qc
-from conftest import HERE, PEERS
+from own_process import HERE, run_script
 from quietcrowd.inference.partition import Overview, partition_of
 from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
@@ -45,17 +44,15 @@ def answers(million):
 @pytest.fixture(scope="module")
 def path(answers, tmp_path_factory):
     """Return a file of them."""
-    if not PEERS.exists():
-        pytest.skip("the peers are not installed: make bench installs them into .venv-peers")
     target = tmp_path_factory.mktemp("peers") / "answers.parquet"
     qc.write_table(answers.to_frame("pyarrow"), target)
     return target
 
 
-def fit_peer(name, path, iterations):
+def fit_peer(peers, name, path, iterations):
     """Return crowd-kit's seconds and gigabytes, and what it found."""
     target = path.with_name(f"{name}-{iterations}.npz")
-    words = [PEERS, HERE / "peers" / "crowd_kit_fit.py", name, path, str(iterations), target]
+    words = [peers, HERE / "peers" / "crowd_kit_fit.py", name, path, str(iterations), target]
     ours = {**os.environ, "PYTHONPATH": str(HERE)}  # it measures its memory as ours do
     run = json.loads(subprocess.run(words, capture_output=True, check=True, env=ours).stdout)
     return run, dict(np.load(target))
@@ -63,8 +60,7 @@ def fit_peer(name, path, iterations):
 
 def own_gigabytes(method, path):
     """Return the most memory that reading and a fit of ours took, in a process of its own."""
-    words = [sys.executable, HERE / "our_fit.py", json.dumps(method.to_dict()), path]
-    return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    return run_script("our_fit.py", json.dumps(method.to_dict()), path)
 
 
 def run_ours(method, answers, iterations):
@@ -144,10 +140,10 @@ def parameters_of(name, result):
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_against_crowd_kit(benchmark, name, answers, path, compare, tabulate):
+def test_against_crowd_kit(benchmark, peers, name, answers, path, compare, tabulate):
     """Time per iteration, time to the same likelihood, labels."""
     method, (few, many), wanted = PAIRS[name]
-    (short, _), (long, theirs) = (fit_peer(name, path, count) for count in (few, many))
+    (short, _), (long, theirs) = (fit_peer(peers, name, path, count) for count in (few, many))
     slope = (long["seconds"] - short["seconds"]) / (many - few)
     ours = benchmark.pedantic(seconds_per_iteration, (method, answers), rounds=1)
     crowd = "10^6 answers of 10^4 workers"

@@ -1,15 +1,12 @@
 """Stores of 10^7 and 10^8 answers: import, sweeps, memory, a Dask cluster; partitions."""
 
-import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 import quietcrowd as qc
-from conftest import HERE
 from drawn import drawn
+from own_process import run_script
 from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
@@ -30,28 +27,21 @@ def folder(tmp_path_factory):
     shutil.rmtree(place)
 
 
-def run(script, *words):
-    """Run a script in a process of its own; return what it prints."""
-    words = [sys.executable, HERE / script, *map(str, words)]
-    output = subprocess.run(words, capture_output=True, check=True).stdout
-    return json.loads(output) if output else None
-
-
 @pytest.fixture(scope="module")
 def stores(folder):
     """Return the store of each size and what its import took."""
     found = {}
     for name, rows in SIZES.items():
         path, store = folder / "answers.parquet", folder / name
-        run("big_file.py", path, rows, WORKERS)
-        found[name] = store, run("store_run.py", "import", path, store)
+        run_script("big_file.py", path, rows, WORKERS)
+        found[name] = store, run_script("store_run.py", "import", path, store)
         path.unlink()
     return found
 
 
-def test_import(benchmark, stores, compare, remark):
+def test_import(stores, compare, remark):
     """From Parquet to a store."""
-    taken = benchmark.pedantic(lambda: stores["10^8"][1], rounds=1)
+    taken = stores["10^8"][1]
     compare("10^8 rows from Parquet into a store", taken["seconds"], "the limit of 150 s", 150.0, 1)
     remark(
         f"Peak memory of making a store of 10^8 rows: {taken['gigabytes']:.2f} GB "
@@ -59,14 +49,13 @@ def test_import(benchmark, stores, compare, remark):
     )
 
 
-def test_sweeps(benchmark, stores, compare, remark):
+def test_sweeps(stores, compare, remark):
     """Twenty passes of weighted voting over files, and the memory that they take."""
     runs = {
-        name: run("store_run.py", "sweep", store, SWEEPS, "threads")
+        name: run_script("store_run.py", "sweep", store, SWEEPS, "threads")
         for name, (store, _) in stores.items()
     }
     large, small = runs["10^8"], runs["10^7"]
-    benchmark.pedantic(lambda: None, rounds=1)
     name = "20 weighted-vote sweeps over a store of 10^8 answers of 10^5 workers"
     compare(name, large["seconds"], "the limit of 15 s", 15.0, 1)
     remark(
@@ -84,7 +73,7 @@ def test_dask(benchmark, stores, compare):
 
     def both():
         for kind, found in seconds.items():
-            found.append(run("store_run.py", "sweep", store, SWEEPS, kind)["least"])
+            found.append(run_script("store_run.py", "sweep", store, SWEEPS, kind)["least"])
 
     benchmark.pedantic(both, rounds=3)
     compare(

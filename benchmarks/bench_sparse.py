@@ -1,18 +1,13 @@
 """How fast every worker reports every task, simulated; against limits in seconds, two cores."""
 
-import json
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import quietcrowd as qc
+from own_process import run_script
 from timing import least_seconds
-
-RUN = Path(__file__).parent / "sparse_run.py"
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +60,6 @@ def test_real_noise(benchmark, wide, compare):
 )
 def test_large_cases(benchmark, case, what, seconds, gigabytes, compare, remark):
     """Time and memory of a process of its own."""
-    runs = []
-
-    def run():
-        output = subprocess.run([sys.executable, RUN, case], capture_output=True, check=True)
-        runs.append(json.loads(output.stdout))
-
-    benchmark.pedantic(run, rounds=1)
-    compare(what, runs[0]["seconds"], f"the limit of {seconds:g} s", seconds, 1)
-    remark(f"Peak memory of {what}: {runs[0]['gigabytes']:.2f} GB (wanted: below {gigabytes:g}).")
+    run = benchmark.pedantic(run_script, ("sparse_run.py", case), rounds=1)
+    compare(what, run["seconds"], f"the limit of {seconds:g} s", seconds, 1)
+    remark(f"Peak memory of {what}: {run['gigabytes']:.2f} GB (wanted: below {gigabytes:g}).")

@@ -5,7 +5,6 @@ import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +12,8 @@ import pytest
 
 import quietcrowd as qc
 from drawn import crowd_of_a_million
+from own_process import HERE
 
-HERE = Path(__file__).parent
 REPORT = HERE.parent / "docs" / "performance.md"
 PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
 
@@ -49,13 +48,19 @@ def with_text_ids(answers, seed=0):
 
 
 @pytest.fixture(scope="session")
-def crowd_kit(million, tmp_path_factory):
-    """Return crowd-kit's seconds per iteration on the million answers."""
+def peers():
+    """Return the Python that has the peers."""
     if not PEERS.exists():
         pytest.skip("the peers are not installed: make bench installs them into .venv-peers")
+    return PEERS
+
+
+@pytest.fixture(scope="session")
+def crowd_kit(peers, million, tmp_path_factory):
+    """Return crowd-kit's seconds per iteration on the million answers."""
     path = tmp_path_factory.mktemp("peers") / "answers.parquet"
     qc.write_table(with_text_ids(million.answers), path)
-    words = [PEERS, HERE / "peers" / "crowd_kit_iterations.py", path]
+    words = [peers, HERE / "peers" / "crowd_kit_iterations.py", path]
     return json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
 
 

@@ -8,13 +8,14 @@ import sys
 import attrs
 import pandas as pd
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd import cli, cli_experiments
+from quietcrowd.cli_experiment_tables import UNLISTED, print_figure
 from quietcrowd.cli_options import build_domain, choose_method
-from quietcrowd.cli_tables import UNLISTED, print_figure
 from quietcrowd.datasets import opinion_crowd
 from quietcrowd.evaluation import DensityExperiment, DensityFigure, FigureResult
 from quietcrowd.evaluation.density_figure import DensityPart
@@ -221,13 +222,37 @@ def test_evaluate_prints_json(run, folder):
     assert {row["mechanism"] for row in json.loads(output)} >= {"none", "one-layer", "two-layer"}
 
 
-@pytest.mark.parametrize("command", [(), ("randomize",), ("infer",), ("evaluate",), ("demo",)])
-def test_help_has_an_example(run, command):
-    status, output, _ = run(*command, "--help")
+def commands(group, words=()):
+    """Return all commands with the words that name them."""
+    found = {}
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", None)
+        found |= commands(command, (*words, name)) if inner else {(*words, name): command}
+    return found
+
+
+COMMANDS = commands(typer.main.get_command(cli.app))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_the_help_fits_and_has_examples_that_can_be_copied(run, words):
+    status, output, _ = run(*words, "--help")
     assert status == 0
-    assert "Usage:" in output
-    if command:
-        assert f"Example: quietcrowd {command[0]}" in output
+    assert max(map(len, output.splitlines())) <= 80
+    paragraphs = (" ".join(part.split()) for part in COMMANDS[words].help.split("\n\n"))
+    examples = [part for part in paragraphs if part.startswith("Example: ")]
+    assert any(one.startswith(f"Example: quietcrowd {' '.join(words)}") for one in examples)
+    for example in examples:
+        assert example in " ".join(output.split())
+
+
+@pytest.mark.parametrize("group", [(), ("campaign",)])
+def test_no_command_is_summed_up_with_dots(run, group):
+    status, output, _ = run(*group, "--help")
+    assert status == 0
+    listed = output.partition("Commands:")[2].splitlines()[1:]
+    assert len(listed) >= 10
+    assert [line for line in listed if line.endswith("...")] == []
 
 
 def test_version_and_module(run):
@@ -512,9 +537,9 @@ def test_long_names_of_methods_fit_80_columns(run, ratings):
         assert part in folded
 
 
-@pytest.mark.parametrize("command", ["infer", "evaluate"])
+@pytest.mark.parametrize("command", [("infer",), ("evaluate",), ("campaign", "create")])
 def test_the_help_lists_methods_and_parameters_in_80_columns(run, command):
-    lines = run(command, "--help")[1].splitlines()
+    lines = run(*command, "--help")[1].splitlines()
     assert max(map(len, lines)) <= 80
     start = next(i for i, line in enumerate(lines) if "Methods, and their parameters" in line)
     listed = [line.split() for line in lines[start + 1 :]]
@@ -604,6 +629,16 @@ def test_hiding_needs_the_lists_of_tasks_and_workers(run, ratings, name):
         assert status == 2
         assert "with --all-tasks FILE and --all-workers FILE" in errors
         assert not (ratings / "r.csv").exists()
+
+
+def test_lists_do_not_make_a_mechanism_hide_who_answered(run, ratings):
+    status, _, errors = run(
+        *("randomize", ratings / "three.csv", "--levels", ",".join(map(str, range(10)))),
+        *("--all-tasks", ratings / "tasks.csv", "--all-workers", ratings / "workers.csv"),
+        *("-m", "one-layer", "-o", ratings / "r.csv"),
+    )
+    assert status == 0
+    assert "one-layer does NOT hide which tasks were answered" in " ".join(errors.split())
 
 
 def test_a_simulation_needs_no_lists(run, ratings):

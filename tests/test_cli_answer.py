@@ -6,11 +6,12 @@ from functools import partial
 
 import httpx
 import pytest
+from sqlalchemy import delete, select, update
 from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import Running, new_desk
 
-from quietcrowd.campaign import Client
+from quietcrowd.campaign import Client, tables
 from quietcrowd.campaign.settings import Settings
 
 INTERRUPTED = 130
@@ -165,6 +166,9 @@ def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
     assert shown["as_sent"]
     assert shown["reports"] == told["reports"]
     assert "holds what this device sent, and nothing else" in run(link, "--show")[2]
+    status, output, errors = run(link, "--answers", file, "--yes", "--json")
+    assert (status, json.loads(output)) == (0, told)
+    assert "You have answered this campaign" in errors
 
 
 @pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation", "two-layer"])
@@ -305,6 +309,24 @@ def test_other_questions_are_not_asked_again(run, again, tmp_path):
     assert (status, "another campaign" in errors) == (0, False)
 
 
+def test_a_server_that_holds_something_else_is_told_of(run, server, desk, tmp_path):
+    campaign = desk.campaign()
+    link = desk.link(campaign)
+    file = write(tmp_path / "mine.csv", "t0,yes", "t1,no", "t2,no")
+    assert run(link, "--answers", file, "--yes")[0] == 0
+    report = tables.report.c
+    mine = select(report.report_id).where(report.campaign_id == bytes.fromhex(campaign))
+    with server.database.write() as connection:
+        lost, changed, _ = connection.scalars(mine).all()
+        connection.execute(delete(tables.report).where(report.report_id == lost))
+        other = update(tables.report).where(report.report_id == changed)
+        connection.execute(other.values(value=1 - report.value))
+    assert run(link, "--show")[2] == (
+        "The server does not hold what this device sent: 2 reports missing or changed, 1 not sent "
+        "from here.\n"
+    )
+
+
 def test_withdrawing(run, types, link, tmp_path):
     file = write(tmp_path / "mine.csv", "t0,yes")
     assert run(link, "--answers", file, "--yes")[0] == 0
@@ -337,7 +359,7 @@ def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
     left, prompts = types("y", "n")
     status, _, errors = run(link, "--answers", file)
     assert (status, left) == (1, [])
-    assert prompts[-1] == "Lock 1 answers? [y/N] "
+    assert prompts[-1] == "Lock 1 answer? [y/N] "
     assert "Nothing was locked, and nothing was sent." in errors
 
 
@@ -365,6 +387,7 @@ def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told)
     [
         (("--show", "--withdraw"), "do not go together"),
         (("--json",), "--json goes with"),
+        (("--withdraw", "--json"), "--json goes with --show, or --answers and --yes"),
         (("--budget", "-1"), "budget must be a finite number"),
         (("--budget", "2", "--answers", "FILE", "--yes"), "would make it 3: nothing was sent"),
         (("--answers", "none.csv", "--yes"), "none.csv: there is no such file"),

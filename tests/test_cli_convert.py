@@ -133,12 +133,14 @@ def test_other_columns_are_told(run, batch):
         (("batch.csv", "a.csv", "--from", "toloka"), "no column OUTPUT:"),
         (("batch.csv", "a.csv", "--columns", "a,b,c"), "not with --columns"),
         (("batch.csv", "a.csv", "--columns", "a"), "--columns must be three names"),
+        (("truths.csv", "a.csv", "--columns", "task,x,label"), "of answers, not of truths"),
         (("empty.csv", "a.csv"), "empty.csv: this cannot be read as CSV"),
         (("missing.csv", "a.csv"), "missing.csv: row 1, column 'worker': the id is missing"),
     ],
 )
 def test_what_goes_wrong_is_one_line(run, batch, words, told):
     (batch / "empty.csv").write_text("")
+    (batch / "truths.csv").write_text("task,label\na,yes\n")
     (batch / "missing.csv").write_text("task,worker,label\na,u,yes\nb,,no\n")
     status, output, errors = run("convert", *words)
     assert (status, output) == (2, "")
@@ -146,6 +148,15 @@ def test_what_goes_wrong_is_one_line(run, batch, words, told):
     assert len(errors.splitlines()) == 1
     assert (batch / "batch.csv").read_text() == BATCH
     assert not (batch / "a.csv").exists()
+
+
+def test_a_terminal_shows_the_first_rows_and_how_to_write_all(run, batch, monkeypatch):
+    rows = "".join(f"t{number},u,yes\n" for number in range(30))
+    (batch / "a.csv").write_text(f"task,worker,label\n{rows}")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    status, output, _ = run("convert", "a.csv")
+    assert (status, " t19 " in f" {output}".replace("\n", " "), "t20" in output) == (0, True, False)
+    assert output.endswith("… and 10 more; write all with quietcrowd convert IN OUT\n")
 
 
 def test_options_of_answers_do_not_go_with_reports(run, batch):
@@ -171,10 +182,27 @@ def test_known_truths_are_read_from_a_pool(run, batch):
         assert [row[:2] for row in read_csv(output)] == [["q1", "yes"], ["q2", "no"]]
 
 
+def test_a_field_of_known_truths_goes_with_reports(run, batch):
+    header = "INPUT:q\tGOLDEN:a\tGOLDEN:b\n"
+    (batch / "p.tsv").write_text(f"{header}cat\tcat\tx\n")
+    (batch / "known.csv").write_text("task,label\ncat,cat\n")
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(["cat", "dog"]), epsilon=1.0)
+    frame = pd.DataFrame({"task": ["cat", "dog"], "worker": "u", "label": ["dog", "dog"]})
+    answers = qc.Answers.from_frame(frame, mechanism.domain)
+    qc.write_reports(mechanism.randomize(answers), "r.csv")
+    status, _, errors = run("infer", "r.csv", "--gold", "p.tsv")
+    assert (status, "choose one with field= (on the command line: --field)" in errors) == (2, True)
+    status, output, errors = run("infer", "r.csv", "--gold", "p.tsv", "--field", "a")
+    assert (status, "1 truth known" in errors) == (0, True)
+    assert read_csv(output)[0][:2] == ["cat", "cat"]
+    status, _, errors = run("infer", "r.csv", "--gold", "known.csv", "--field", "a")
+    assert (status, "are of platforms' files" in errors) == (2, True)
+
+
 def test_a_field_goes_with_plain_answers(run, batch):
     (batch / "a.csv").write_text(ROWS)
     status, _, errors = run("infer", "a.csv", "--field", "a")
-    assert (status, "--field go with --plain" in errors) == (2, True)
+    assert (status, "--field goes with --plain, or with --gold" in errors) == (2, True)
     status, _, errors = run("infer", "--plain", "a.csv", "--labels", "cat,dog", "--field", "a")
     assert (status, "of platforms' files" in errors) == (2, True)
 

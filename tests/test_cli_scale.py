@@ -99,6 +99,8 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
         (["partition", "R"], "say where the store goes: --output FOLDER"),
         (["partition", "R", "-o", "S"], "is there already: name a new folder"),
         (["partition", "R", "-o", "N", "--labels", "a,b"], "go with --plain"),
+        (["partition", "R", "-o", "N", "--columns", "a,b,c"], "go with --plain"),
+        (["infer", "R", "--columns", "a,b,c"], "--duplicates go with --plain"),
         (["partition", "R", "-o", "N", "--plain", "--columns", "a"], "--columns must be three"),
         (["partition", "R", "-o", "N", "--partitions", "0"], "partitions must be a whole number"),
         (["partition", "R", "-o", "N", "--duplicates", "all"], "--duplicates"),

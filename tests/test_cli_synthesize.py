@@ -211,6 +211,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
         ([*GIVEN, "-o", "no/s.csv"], "no such folder"),
         ([*GIVEN, "-o", "claims.csv"], "is what is read from"),
         ([*GIVEN, "--plan"], "--plan goes with --epsilon"),
+        ([*PLANNED, "--plan", "--plot", "a/b"], "--plan writes nothing: leave out --plot"),
         ([*GIVEN, "-o", "s.csv", "--truths", "t.csv"], "--truths goes with --plot TASK"),
         ([*GIVEN, "-o", "s.csv", "--plot", "drug 1"], "task 'drug 1'; did you mean 'drug "),
         ([*GIVEN, "-o", "s.csv", "--plot", "a/b", "--plot-folder", "no/p"], "no such folder"),

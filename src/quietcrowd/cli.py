@@ -21,8 +21,8 @@ from quietcrowd.cli_campaign import campaign
 from quietcrowd.cli_convert import convert
 from quietcrowd.cli_experiments import evaluate, reproduce
 from quietcrowd.cli_infer import infer
+from quietcrowd.cli_notes import tell
 from quietcrowd.cli_randomize import randomize
-from quietcrowd.cli_reading import one_line
 from quietcrowd.cli_scale import partition
 from quietcrowd.cli_serve import serve
 from quietcrowd.cli_synthesize import synthesize
@@ -85,7 +85,7 @@ def demo(
         bool, typer.Option("--stay", help="Serve until Ctrl-C: to look at the dashboard.")
     ] = False,
 ) -> None:
-    """Play a campaign: a server on this machine, and a simulated crowd.
+    """Play a campaign on this machine, with a simulated crowd.
 
     Example: quietcrowd demo --epsilon 0.5
     """
@@ -97,7 +97,7 @@ def demo(
 
 
 def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    one_line(f"note: {message}")
+    tell(f"note: {message}")
 
 
 def main() -> None:
@@ -135,17 +135,17 @@ def _run(words: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         status = INTERRUPTED
     except typer.TyperException as error:
-        one_line(f"error: {getattr(error, 'format_message', error.__str__)()}")
+        tell(f"error: {getattr(error, 'format_message', error.__str__)()}")
         return 2
     except (QuietcrowdError, OSError) as error:
-        one_line(f"error: {_told(error)}")
+        tell(f"error: {_told(error)}")
         return 2
     except Exception as error:
         if DEBUG in os.environ:
             raise
         kind = type(error).__name__
-        one_line(f"error: {kind}: {error}. This is our fault; {DEBUG}=1 shows where it was.")
+        tell(f"error: {kind}: {error}. This is our fault; {DEBUG}=1 shows where it was.")
         return 2
     if status == INTERRUPTED:
-        one_line("stopped")
+        tell("stopped")
     return status if isinstance(status, int) else 0

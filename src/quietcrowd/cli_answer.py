@@ -13,6 +13,7 @@ import typer
 from quietcrowd import cli_options as options
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.campaign.plain_text import one_line
+from quietcrowd.cli_notes import counted, note
 from quietcrowd.cli_questions import (
     Questions,
     in_reading_order,
@@ -21,10 +22,9 @@ from quietcrowd.cli_questions import (
     show_text,
     spell,
 )
-from quietcrowd.cli_reading import note
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.formats import read_table
-from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss, show_loss
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.client import Client
@@ -95,16 +95,18 @@ def answer(
 
     if show and withdraw:
         raise ParameterError("--show and --withdraw do not go together: give one")
-    if as_json and not (show or withdraw or (yes and answers is not None)):
-        raise ParameterError("--json goes with --show, --withdraw, or --answers and --yes")
+    if as_json and (withdraw or not (show or (yes and answers is not None))):
+        raise ParameterError("--json goes with --show, or --answers and --yes")
     client = Client(link, folder=folder, budget=budget, delta=delta)
     if withdraw:
-        _withdraw(client, yes=yes or as_json)
+        _withdraw(client, yes=yes)
     elif show:
         _show_held(client, as_json=as_json)
     elif client.sent:
-        client.send()
+        receipt = client.send()
         note("You have answered this campaign. --show shows what the server holds of you.")
+        if as_json:
+            typer.echo(_as_json(client, receipt))
     else:
         _take_part(client, answers, yes=yes, as_json=as_json)
 
@@ -142,7 +144,7 @@ def _lock(client: Client, file: Path | None, most: int, *, yes: bool) -> None:
         return
     given = _read_answers(file)
     _mind_repeats(client, _repeated(client, given), yes=yes)
-    if not (yes or _agreed(f"Lock {len(given):,} answers?")):
+    if not (yes or _agreed(f"Lock {counted(len(given), 'answer')}?")):
         note("Nothing was locked, and nothing was sent.")
         raise typer.Exit(1)
     client.prepare(given)
@@ -156,8 +158,8 @@ def _tell_terms(client: Client, most: int) -> None:
     if terms.description:
         show_quoted(terms.description)
     typer.echo("")
-    plural = "s" * (terms.tasks != 1)
-    show_text(f"{terms.tasks:,} question{plural}; you give up to {terms.answers:,} answers.")
+    questions = counted(terms.tasks, "question")
+    show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
     show_text(_cost(client.guarantee))
     typer.echo("")
     for sentence in client.consent:
@@ -187,7 +189,7 @@ def _tell_budget(client: Client, most: int) -> None:
         f"{then}."
     )
     if most < client.terms.answers:
-        what = "1 answer" if most == 1 else f"{most:,} answers"
+        what = counted(most, "answer")
         show_text(f"The budget allows no more than {what}: you can skip the other questions.")
         if not math.isfinite(client.spent_after().total_epsilon):
             show_text("Nothing bounds more, unless --delta allows for a probability outside.")
@@ -309,8 +311,7 @@ def _send(client: Client, *, as_json: bool) -> None:
     except (KeyboardInterrupt, UnansweredError):
         note("What you locked is kept. The same command sends it again, as it is.")
         raise
-    count = receipt.accepted + receipt.duplicates
-    what = "1 report" if count == 1 else f"{count:,} reports"
+    what = counted(receipt.accepted + receipt.duplicates, "report")
     spent = show_loss(client.spent().total_epsilon)
     note(f"Sent: {what}. This device has spent epsilon = {spent}. --withdraw takes them back.")
     if as_json:
@@ -326,7 +327,7 @@ def _as_json(client: Client, receipt: Receipt) -> str:
             "consent": client.consent,
             "accepted": receipt.accepted,
             "duplicates": receipt.duplicates,
-            "spent": _finite(spent.total_epsilon),
+            "spent": finite_loss(spent.total_epsilon),
             "delta": spent.delta,
             "reports": _reports_as_json(client.preview()),
         }
@@ -339,10 +340,6 @@ def _reports_as_json(reports: tuple[Report, ...]) -> list[dict[str, Any]]:
         | ({} if report.participation is None else {"participation": report.participation})
         for report in reports
     ]
-
-
-def _finite(loss: float) -> float | None:
-    return loss if math.isfinite(loss) else None
 
 
 def _show_held(client: Client, *, as_json: bool) -> None:
@@ -377,8 +374,8 @@ def _print_sketch(numbers: tuple[float, ...]) -> None:
 def _tell_held(held: HeldReports, client: Client) -> None:
     if not held.as_sent:
         note(
-            f"The server does not hold what this device sent: {held.missing:,} reports are missing "
-            f"or changed, {held.strange:,} were not sent from here."
+            f"The server does not hold what this device sent: {counted(held.missing, 'report')} "
+            f"missing or changed, {held.strange:,} not sent from here."
         )
     elif held.empty:
         note(f"The server holds no report of you.{_waiting(client)}")

@@ -10,11 +10,10 @@ import numpy as np
 import typer
 
 from quietcrowd import cli_options as options
-from quietcrowd.cli_reading import note
+from quietcrowd.cli_noise import announce_exact_noise
 from quietcrowd.domains import Domain, Ordinal
 from quietcrowd.evaluation.audit_plots import plot_audit
 from quietcrowd.evaluation.plots import check_picture
-from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.audit import DRAWS, noise_of_audit
 from quietcrowd.privacy.audit import audit as run_audit
 
@@ -24,7 +23,6 @@ DEFAULT_DOMAIN = Ordinal([0, 1])
 """Two answers: labels, and numbers as well."""
 
 NOISE_A_SECOND = 50_000
-SLOW_NOISE = 250_000
 
 BROKEN = 1
 """Exit status where a mechanism loses more than it states."""
@@ -79,7 +77,7 @@ def audit(
     audited = maker(domain=_domain(labels, levels, between), epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)
     if rng is None:
-        _announce_noise(audited, answers, draws)
+        announce_exact_noise(noise_of_audit(audited, answers, draws), NOISE_A_SECOND)
     report = run_audit(audited, answers, confidence, draws=draws, rng=rng)
     if as_json:
         typer.echo(json.dumps(report.to_dict(), allow_nan=False))
@@ -95,10 +93,3 @@ def _domain(labels: str | None, levels: str | None, between: str | None) -> Doma
     if labels is None and levels is None and between is None:
         return DEFAULT_DOMAIN
     return options.build_domain(labels, levels, between)
-
-
-def _announce_noise(audited: Mechanism, answers: int, draws: int) -> None:
-    """Say how long exact noise will take, where it takes long."""
-    noise = noise_of_audit(audited, answers, draws)
-    if noise > SLOW_NOISE:
-        note(f"Drawing {noise:,} exact numbers of noise: about {noise / NOISE_A_SECOND:,.0f} s.")

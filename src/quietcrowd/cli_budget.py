@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,12 +13,12 @@ from rich.console import Console
 from rich.text import Text
 
 from quietcrowd import cli_options as options
-from quietcrowd.cli_reading import counted, note
+from quietcrowd.cli_notes import counted, note
 from quietcrowd.cli_tables import plain_table
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
 from quietcrowd.privacy.accountant import PrivacyLedger
-from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.privacy.guarantee import finite_loss, show_loss
 from quietcrowd.validation import check_real
 
 __all__ = ["budget"]
@@ -29,7 +28,8 @@ SHOWN = 20
 
 def budget(
     reports: Annotated[
-        list[Path], typer.Argument(help="Files of reports; each is a campaign of its own.")
+        list[Path],
+        typer.Argument(metavar="REPORTS", help="Files of reports; each is a campaign of its own."),
     ],
     delta: Annotated[
         float,
@@ -41,9 +41,10 @@ def budget(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Tell what each worker has spent, about one answer and in total.
+    """Tell what each worker has spent.
 
-    Losses of several files add up: a worker may have been asked the same in each.
+    That is what is lost about one answer, and about all in total. Losses of several files add
+    up: a worker may have been asked the same in each.
 
     Example: quietcrowd budget reports.parquet
 
@@ -74,15 +75,11 @@ def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:
     """Return all rows, and the largest losses; an infinite loss is null."""
     losses = ("answer_epsilon", "total_epsilon")
     rows = [
-        {name: _finite(row[name]) if name in losses else row[name] for name in row}
+        {name: finite_loss(row[name]) if name in losses else row[name] for name in row}
         for row in frame.to_dict("records")
     ]
-    largest = {name: _finite(float(frame[name].max())) if rows else 0.0 for name in losses}
+    largest = {name: finite_loss(float(frame[name].max())) if rows else 0.0 for name in losses}
     return json.dumps({"delta": delta, "budget": most, "most": largest, "workers": rows})
-
-
-def _finite(loss: float) -> float | None:
-    return loss if math.isfinite(loss) else None
 
 
 def _print_table(frame: pd.DataFrame) -> None:

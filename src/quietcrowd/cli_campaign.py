@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,26 +19,23 @@ from rich.console import Console
 from rich.text import Text
 
 from quietcrowd import cli_options as options
-from quietcrowd.campaign.extra import require_client, require_server
-from quietcrowd.campaign.gold import encode_gold
+from quietcrowd.campaign.extra import require_server
 from quietcrowd.campaign.plain_text import one_line
-from quietcrowd.campaign.refusals import refusal
 from quietcrowd.campaign.server_address import ServerAddress
-from quietcrowd.campaign.task_files import READERS
-from quietcrowd.campaign.task_summary import summarize_tasks
+from quietcrowd.cli_exports import export_label_config, export_reports, export_truths
+from quietcrowd.cli_notes import note
 from quietcrowd.cli_questions import read_line
-from quietcrowd.cli_reading import note
+from quietcrowd.cli_requester import checked, requester_client
 from quietcrowd.cli_serve import Database
 from quietcrowd.cli_tables import plain_table
+from quietcrowd.cli_task_file import TaskFile
 from quietcrowd.domains import Domain
-from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
-from quietcrowd.formats.label_config import common_texts, read_label_config, write_label_config
-from quietcrowd.formats.report_files import read_report_note
-from quietcrowd.formats.sidecar import sidecar, write_beside
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats import FORMATS, check_target
+from quietcrowd.formats.label_config import read_label_config
+from quietcrowd.formats.sidecar import sidecar
 from quietcrowd.formats.tables import find_format
-from quietcrowd.formats.whole_file import refuse_overwriting, replacing
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.formats.whole_file import refuse_overwriting
 
 if TYPE_CHECKING:
     import httpx
@@ -64,11 +60,6 @@ campaign = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
 )
-
-_TABLE_MEDIA = {".csv": "text/csv", ".tsv": "text/tab-separated-values"}
-_LINES = "application/x-ndjson"
-_PART = 900_000
-"""Bytes of tasks that are sent at once."""
 
 _PAGE = 200
 """Campaigns that are asked for at once."""
@@ -105,49 +96,18 @@ Key = Annotated[
 _LOCAL = "http://127.0.0.1:8000"
 
 
-@contextmanager
-def _client(server: str, secret: str) -> Iterator[httpx.Client]:
-    """Give a client of a server; what goes wrong on the way is one sentence.
-
-    The key goes to no other machine without encryption, and through no proxy to this one.
-    """
-    require_client()
-    import httpx
-
-    if not secret:
-        raise ParameterError(
-            "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key makes "
-            "one"
-        )
-    address = ServerAddress.read(server)
-    try:
-        with httpx.Client(
-            base_url=f"{address.url}/api/v1",
-            headers={"Authorization": f"Bearer {secret}"},
-            timeout=60,
-            trust_env=not address.local,
-        ) as client:
-            yield client
-    except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise ParameterError(f"the server {address.url} cannot be reached: {error}") from None
-
-
-def _checked(response: httpx.Response) -> httpx.Response:
-    """Return a response; ParameterError where it is a refusal."""
-    if response.is_success:
-        return response
-    raise ParameterError(f"the server refuses: {refusal(response)}")
-
-
 @campaign.command()
 def key(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the requester.")],
     database: Database = "sqlite:///quietcrowd.db",
-    replace: Annotated[bool, typer.Option(help="End all earlier keys of the requester.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="End all earlier keys of the requester.")
+    ] = False,
 ) -> None:
-    """Make a key for a requester, and the requester where there is none of that name.
+    """Make a key for a requester.
 
-    Printed once: what is stored is a hash.
+    The requester is added where there is none of that name. The key is printed once: what is
+    stored is a hash.
 
     Example: quietcrowd campaign key "bird group"
     """
@@ -165,7 +125,12 @@ def key(
 @campaign.command()
 def backup(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
-    database: Database = "sqlite:///quietcrowd.db",
+    database: Annotated[
+        str,
+        typer.Option(
+            metavar="URL", envvar="QUIETCROWD_DATABASE", help="Of the server: sqlite:///FILE."
+        ),
+    ] = "sqlite:///quietcrowd.db",
 ) -> None:
     """Copy an SQLite database to a file, while the server runs.
 
@@ -184,9 +149,9 @@ def backup(
     note(f"Copied to {target}.")
 
 
-@campaign.command()
+@campaign.command(epilog=options.METHOD_LIST)
 def create(
-    title: Annotated[str, typer.Argument(metavar="TITLE")],
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="What workers see first.")],
     tasks: Annotated[
         Path,
         typer.Option(
@@ -208,7 +173,9 @@ def create(
             "bounds.",
         ),
     ] = None,
-    description: Annotated[str, typer.Option(metavar="TEXT")] = "",
+    description: Annotated[
+        str, typer.Option(metavar="TEXT", help="What workers see below the title.")
+    ] = "",
     method: options.MethodName = None,
     answers: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Most answers of a worker.")
@@ -220,7 +187,9 @@ def create(
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
-    """Make a draft with tasks, and print its id; a note tells what the file was taken for.
+    """Make a draft with tasks, and print its id.
+
+    A note tells what the file was taken for.
 
     Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
 
@@ -237,14 +206,14 @@ def create(
         "answers_per_participant": answers,
         "max_participants": participants,
     }
-    kind, content = _read_tasks(tasks)
-    summary = _summary(tasks, kind, content, chosen.domain)
-    with _client(server, secret) as client:
-        made: str = _checked(client.post("/campaigns", json=body)).json()["id"]
+    file = TaskFile.read(tasks)
+    summary = file.summary(chosen.domain)
+    with requester_client(server, secret) as client:
+        made: str = checked(client.post("/campaigns", json=body)).json()["id"]
         with _deleting_on_failure(client, made):
-            for part in _parts(content, header=kind in _TABLE_MEDIA.values()):
-                url, headers = f"/campaigns/{made}/tasks", {"Content-Type": kind}
-                _checked(client.post(url, content=part, headers=headers))
+            for part in file.parts():
+                url, headers = f"/campaigns/{made}/tasks", {"Content-Type": file.media_type}
+                checked(client.post(url, content=part, headers=headers))
     note(summary)
     typer.echo(made)
 
@@ -275,56 +244,17 @@ def _deleting_on_failure(client: httpx.Client, draft: str) -> Iterator[None]:
         raise
 
 
-def _read_tasks(path: Path) -> tuple[str, bytes]:
-    """Return what is sent of a file of tasks, its media type first."""
-    suffix = path.suffix.lower()
-    if suffix in _TABLE_MEDIA:
-        return _TABLE_MEDIA[suffix], path.read_bytes()
-    if suffix == ".jsonl":
-        return _LINES, path.read_bytes()
-    if suffix != ".json":
-        raise ParameterError(f"{path}: the name must end in .csv, .tsv, .jsonl or .json")
-    try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: this is no JSON: {error}") from None
-    rows = found if isinstance(found, list) else [found]
-    return _LINES, "".join(f"{json.dumps(row)}\n" for row in rows).encode()
-
-
-def _summary(path: Path, kind: str, content: bytes, domain: Domain) -> str:
-    """Say what the server will take tasks for; errors name rows of the whole file."""
-    try:
-        rows = list(READERS[kind](content))
-        encode_gold(domain, rows)
-    except FormatError as error:
-        raise FormatError(f"{path}: {error}") from None
-    return summarize_tasks(rows)
-
-
-def _parts(content: bytes, *, header: bool) -> Iterator[bytes]:
-    """Cut a file into parts that one request holds; quoted cells with line breaks go whole."""
-    lines = content.splitlines(keepends=True)
-    first = lines[0] if header and lines else b""
-    part, quotes = first, 0
-    for line in lines[1 if header else 0 :]:
-        if len(part) + len(line) > _PART and quotes % 2 == 0 and part != first:
-            yield part
-            part, quotes = first, 0
-        part += line
-        quotes += line.count(b'"') if header else 0
-    yield part
-
-
 @campaign.command(name="list")
 def list_campaigns(
     as_json: options.Json = False, server: Server = _LOCAL, secret: Key = ""
 ) -> None:
-    """Print your campaigns, by title; as JSON with all that the server says of them.
+    """Print your campaigns, by title.
+
+    As JSON with all that the server says of them.
 
     Example: quietcrowd campaign list
     """
-    with _client(server, secret) as client:
+    with requester_client(server, secret) as client:
         found = sorted(_campaigns(client), key=lambda one: (one["title"].casefold(), one["id"]))
     if as_json:
         typer.echo(json.dumps(found))
@@ -338,7 +268,7 @@ def _campaigns(client: httpx.Client) -> Iterator[dict[str, Any]]:
     """Go through all campaigns, page by page."""
     wanted: dict[str, str | int] = {"limit": _PAGE}
     while True:
-        page = _checked(client.get("/campaigns", params=wanted)).json()
+        page = checked(client.get("/campaigns", params=wanted)).json()
         yield from page["items"]
         if page["next_cursor"] is None:
             return
@@ -361,9 +291,9 @@ def open_campaign(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> N
 
     Example: quietcrowd campaign open 0123456789abcdef0123456789abcdef
     """
-    with _client(server, secret) as client:
-        opened = _checked(client.post(f"/campaigns/{one}/open")).json()
-        public = _checked(client.get(f"/public/campaigns/{one}")).json()
+    with requester_client(server, secret) as client:
+        opened = checked(client.post(f"/campaigns/{one}/open")).json()
+        public = checked(client.get(f"/public/campaigns/{one}")).json()
     note(f"Open. Workers agree to {opened['config_hash']}:")
     for sentence in public["config"]["consent"]:
         note(sentence)
@@ -376,8 +306,8 @@ def close(one: Campaign, server: Server = _LOCAL, secret: Key = "") -> None:
 
     Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef
     """
-    with _client(server, secret) as client:
-        closed = _checked(client.post(f"/campaigns/{one}/close")).json()
+    with requester_client(server, secret) as client:
+        closed = checked(client.post(f"/campaigns/{one}/close")).json()
     note(f"Closed: {closed['reports']:,} reports of {closed['participants']:,} workers.")
 
 
@@ -388,12 +318,14 @@ def delete(
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
-    """Delete a campaign with its tasks, workers, reports and results, for good.
+    """Delete a campaign with all that belongs to it, for good.
+
+    Its tasks, workers, reports and results are gone then.
 
     Example: quietcrowd campaign delete 0123456789abcdef0123456789abcdef
     """
-    with _client(server, secret) as client:
-        held = _checked(client.get(f"/campaigns/{one}")).json()
+    with requester_client(server, secret) as client:
+        held = checked(client.get(f"/campaigns/{one}")).json()
         note(
             f"{one_line(held['title'])} ({held['state']}): {held['tasks']:,} tasks, "
             f"{held['reports']:,} reports of {held['participants']:,} workers."
@@ -401,14 +333,16 @@ def delete(
         if not (yes or read_line("Delete all of it for good? [y/N] ").lower() in ("y", "yes")):
             note("Nothing was deleted.")
             raise typer.Exit(1)
-        _checked(client.delete(f"/campaigns/{one}"))
+        checked(client.delete(f"/campaigns/{one}"))
     note("Deleted. Copies of the database still hold it: delete them too.")
 
 
 @campaign.command()
 def invite(
     one: Campaign,
-    count: Annotated[int, typer.Option(min=1, max=1_000, metavar="NUMBER")] = 1,
+    count: Annotated[
+        int, typer.Option(min=1, max=1_000, metavar="NUMBER", help="How many links.")
+    ] = 1,
     server: Server = _LOCAL,
     secret: Key = "",
 ) -> None:
@@ -416,8 +350,8 @@ def invite(
 
     Example: quietcrowd campaign invite 0123456789abcdef0123456789abcdef --count 20
     """
-    with _client(server, secret) as client:
-        made = _checked(client.post(f"/campaigns/{one}/invites", json={"count": count})).json()
+    with requester_client(server, secret) as client:
+        made = checked(client.post(f"/campaigns/{one}/invites", json={"count": count})).json()
     for fragment in made["fragments"]:
         typer.echo(f"{ServerAddress.read(server).url}{fragment}")
 
@@ -432,8 +366,8 @@ def results(
 
     Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
     """
-    with _client(server, secret) as client:
-        found: dict[str, Any] = _checked(client.get(f"/campaigns/{one}/results")).json()
+    with requester_client(server, secret) as client:
+        found: dict[str, Any] = checked(client.get(f"/campaigns/{one}/results")).json()
     typer.echo(json.dumps(found))
     for warning in found["warnings"]:
         note(f"{warning['code']}: {warning['message']}")
@@ -476,60 +410,11 @@ def export(
     check_target(output, chosen)
     refuse_overwriting(None, output, sidecar(output), label_config)
     options.check_label_config(label_config, chosen)
-    with _client(server, secret) as client:
+    with requester_client(server, secret) as client:
         if truths:
-            _export_truths(client, one, output, chosen)
+            export_truths(client, one, output, chosen)
         else:
-            _export_reports(client, one, output, chosen)
+            export_reports(client, one, output, chosen)
         if label_config is not None:
-            _export_label_config(client, one, output, label_config, truths=truths)
+            export_label_config(client, one, output, label_config, truths=truths)
     note(f"Written to {output}.")
-
-
-def _export_label_config(
-    client: httpx.Client, one: str, output: Path, label_config: Path, *, truths: bool
-) -> None:
-    """Write the config of a project for the tasks that were written."""
-    if not truths:
-        write_label_config(label_config, read_report_note(output).mechanism.report_domain)
-        return
-    about = _checked(client.get(f"/campaigns/{one}")).json()
-    shown = common_texts(task["data"] for task in json.loads(output.read_text(encoding="utf-8")))
-    write_label_config(label_config, Mechanism.from_dict(about["mechanism"]).domain, shown=shown)
-
-
-def _export_truths(client: httpx.Client, one: str, output: Path, chosen: str) -> None:
-    served = {"csv": "csv", "crowd-kit": "csv", "jsonl": "jsonl", "label-studio": "label-studio"}
-    if chosen not in served or output.suffix.lower() not in (".csv", ".jsonl", ".json"):
-        raise ParameterError(f"{output}: truths go to a file .csv, .jsonl or .json")
-    with replacing(output) as temporary:
-        _download(client, f"/campaigns/{one}/truths", served[chosen], temporary)
-
-
-def _export_reports(client: httpx.Client, one: str, output: Path, chosen: str) -> None:
-    """Let the server write what it can, and convert the rest here."""
-    url = f"/campaigns/{one}/reports"
-    if output.suffix.lower() == ".jsonl":
-        with replacing(output) as temporary:
-            _download(client, url, "jsonl", temporary)
-    elif chosen in ("csv", "crowd-kit") and output.suffix.lower() == ".csv":
-        about = _checked(client.get(url, params={"format": "mechanism"}))
-        with replacing(output) as temporary:
-            _download(client, url, "csv", temporary)
-            sidecar(output).unlink(missing_ok=True)
-        write_beside(output, about.json())
-    else:
-        with TemporaryDirectory() as folder:
-            received = Path(folder) / "reports.jsonl"
-            _download(client, url, "jsonl", received)
-            write_reports(read_reports(received), output, file_format=chosen)
-
-
-def _download(client: httpx.Client, url: str, kind: str, target: Path) -> None:
-    with client.stream("GET", url, params={"format": kind}) as response:
-        if not response.is_success:
-            response.read()
-        _checked(response)
-        with target.open("wb") as file:
-            for block in response.iter_bytes():
-                file.write(block)

@@ -11,7 +11,7 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.answer_errors import ADVICE, check_ids
-from quietcrowd.cli_reading import counted, note
+from quietcrowd.cli_notes import counted, note
 from quietcrowd.cli_tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
@@ -57,7 +57,7 @@ def convert(
     ] = False,
     label_config: options.NewLabelConfig = None,
 ) -> None:
-    """Convert answers, reports or truths from one format into another.
+    """Convert answers, reports or truths into another format.
 
     Reports keep what made them, inside of OUT or in OUT.mechanism.json beside it.
 
@@ -117,7 +117,7 @@ def _convert_plain(
 ) -> None:
     table, what = _read(source, formats[0], options.three_columns(columns), choice)
     if target is None:
-        print_frame(table.to_pandas())
+        print_frame(table.to_pandas(), "quietcrowd convert IN OUT")
         note(f"{counted(len(table), what)}.")
         return
     write_table(table, target, file_format=formats[1])

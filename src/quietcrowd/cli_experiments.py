@@ -11,8 +11,8 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.cli_density_tables import print_densities
-from quietcrowd.cli_reading import one_line
-from quietcrowd.cli_tables import print_experiment, print_figure
+from quietcrowd.cli_experiment_tables import print_experiment, print_figure
+from quietcrowd.cli_notes import tell
 from quietcrowd.datasets import load_dataset
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
@@ -23,7 +23,9 @@ __all__ = ["evaluate", "reproduce"]
 
 
 def evaluate(
-    dataset: Annotated[Path, typer.Argument(help="Dataset folder with answers and truths.")],
+    dataset: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
+    ],
     mechanism: options.MechanismNames = None,
     method: options.MethodNames = None,
     epsilon: options.Epsilons = ["1,0.5,0.1"],  # noqa: B006
@@ -86,7 +88,7 @@ def _hand_over(
     if plot is not None:
         result.plot(plot)
     for sentence in result.skipped:
-        one_line(f"note: {sentence}")
+        tell(f"note: {sentence}")
     if as_json:
         typer.echo(result.frame.to_json(orient="records", double_precision=15))
     else:

@@ -11,7 +11,8 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
-from quietcrowd.cli_reading import closing_words, note, read_gold, read_plain
+from quietcrowd.cli_notes import closing_words, note
+from quietcrowd.cli_reading import read_gold, read_plain
 from quietcrowd.cli_scale import infer_from_store, refuse_beside_store
 from quietcrowd.cli_tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
@@ -29,7 +30,10 @@ __all__ = ["infer"]
 def infer(
     reports: Annotated[
         list[Path],
-        typer.Argument(help="Files of reports, made alike; or one of answers, with --plain."),
+        typer.Argument(
+            metavar="REPORTS",
+            help="Files of reports, made alike; or one of answers, with --plain. Or a store.",
+        ),
     ],
     method: options.MethodName = None,
     gold: options.Gold = None,
@@ -88,12 +92,14 @@ def infer(
         raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
     _check_files(reports, gold, *targets.values())
-    known = None if gold is None else read_gold(gold, field)
+    known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data: Reports | Answers
     if plain:
         data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
-    elif skip_outside or duplicates != options.DUPLICATES or field is not None:
-        raise ParameterError("--skip-outside, --duplicates and --field go with --plain")
+    elif skip_outside or (columns, duplicates) != (options.COLUMNS, options.DUPLICATES):
+        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
+    elif field is not None and gold is None:
+        raise ParameterError("--field goes with --plain, or with --gold")
     else:
         data = _read_reports(reports, domain)
     try:
@@ -123,7 +129,7 @@ def _show_estimate(
     if as_json:
         typer.echo(_estimate_as_json(estimate))
     elif output is None:
-        print_frame(estimate.truths)
+        print_frame(estimate.truths, "--output truths.csv")
 
 
 def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:

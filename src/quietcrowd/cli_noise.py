@@ -1,17 +1,20 @@
-"""What ``quietcrowd randomize`` says of the noise: how long it takes, and what it protects."""
+"""What commands say of the noise: how long it takes, and what it protects."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.cli_reading import note
+from quietcrowd.cli_notes import note
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["announce_exact_noise", "refuse_own_lists", "tell_guarantee"]
 
-SLOW_DRAWS, DRAWS_A_SECOND = 500_000, 100_000
+DRAWS_A_SECOND = 100_000
+
+SLOW = 5.0
+"""Seconds: what takes longer is announced."""
 
 
 def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
@@ -24,10 +27,10 @@ def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
         )
 
 
-def announce_exact_noise(draws: int) -> None:
-    """Say how long exact noise will take, where it takes long."""
-    if draws > SLOW_DRAWS:
-        note(f"Drawing {draws:,} exact numbers of noise: about {draws / DRAWS_A_SECOND:,.0f} s.")
+def announce_exact_noise(draws: int, pace: int = DRAWS_A_SECOND) -> None:
+    """Say how long so many draws of exact noise will take, at so many a second; if it is long."""
+    if draws > SLOW * pace:
+        note(f"Drawing {draws:,} exact numbers of noise: about {draws / pace:,.0f} s.")
 
 
 def tell_guarantee(

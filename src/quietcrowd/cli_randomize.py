@@ -11,7 +11,8 @@ import typer
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import counted, note, read_ids, read_plain
+from quietcrowd.cli_notes import counted, note
+from quietcrowd.cli_reading import read_ids, read_plain
 from quietcrowd.cli_scale import randomize_a_store, refuse_beside_store
 from quietcrowd.datasets import dataset_domain
 from quietcrowd.exceptions import ParameterError
@@ -24,7 +25,9 @@ __all__ = ["randomize"]
 
 
 def randomize(
-    answers: Annotated[Path, typer.Argument(help="File of answers, dataset folder, or store.")],
+    answers: Annotated[
+        Path, typer.Argument(metavar="ANSWERS", help="File of answers, dataset folder, or store.")
+    ],
     output: options.NeededOutput = None,
     mechanism: options.MechanismName = "one-layer",
     epsilon: options.Epsilon = 1.0,
@@ -46,7 +49,7 @@ def randomize(
     Example: quietcrowd randomize answers.csv --labels no,yes -e 1 -o reports.parquet
 
     Example: quietcrowd randomize ann.csv --between 0,10 -m laplace -e 1
-    --all-tasks tasks.csv --all-workers workers.csv -o ann.parquet
+    -o ann.parquet --all-tasks tasks.csv --all-workers workers.csv
 
     Example: quietcrowd randomize big -o big-reports --scheduler tcp://10.0.0.1:8786
     """

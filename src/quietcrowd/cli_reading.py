@@ -1,49 +1,22 @@
-"""What the commands read, and say of it."""
+"""What the commands read, and what they leave out of it."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from rich.console import Console
 
 from quietcrowd import cli_options as options
 from quietcrowd.answer_errors import Advice
 from quietcrowd.answers import Answers, DroppedRows
+from quietcrowd.cli_notes import counted, note
 from quietcrowd.datasets import load_dataset
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table, read_truths
 from quietcrowd.formats.tables import read_names
-from quietcrowd.inference import TruthEstimate
-from quietcrowd.scale import StoreEstimate
 
-__all__ = [
-    "closing_words",
-    "counted",
-    "note",
-    "one_line",
-    "read_gold",
-    "read_ids",
-    "read_plain",
-    "tell_dropped",
-]
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a count and what is counted, in the plural unless it is one."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def note(text: str) -> None:
-    """Print a sentence on standard error."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
-
-
-def one_line(message: object) -> None:
-    """Print what the program says of itself, in one line, on standard error."""
-    print(f"quietcrowd: {' '.join(str(message).split())}", file=sys.stderr)
+__all__ = ["read_gold", "read_ids", "read_plain", "tell_dropped"]
 
 
 def read_plain(
@@ -89,9 +62,14 @@ def tell_dropped(dropped: DroppedRows) -> None:
         )
 
 
-def read_gold(path: Path, field: str | None) -> pa.Table:
-    """Read known truths; `field` is what ``--field`` says, and goes with platforms' files."""
-    return read_truths(path, field=field if read_names(path) is None else None)
+def read_gold(path: Path, field: str | None, *, beside_answers: bool) -> pa.Table:
+    """Read known truths; `field` is what ``--field`` says, and goes with platforms' files.
+
+    Beside plain answers it may be meant for these: then a table of truths has none.
+    """
+    if beside_answers and read_names(path) is not None:
+        field = None
+    return read_truths(path, field=field)
 
 
 def read_ids(path: Path | None, column: str) -> list[Any] | None:
@@ -102,30 +80,3 @@ def read_ids(path: Path | None, column: str) -> list[Any] | None:
     if column not in table.column_names:
         raise FormatError(f"{path}: column {column!r} is missing")
     return table[column].to_pylist()  # type: ignore[no-any-return]
-
-
-def closing_words(
-    estimate: TruthEstimate | StoreEstimate,
-    *,
-    counts: tuple[int, int, int],
-    known: int,
-    null_reports: int,
-    tied: int | None,
-    by_default: bool,
-) -> str:
-    """Return what to say in the end of truths that were found.
-
-    `counts` are those of tasks, workers and answers; `tied` is None where truths are numbers.
-    """
-    tasks, workers, answers = counts
-    parts = [
-        f"{counted(known, 'truth')} known; " * bool(known),
-        f"{counted(null_reports, 'NULL report')} left out; " * bool(null_reports),
-        "" if tied is None else f"{tied:,} tied; ",
-        f"method {estimate.method.name}, by default; " * by_default,
-    ]
-    end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
-    return (
-        f"{counted(tasks, 'task')}, {counted(workers, 'worker')}, {counted(answers, 'answer')}; "
-        f"{''.join(parts)}{counted(estimate.iterations, 'iteration')}, {end}."
-    )

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from quietcrowd.answers import Answers
+from quietcrowd.cli_notes import counted
 from quietcrowd.cli_tables import plain_table
 from quietcrowd.privacy.consent import show_most_sure
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
@@ -36,10 +37,6 @@ def _print(text: Any = "") -> None:
     if isinstance(text, str):
         text = textwrap.fill(text, 80, break_on_hyphens=False, break_long_words=False)
     Console(highlight=False, markup=False, width=80, soft_wrap=isinstance(text, str)).print(text)
-
-
-def _plural(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per: Budget) -> None:
@@ -68,7 +65,7 @@ def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per:
     first = plans[0]
     _print(
         f"What epsilon = {epsilon:g} per {per} affords; delta = {first.guarantee.delta:.3g}, "
-        f"{_plural(first.method.claims, 'claim')} per task wanted"
+        f"{counted(first.method.claims, 'claim')} per task wanted"
     )
     _print()
     _print(table)
@@ -120,8 +117,8 @@ def print_release(
     """
     released = int((synthetic.attempts > 0).sum())
     _print(
-        f"{_plural(len(answers), 'claim')} of {_plural(len(answers.workers), 'user')} about "
-        f"{_plural(len(answers.tasks), 'task')}: {released:,} released, "
+        f"{counted(len(answers), 'claim')} of {counted(len(answers.workers), 'user')} about "
+        f"{counted(len(answers.tasks), 'task')}: {released:,} released, "
         f"{len(answers.tasks) - released:,} refused."
     )
     line = f"k = {method.k:,}, gamma = {method.gamma:g}, epsilon0 = {method.epsilon0:g}"
@@ -131,11 +128,11 @@ def print_release(
     if released:
         passed = len(synthetic)
         _print(
-            f"{_plural(int(synthetic.attempts.sum()), 'attempt')}, {passed:,} passed: "
+            f"{counted(int(synthetic.attempts.sum()), 'attempt')}, {passed:,} passed: "
             f"{passed / released:.3g} synthetic claims per task released."
         )
     else:
-        _print(f"Nothing is released: no task has k = {_plural(method.k, 'user')}.")
+        _print(f"Nothing is released: no task has k = {counted(method.k, 'user')}.")
     _print_refused(synthetic)
     _print()
     guarantee = synthetic.guarantee

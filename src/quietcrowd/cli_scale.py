@@ -12,7 +12,8 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.cli_reading import closing_words, counted, note, read_ids, tell_dropped
+from quietcrowd.cli_notes import closing_words, counted, note
+from quietcrowd.cli_reading import read_ids, tell_dropped
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import read_truths
 from quietcrowd.formats.whole_file import refuse_overwriting
@@ -43,11 +44,16 @@ def refuse_beside_store(given: Mapping[str, object]) -> None:
 def partition(
     reports: Annotated[
         list[Path],
-        typer.Argument(help="Parquet files of reports, made alike; or of answers, with --plain."),
+        typer.Argument(
+            metavar="REPORTS",
+            help="Parquet files of reports, made alike; or of answers, with --plain.",
+        ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="A new folder for the store."),
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Required. A new folder for the store."
+        ),
     ] = None,
     plain: options.Plain = False,
     labels: options.Labels = None,
@@ -63,7 +69,9 @@ def partition(
         ),
     ] = None,
 ) -> None:
-    """Make a store: a folder that infer passes over without holding all of it in memory.
+    """Make a store of what does not fit into memory, for infer.
+
+    A store is a folder of partitions, which infer passes over one by one.
 
     Example: quietcrowd partition reports.parquet -o big
 
@@ -73,12 +81,11 @@ def partition(
     if output is None:
         raise ParameterError("say where the store goes: --output FOLDER")
     names = options.three_columns(columns)
-    if not plain and (
-        skip_outside or duplicates != options.DUPLICATES or any((labels, levels, between))
-    ):
+    changed = (columns, duplicates, skip_outside) != (options.COLUMNS, options.DUPLICATES, False)
+    if not plain and (changed or any((labels, levels, between))):
         raise ParameterError(
-            "--labels, --levels, --between, --skip-outside and --duplicates go with --plain: "
-            "reports carry what they can be"
+            "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "
+            "--plain: reports carry what they can be"
         )
     check_choice("--duplicates", duplicates, ("error", "first", "last"))
     store = partition_parquet(

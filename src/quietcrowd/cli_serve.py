@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from quietcrowd.campaign.extra import require_server
-from quietcrowd.cli_reading import note
+from quietcrowd.cli_notes import note
 
 __all__ = ["Database", "serve"]
 

@@ -18,7 +18,8 @@ import typer
 
 from quietcrowd import cli_options as options
 from quietcrowd.answers import Answers
-from quietcrowd.cli_reading import note, read_plain
+from quietcrowd.cli_notes import note
+from quietcrowd.cli_reading import read_plain
 from quietcrowd.cli_release_report import (
     print_plans,
     print_release,
@@ -105,7 +106,8 @@ def synthesize(
         typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
     ] = None,
     plot_folder: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Of the pictures. Default: collector-only.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Of the pictures. Default: collector-only."),
     ] = None,
     truths: Annotated[
         Path | None,

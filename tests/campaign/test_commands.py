@@ -22,7 +22,6 @@ from quietcrowd.campaign.logs import FIELDS
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.server_lock import only_server
 from quietcrowd.campaign.settings import Settings
-from quietcrowd.cli_campaign import _parts
 from quietcrowd.formats.label_config import read_label_config
 
 TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
@@ -342,17 +341,6 @@ def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypat
     status, _, errors = run(*words)
     assert (status, "cannot be reached" in errors) == (2, True), errors
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-def test_files_are_cut_between_rows(monkeypatch):
-    monkeypatch.setattr("quietcrowd.cli_campaign._PART", 60)
-    content = ("a,b\n" + '"x\ny",1\n' * 40).encode()
-    parts = list(_parts(content, header=True))
-    assert len(parts) > 3
-    assert all(part.startswith(b"a,b\n") and part.count(b'"') % 2 == 0 for part in parts)
-    assert b"".join(part.removeprefix(b"a,b\n") for part in parts) == content.removeprefix(b"a,b\n")
-    lines = b'{"a": 1}\n' * 40
-    assert b"".join(_parts(lines, header=False)) == lines
 
 
 @pytest.mark.parametrize("name", ["q.db", "link.db"])

@@ -2,7 +2,14 @@ import json
 
 import pytest
 
-from quietcrowd.campaign.problems import PROBLEMS, Problem, ProblemError, as_response, documented
+from quietcrowd.campaign.problems import (
+    PROBLEMS,
+    Problem,
+    ProblemError,
+    as_response,
+    broken_rule,
+    documented,
+)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -26,3 +33,9 @@ def test_statuses_of_a_route_are_documented_with_the_names_of_problems():
     assert "`full`" in told[409]["description"]
     assert "`bad-state`" in told[409]["description"]
     assert list(told[409]["content"]) == ["application/problem+json"]
+
+
+def test_a_broken_rule_is_told_with_its_place():
+    error = broken_rule("/a", "missing", "It is missing.")
+    assert (error.name, error.status) == ("validation", 422)
+    assert error.errors == (Problem(pointer="/a", code="missing", message="It is missing."),)

@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from quietcrowd.cli_tables import print_figure
+from quietcrowd.cli_experiment_tables import print_figure
 from quietcrowd.evaluation import FIGURES, FigureResult
 from quietcrowd.evaluation.figure import Part
 from quietcrowd.evaluation.moon2025 import METHODS

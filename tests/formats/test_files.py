@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
+from quietcrowd.formats import read_table
 from quietcrowd.formats.whole_file import replacing
 from quietcrowd.testing import crowds
 
@@ -31,6 +32,17 @@ def test_answers_round_trip(tmp_path, suffix):
     qc.write_answers(CROWD.answers, path)
     assert rows_of(qc.read_answers(path, CROWD.answers.domain)) == rows_of(CROWD.answers)
     assert [p.name for p in tmp_path.iterdir()] == [path.name], "nothing is left beside the file"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_column_that_is_a_dictionary_is_written_as_its_values(tmp_path, suffix):
+    path = tmp_path / f"truths{suffix}"
+    table = pa.table(
+        {"task": ["a", "b", "a"], "label": ["no", "yes", "no"], "kind": ["x", "y", "x"]}
+    )
+    encoded = pa.table({name: table[name].dictionary_encode() for name in table.column_names})
+    qc.write_table(encoded, path)
+    assert read_table(path, ("task", "label", "kind")).to_pylist() == table.to_pylist()
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -1,4 +1,4 @@
-"""Campaigns in the database: reading them with their counts, and opening and purging them."""
+"""Campaigns in the database: read with their counts, changed, opened, and deleted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, func, select, update
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.configuration import (
@@ -23,7 +23,6 @@ __all__ = [
     "count_of",
     "delete_campaign",
     "documents",
-    "erase_participant",
     "fixed_configuration",
     "read_tasks",
 ]
@@ -131,42 +130,3 @@ def delete_campaign(connection: Connection, campaign: bytes) -> None:
     for table in (*_OWNED, tables.inference):
         connection.execute(delete(table).where(table.c.campaign_id == campaign))
     connection.execute(delete(tables.campaign).where(tables.campaign.c.id == campaign))
-
-
-def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
-    """Delete a participant, all reports, and the results that were computed from them.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes.
-    person : Row
-        Of the table of participants.
-    kept : bytes
-        What the credential is known by, so that it does not join again.
-
-    Returns
-    -------
-    bool
-        Whether there were reports: other results stay as they are.
-    """
-    campaign = person.campaign_id
-    erased = [
-        connection.execute(
-            delete(table).where(
-                table.c.campaign_id == campaign, table.c.participant_id == person.id
-            )
-        ).rowcount
-        for table in (tables.report, tables.sketch)
-    ]
-    connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
-    connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
-    if not any(erased):
-        return False
-    connection.execute(
-        update(tables.campaign)
-        .where(tables.campaign.c.id == campaign)
-        .values(erasures=tables.campaign.c.erasures + 1)
-    )
-    connection.execute(delete(tables.inference).where(tables.inference.c.campaign_id == campaign))
-    return True

@@ -19,6 +19,7 @@ from quietcrowd.campaign.settings import MAX_REPORTS
 from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.consent import consent_sentences
+from quietcrowd.privacy.guarantee import finite_loss
 
 __all__ = [
     "Configuration",
@@ -200,15 +201,11 @@ def _privacy(mechanism: Mechanism, answers: int, tasks: int) -> Mapping[str, Any
     guarantee = mechanism.guarantee(answers=answers, tasks=tasks)
     return {
         "guarantee": {
-            "answer_epsilon": _finite(guarantee.epsilon),
-            "worker_epsilon": _finite(guarantee.worker_epsilon),
+            "answer_epsilon": finite_loss(guarantee.epsilon),
+            "worker_epsilon": finite_loss(guarantee.worker_epsilon),
             "delta": guarantee.delta,
             "participation_protected": guarantee.participation_protected,
             "assumptions": guarantee.assumptions,
         },
         "consent": consent_sentences(guarantee, priors=(0.5,)),
     }
-
-
-def _finite(loss: float) -> float | None:
-    return loss if loss < float("inf") else None

@@ -14,7 +14,7 @@ FEWEST = 50
 """Workers with fewer reports that can be compared are not judged."""
 
 _DEVIATIONS = 3.3
-"""An honest worker is this many standard errors above the bound once in 2,000 times, at most."""
+"""An honest worker is this many standard errors above the bound once in 1,000 times, at most."""
 
 
 def too_consistent(reports: Reports) -> npt.NDArray[np.intp]:

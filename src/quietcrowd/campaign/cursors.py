@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-from quietcrowd.campaign.problems import Problem, ProblemError
+from quietcrowd.campaign.problems import broken_rule
 
 __all__ = ["read_cursor", "write_cursor"]
 
@@ -30,7 +30,5 @@ def read_cursor(cursor: str | None, length: int) -> bytes:
     except (binascii.Error, UnicodeEncodeError):
         place = b""
     if len(place) != length:
-        message = "Take the cursor that the page before gave."
-        problem = Problem(pointer="query/cursor", code="cursor", message=message)
-        raise ProblemError("validation", message, errors=[problem])
+        raise broken_rule("/query/cursor", "cursor", "Take the cursor that the page before gave.")
     return place

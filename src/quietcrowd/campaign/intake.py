@@ -18,7 +18,7 @@ from quietcrowd.campaign.channel_config import ReportRule, report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.inserting import insert_rows
 from quietcrowd.campaign.lookups import look_up
-from quietcrowd.campaign.problems import Problem, ProblemError
+from quietcrowd.campaign.problems import ProblemError, broken_rule
 from quietcrowd.campaign.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.tokens import participant_id, same_hash, token_hash
 
@@ -240,16 +240,10 @@ def _decide(batch: _Batch, sent: Sent) -> Receipt:
     if (sent.upload.sketch is not None) != (fixed.rule.sketch_length is not None) or (
         sent.upload.sketch is not None and sent.upload.reports
     ):
-        raise _refused("", "kind", "The campaign takes reports, or a sketch, and not the other.")
+        raise broken_rule("", "kind", "The campaign takes reports, or a sketch, and not the other.")
     if sent.upload.sketch is not None:
         return _decide_sketch(batch, person, fixed, sent.upload)
     return _decide_reports(batch, person, fixed, sent.upload)
-
-
-def _refused(pointer: str, code: str, message: str) -> ProblemError:
-    return ProblemError(
-        "validation", message, errors=[Problem(pointer=pointer, code=code, message=message)]
-    )
 
 
 def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload) -> Receipt:
@@ -270,7 +264,7 @@ def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Uploa
         duplicates += known
         held[task] = report
     if fixed.rule.every_task and (rejected or held.keys() != fixed.tasks):
-        raise _refused(
+        raise broken_rule(
             "/reports",
             "incomplete",
             "Every worker reports every task of the campaign, once, in one upload.",
@@ -309,7 +303,9 @@ def _decide_sketch(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload
     assert item is not None
     numbers = fixed.rule.packed(item.numbers)
     if numbers is None:
-        raise _refused("/sketch/numbers", "out-of-domain", "No device of the campaign gives these.")
+        raise broken_rule(
+            "/sketch/numbers", "out-of-domain", "No device of the campaign gives these."
+        )
     report_id, packed = bytes.fromhex(item.report_id), numbers.tobytes()
     stored = batch.sketches.get(person.id)
     if stored == (report_id, packed):

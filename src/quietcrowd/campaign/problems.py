@@ -15,6 +15,8 @@ __all__ = [
     "ProblemDocument",
     "ProblemError",
     "as_response",
+    "broken_rule",
+    "broken_rules",
     "documented",
 ]
 
@@ -113,6 +115,16 @@ class ProblemError(Exception):
         again = {"Retry-After": RETRY_AFTER} if self.status in (429, 503) else {}
         challenge = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
         self.headers = {**again, **challenge, **(headers or {})}
+
+
+def broken_rules(errors: Sequence[Problem]) -> ProblemError:
+    """Return the refusal of a request that breaks rules."""
+    return ProblemError("validation", "Set right what the errors name.", errors=errors)
+
+
+def broken_rule(pointer: str, code: str, message: str) -> ProblemError:
+    """Return the refusal of a request that breaks one rule; parameters as those of `Problem`."""
+    return broken_rules([Problem(pointer=pointer, code=code, message=message)])
 
 
 def as_response(error: ProblemError) -> JSONResponse:

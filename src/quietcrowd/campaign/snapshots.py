@@ -13,7 +13,7 @@ from quietcrowd.campaign.consistency import too_consistent
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.accountant import PrivacyLedger
-from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
 __all__ = ["MOST_OF_ONE", "Caution", "count_reports", "snapshot"]
 
@@ -112,8 +112,8 @@ def count_reports(reports: Reports) -> int:
 def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any]:
     return {
         "mechanism": mechanism.name,
-        "answer_epsilon": _plain(float(guarantee.epsilon)),
-        "worker_epsilon": _plain(float(guarantee.worker_epsilon)),
+        "answer_epsilon": finite_loss(float(guarantee.epsilon)),
+        "worker_epsilon": finite_loss(float(guarantee.worker_epsilon)),
         "delta": float(guarantee.delta),
         "participation_protected": guarantee.participation_protected,
     }
@@ -128,8 +128,8 @@ def _with_losses(
     return [
         {
             **worker,
-            "answer_epsilon": _plain(float(spent[worker["worker"]].answer_epsilon)),
-            "total_epsilon": _plain(float(spent[worker["worker"]].total_epsilon)),
+            "answer_epsilon": finite_loss(float(spent[worker["worker"]].answer_epsilon)),
+            "total_epsilon": finite_loss(float(spent[worker["worker"]].total_epsilon)),
         }
         for worker in workers
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from quietcrowd.campaign.problems import Problem, ProblemError
+from quietcrowd.campaign.problems import Problem, ProblemError, broken_rules
 
 __all__ = ["as_problem"]
 
@@ -50,11 +50,7 @@ def as_problem(errors: Iterable[Mapping[str, Any]]) -> ProblemError:
     listed = list(errors)
     if any(error["type"] == "json_invalid" for error in listed):
         return ProblemError("malformed", "The body must be JSON in UTF-8.")
-    return ProblemError(
-        "validation",
-        "Set right what the errors name.",
-        errors=[_told(error) for error in listed[:_MOST]],
-    )
+    return broken_rules([_told(error) for error in listed[:_MOST]])
 
 
 def _told(error: Mapping[str, Any]) -> Problem:

@@ -32,8 +32,8 @@ def read_answers(
     Parameters
     ----------
     path : str or Path
-        Ends in ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl`` or ``.json``, or in one of these and
-        ``.gz``. Ids in a CSV file are texts.
+        Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.json``, or in one of these and ``.gz``, or in
+        ``.parquet``. Ids in a CSV file are texts.
     domain : Domain
         What an answer can be.
     task, worker, label : str

@@ -13,7 +13,7 @@ import pyarrow.csv as pa_csv
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.column_names import resolve
-from quietcrowd.formats.delimiters import sniff_header
+from quietcrowd.formats.delimiters import LONGEST_HEADER, sniff_header
 from quietcrowd.formats.packed import is_packed, open_text, writing_bytes
 from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
 from quietcrowd.formats.spreadsheet_cells import guard, unguard
@@ -26,9 +26,6 @@ NAME = "CSV in UTF-8"
 
 _TEXTS = ("task", "worker", "label", "truth")
 """What is read as text is written as text, so that a file that is read is written as it was."""
-
-_HEADER = 2**16
-"""Characters in which a header ends."""
 
 
 def names(path: Path) -> list[str]:
@@ -72,7 +69,7 @@ def _parsed(path: Path, **options: Any) -> pa.Table:
 def _header(path: Path) -> tuple[str, list[str]]:
     """Return what separates the columns, and their names."""
     with open_text(path, "utf-8-sig", newline="", errors="replace") as file:
-        text = file.read(_HEADER)
+        text = file.read(LONGEST_HEADER)
     try:
         return sniff_header(text, _delimiter(path))
     except csv.Error as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 
-__all__ = ["sniff_header"]
+__all__ = ["LONGEST_HEADER", "sniff_header"]
 
-_HEADER = 2**16
+LONGEST_HEADER = 2**16
 """Characters in which a header ends."""
 
 
@@ -33,7 +33,7 @@ def sniff_header(text: str, usual: str) -> tuple[str, list[str]]:
     """
     found = {}
     for delimiter in dict.fromkeys((usual, ",", ";", "\t")):
-        rows = csv.reader(io.StringIO(text[:_HEADER], newline=""), delimiter=delimiter)
+        rows = csv.reader(io.StringIO(text[:LONGEST_HEADER], newline=""), delimiter=delimiter)
         found[delimiter] = next((row for row in rows if row), [])
     best = max(found, key=lambda delimiter: len(found[delimiter]))
     return best, found[best]

@@ -10,15 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.privacy.guarantee import CLAIM_ROUNDING, PrivacyGuarantee, show_loss
+from quietcrowd.privacy.guarantee import CLAIM_ROUNDING, PrivacyGuarantee, finite_loss, show_loss
 
 __all__ = ["AuditReport"]
 
 WIDTH = 80
-
-
-def _or_none(loss: float) -> float | None:
-    return loss if math.isfinite(loss) else None
 
 
 @frozen(kw_only=True, eq=False)
@@ -128,21 +124,21 @@ class AuditReport:
             "answers": guarantee.answers,
             "tasks": guarantee.tasks,
             "claimed": {
-                "epsilon": _or_none(guarantee.claimed_epsilon),
+                "epsilon": finite_loss(guarantee.claimed_epsilon),
                 "delta": guarantee.claimed_delta,
             },
             "claim_holds": self.claim_holds,
             "stated": {
-                "epsilon": _or_none(guarantee.epsilon),
+                "epsilon": finite_loss(guarantee.epsilon),
                 "delta": guarantee.delta,
-                "worker_epsilon": _or_none(guarantee.worker_epsilon),
+                "worker_epsilon": finite_loss(guarantee.worker_epsilon),
                 "participation_protected": guarantee.participation_protected,
             },
             "exact": None
             if self.exact_epsilon is None
             else {
-                "epsilon": _or_none(self.exact_epsilon),
-                "worker_epsilon": _or_none(self._exact_row),
+                "epsilon": finite_loss(self.exact_epsilon),
+                "worker_epsilon": finite_loss(self._exact_row),
             },
             "proven": {
                 "epsilon": self.proven_epsilon,

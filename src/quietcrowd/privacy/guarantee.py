@@ -20,6 +20,7 @@ __all__ = [
     "PrivacyGuarantee",
     "add_losses",
     "check_counts",
+    "finite_loss",
     "show_loss",
 ]
 
@@ -50,6 +51,11 @@ def show_loss(epsilon: float, digits: int = 4) -> str:
     shown = _CONTEXT.multiply(Decimal(epsilon), DUST)
     with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
         return f"{float(+shown):.{digits}g}"
+
+
+def finite_loss(epsilon: float) -> float | None:
+    """Return a loss as JSON can hold it: None where it is infinite."""
+    return epsilon if math.isfinite(epsilon) else None
 
 
 @frozen(kw_only=True)

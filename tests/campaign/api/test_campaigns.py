@@ -79,7 +79,8 @@ def test_pages_go_through_all_campaigns_once(desk):
 @pytest.mark.parametrize("cursor", ["secret", "c2VjcmV0", "é", "===="])
 def test_a_cursor_is_one_that_was_given(desk, cursor):
     response = desk.client.get("/campaigns", params={"cursor": cursor})
-    check_problem(response, 422, "validation")
+    document = check_problem(response, 422, "validation")
+    assert document["errors"][0]["pointer"] == "/query/cursor"
     assert "secret" not in response.text
 
 

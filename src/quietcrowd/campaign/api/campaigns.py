@@ -19,7 +19,7 @@ from quietcrowd.campaign.campaign_rows import (
 from quietcrowd.campaign.canonical import canonical_json
 from quietcrowd.campaign.configuration import parse_mechanism, usable_mechanism
 from quietcrowd.campaign.cursors import read_cursor, write_cursor
-from quietcrowd.campaign.problems import Problem, ProblemError, documented
+from quietcrowd.campaign.problems import ProblemError, broken_rule, documented
 from quietcrowd.campaign.schemas import (
     CampaignChange,
     CampaignDocument,
@@ -57,8 +57,7 @@ _FIXED = frozenset({"title", "description", "answers_per_participant"})
 
 
 def _refused(member: str, message: str) -> ProblemError:
-    problem = Problem(pointer=f"/{member}", code=member, message=message)
-    return ProblemError("validation", "Set right what the errors name.", errors=[problem])
+    return broken_rule(f"/{member}", member, message)
 
 
 def _read_mechanism(described: dict[str, Any]) -> Mechanism:

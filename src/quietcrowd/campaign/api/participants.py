@@ -8,8 +8,9 @@ from fastapi import APIRouter, Response
 from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign import tables
-from quietcrowd.campaign.campaign_rows import erase_participant, read_tasks
+from quietcrowd.campaign.campaign_rows import read_tasks
 from quietcrowd.campaign.joining import join, public_campaign
+from quietcrowd.campaign.leaving import erase_participant
 from quietcrowd.campaign.problems import ProblemError, documented
 from quietcrowd.campaign.schemas import (
     Id,

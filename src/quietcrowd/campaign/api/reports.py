@@ -12,7 +12,7 @@ from quietcrowd.campaign import tables
 from quietcrowd.campaign.channel_config import report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.intake import Sent
-from quietcrowd.campaign.problems import Problem, ProblemError, documented
+from quietcrowd.campaign.problems import broken_rule, documented
 from quietcrowd.campaign.schemas import OwnReport, OwnReports, OwnSketch, Receipt, Upload
 from quietcrowd.campaign.service import Credential, ServiceOf, find_participant
 from quietcrowd.campaign.settings import PREFIX
@@ -20,8 +20,6 @@ from quietcrowd.campaign.settings import PREFIX
 __all__ = ["read_own_reports", "router", "send_reports"]
 
 router = APIRouter(prefix=f"{PREFIX}/me/reports", tags=["reports"])
-
-_EMPTY = Problem(pointer="", code="empty", message="An upload holds reports, or a sketch.")
 
 
 @router.post("", responses=documented("credential", "config-mismatch", "campaign-closed"))
@@ -32,7 +30,7 @@ async def send_reports(upload: Upload, credential: Credential, service: ServiceO
     one upload, all or none.
     """
     if not upload.reports and upload.sketch is None:
-        raise ProblemError("validation", _EMPTY.message, errors=[_EMPTY])
+        raise broken_rule("", "empty", "An upload holds reports, or a sketch.")
     done = service.writer.submit(Sent(credential=credential, upload=upload))
     return await asyncio.wrap_future(done)
 

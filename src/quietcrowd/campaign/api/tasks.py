@@ -14,7 +14,7 @@ from quietcrowd.campaign.campaign_rows import count_change
 from quietcrowd.campaign.configuration import parse_mechanism
 from quietcrowd.campaign.cursors import read_cursor, write_cursor
 from quietcrowd.campaign.gold import encode_gold
-from quietcrowd.campaign.problems import Problem, ProblemError, documented
+from quietcrowd.campaign.problems import ProblemError, broken_rule, documented
 from quietcrowd.campaign.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
 from quietcrowd.campaign.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
@@ -69,8 +69,7 @@ def _rows(kind: str, content: bytes) -> list[TaskRow]:
 
 
 def _refused(message: str) -> ProblemError:
-    problem = Problem(pointer="", code="file", message=message)
-    return ProblemError("validation", "Set right what the errors name.", errors=[problem])
+    return broken_rule("", "file", message)
 
 
 @router.post(
