@@ -391,6 +391,8 @@ def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, 
     if host == "::1" and not has_ipv6():
         pytest.skip("this machine has no IPv6")
     monkeypatch.setattr("uvicorn.Server.run", lambda *_: None)
+    for log in ("start_log", "log_what_nobody_catches"):  # they are for all of a process
+        monkeypatch.setattr(f"quietcrowd.campaign.server.{log}", lambda: None)
     _, _, told = run(
         "serve", "--host", host, "--port", 0, "--database", f"sqlite:///{tmp_path}/q.db"
     )
