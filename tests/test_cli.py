@@ -368,7 +368,7 @@ def test_no_words_show_the_help(run):
     ("words", "message"),
     [
         (["frob"], "No such command 'frob'"),
-        (["infer"], "Missing argument 'reports'"),
+        (["infer"], "Missing argument 'REPORTS'"),
         (["infer", "--frob", "x"], "No such option: --frob"),
         (["infer", "missing.csv"], "error: missing.csv: there is no such file\n"),
         (
