@@ -2,8 +2,7 @@
 
 It reads the address of the database from standard input, and then campaigns, one per line; it
 answers each with a line: done and the seconds that it took, nothing, later (the database cannot be
-reached) or failed. It ends
-with its input: when the server is gone.
+reached) or failed. It ends with its input: when the server is gone.
 """
 
 from __future__ import annotations

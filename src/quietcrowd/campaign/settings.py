@@ -17,6 +17,7 @@ __all__ = [
     "MAX_TASKS",
     "MAX_TASK_TEXT",
     "PREFIX",
+    "TAKING_SECONDS",
     "Settings",
     "place_of",
 ]
@@ -28,7 +29,11 @@ MAX_BODY = 2**20
 """Most bytes of a request."""
 
 BODY_SECONDS = 20.0
-"""In which the body of a request has to be here: a megabyte, at half a megabit a second."""
+"""In which the head of a request has to be here, and then its body: a megabyte, at half a megabit a
+second."""
+
+TAKING_SECONDS = 60.0
+"""In which some of an answer has to be taken: 64 kB, as much as waits here to be sent."""
 
 MAX_AT_ONCE = 64 * MAX_BODY
 """Most bytes of requests that are worked on at once: read, they take several times as much."""
@@ -75,7 +80,7 @@ class Settings:
     infer : bool
         Whether this server infers truths from what comes in, in a process of its own.
     debounce : float
-        Least time between two inferences of a campaign, in seconds.
+        Seconds from a change to the inference that includes it, as more may follow.
     longest_inference : float
         Seconds after which an inference is ended, and the results say so.
     requests_per_second : float

@@ -12,10 +12,10 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quietcrowd.campaign.arrivals import BUSY, Arrivals
-from quietcrowd.campaign.head_deadline import HeadDeadline
 from quietcrowd.campaign.logs import log_request
 from quietcrowd.campaign.middleware import HEADERS
 from quietcrowd.campaign.problems import ProblemError, as_response
+from quietcrowd.campaign.stalling import UnlessStalled
 
 __all__ = ["is_whole_post", "shedding_protocol"]
 
@@ -60,7 +60,7 @@ def shedding_protocol(at_once: int, arrivals: Arrivals) -> type[H11Protocol]:
         ProblemError("malformed", "Send HTTP/1.1 (RFC 9112).", headers={"Connection": "close"})
     )
 
-    class Shedding(HeadDeadline):
+    class Shedding(UnlessStalled):
         @property
         def patience(self) -> float:
             return arrivals.patience
