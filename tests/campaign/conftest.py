@@ -48,7 +48,7 @@ def new_database(request, tmp_path) -> str:
     """Return the URL of a database for servers of a test's own, on SQLite and PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/quietcrowd.db"
-    return request.getfixturevalue("postgresql_server").url
+    return request.getfixturevalue("postgresql_server").new_database()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -46,9 +46,9 @@ def test_a_server_that_is_told_to_end_stores_all_that_it_acknowledges(new_databa
     with server_process(new_database, log) as server:
         campaign = open_campaign(server.base_url, key, TASKS)
         with uploading(campaign, UPLOADERS) as crowd:
-            crowd.wait_for_each(30)
+            crowd.wait_for_each(60)
             server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(10) == 0
+            assert server.process.wait(60) == 0
             crowd.end(gone=True)
     assert "Traceback" not in log.read_text()
     assert not list(tmp_path.glob("*-wal"))

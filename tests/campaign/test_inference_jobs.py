@@ -5,20 +5,30 @@ from types import SimpleNamespace
 
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem, new_desk
+from tests.campaign.waiting import LONG, in_time
 
 from quietcrowd import MajorityVote
 from quietcrowd.campaign import inference_jobs
 
 
-def wait_for(client, url, wanted, seconds=60):
+def wait_for(client, url, wanted):
     """Return the results, once they are as wanted."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + LONG
     while time.monotonic() < until:
         answer = client.get(url)
         if answer.status_code == 200 and wanted(answer.json()):
             return answer
         time.sleep(0.05)
     raise AssertionError("no such results in time")
+
+
+class Clock:
+    """Stands still until somebody moves its hands."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
 
 
 def test_results_follow_reports_and_method_and_survive_the_death_of_their_process(start_server):
@@ -56,14 +66,17 @@ def test_changes_within_a_while_are_one_inference(server, monkeypatch):
         inference_jobs.InferenceJobs, "_infer", lambda _, campaign: asked.append(campaign)
     )
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
+    clock = Clock()
+    monkeypatch.setattr(inference_jobs, "time", clock)
     jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3, longest=60.0)
-    start = time.monotonic()
     for _ in range(100):
         jobs.request(b"one")
     jobs.request(b"two")
-    while len(asked) < 2:
-        time.sleep(0.01)
-    assert time.monotonic() - start >= 0.3
+    time.sleep(0.4)
+    assert asked == []
+    clock.now = 0.3
+    assert in_time(lambda: len(asked) >= 2)
+    clock.now = 1.0
     time.sleep(0.4)
     jobs.close()
     assert sorted(asked) == [b"one", b"two"]
@@ -74,18 +87,21 @@ def test_a_campaign_rests_for_longer_than_its_inference_took(server, monkeypatch
     process = SimpleNamespace(stdin=io.StringIO(), stdout=told, kill=lambda: None)
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
+    clock = Clock()
+    monkeypatch.setattr(inference_jobs, "time", clock)
     jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
-    start = time.monotonic()
     jobs.request(b"one")
-    while told.tell() < len("done 0.200\n"):
-        time.sleep(0.001)
+    assert in_time(lambda: b"one" in jobs._rests)
     jobs.request(b"one")
+    clock.now = 0.59
     jobs.request(b"two")
-    while told.tell() < 3 * len("done 0.200\n"):
-        time.sleep(0.001)
+    assert in_time(lambda: b"two" in jobs._rests)
+    asked = [b"one".hex(), b"two".hex()]
+    assert process.stdin.getvalue().split() == asked
+    clock.now = 0.61
+    assert in_time(lambda: told.tell() == 3 * len("done 0.200\n"))
     jobs.close()
-    assert process.stdin.getvalue().split() == [b"one".hex(), b"two".hex(), b"one".hex()]
-    assert time.monotonic() - start >= 0.6
+    assert process.stdin.getvalue().split() == [*asked, b"one".hex()]
 
 
 def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_server, tmp_path):
@@ -102,8 +118,9 @@ def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_
 
 def test_what_another_server_took_in_is_inferred(start_server, postgresql_server, monkeypatch):
     monkeypatch.setattr(inference_jobs, "_EVERY", 0.5)
-    start_server(database=postgresql_server.url, infer=True, debounce=0.0)
-    desk = new_desk(start_server(database=postgresql_server.url))
+    url = postgresql_server.new_database()
+    start_server(database=url, infer=True, debounce=0.0)
+    desk = new_desk(start_server(database=url))
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
     for reports in (3, 6):
         desk.worker(campaign).send_values(1, 0, 1)
