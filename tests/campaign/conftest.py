@@ -1,5 +1,8 @@
 """What the tests of the service share: a database and a server."""
 
+import logging
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +19,20 @@ ON_SQLITE_ALONE = (
     "test_pages",
     "test_roles",
 )
+
+
+@pytest.fixture
+def log_as_before(monkeypatch) -> None:
+    """Undo what a server does to the log, and to what nobody catches, of its process."""
+    for logger in (logging.getLogger(), logging.getLogger("quietcrowd.campaign")):
+        for name in ("handlers", "propagate", "level"):
+            monkeypatch.setattr(logger, name, getattr(logger, name))
+    for module, name in (
+        (sys, "excepthook"),
+        (sys, "unraisablehook"),
+        (threading, "excepthook"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name))
 
 
 @pytest.fixture(scope="session")

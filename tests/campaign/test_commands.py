@@ -341,6 +341,7 @@ def test_a_server_ends_when_it_is_told_to(run, tmp_path):
     assert not (tmp_path / "q.db-wal").exists()
 
 
+@pytest.mark.usefixtures("log_as_before")
 @pytest.mark.parametrize(("host", "place"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
 def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, host, place):
     if host == "::1" and not has_ipv6():
