@@ -1,5 +1,8 @@
 """What the tests of the service share: a database and a server."""
 
+import logging
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +19,20 @@ ON_SQLITE_ALONE = (
     "test_pages",
     "test_roles",
 )
+
+
+@pytest.fixture
+def log_as_before(monkeypatch) -> None:
+    """Undo what a server does to the log, and to what nobody catches, of its process."""
+    for logger in (logging.getLogger(), logging.getLogger("quietcrowd.campaign")):
+        for name in ("handlers", "propagate", "level"):
+            monkeypatch.setattr(logger, name, getattr(logger, name))
+    for module, name in (
+        (sys, "excepthook"),
+        (sys, "unraisablehook"),
+        (threading, "excepthook"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name))
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +65,7 @@ def new_database(request, tmp_path) -> str:
     """Return the URL of a database for servers of a test's own, on SQLite and PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/quietcrowd.db"
-    return request.getfixturevalue("postgresql_server").url
+    return request.getfixturevalue("postgresql_server").new_database()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

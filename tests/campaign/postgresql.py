@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 from attrs import frozen
 from tests.campaign.ports import free_port
 
@@ -70,7 +72,17 @@ class Postgresql:
     @property
     def url(self) -> str:
         """The URL of a database that is empty at first."""
-        return f"postgresql://quietcrowd@127.0.0.1:{self.port}/postgres"
+        return self._url("postgres")
+
+    def new_database(self) -> str:
+        """Return the URL of a database of one's own, where nobody else leaves anything."""
+        name = f"own_{secrets.token_hex(8)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self._url(name)
+
+    def _url(self, database: str) -> str:
+        return f"postgresql://quietcrowd@127.0.0.1:{self.port}/{database}"
 
     @property
     def process(self) -> int:

@@ -14,12 +14,11 @@ import httpx
 from attrs import define, field, frozen
 from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
+from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.database import Database
 from quietcrowd.campaign.migrating import migrate
 from quietcrowd.campaign.requesters import issue_key
-
-START = 60
 
 
 @frozen
@@ -41,7 +40,7 @@ def base_url(port: int) -> str:
 
 def wait_until_ready(url: str, still_there=lambda: True) -> None:
     """Wait until a server answers."""
-    until = time.monotonic() + START
+    until = time.monotonic() + LONG
     while time.monotonic() < until and still_there():
         try:
             assert httpx.get(f"{url}/readyz", verify=PLAIN).status_code == 200

@@ -26,11 +26,13 @@ from quietcrowd.mechanisms.memo_reports import Memoisable
 
 YES_NO = MECHANISMS["one-layer"]
 ANSWERS = {"t0": "yes", "t1": "no", "t2": "yes"}
+NUMBER = 7.65432109876543
+"""Its last digits stand in no id by chance: six of them do, once in ten thousand runs."""
 
 
 def answers_for(mechanism, tasks=3):
     domain = mechanism.domain
-    value = 7.654321 if domain == RANGE else domain.labels[-1]
+    value = NUMBER if domain == RANGE else domain.labels[-1]
     return {f"t{place}": value for place in range(tasks)}
 
 
@@ -604,9 +606,9 @@ def test_neither_files_nor_requests_nor_messages_hold_an_answer(desk, device, tm
     wire = Between(failing(2, _broken))
     client = device(link, transport=wire, patience=0)
     client.join()
-    secret = {f"t{place}": 7.654321 for place in range(3)}
+    secret = {f"t{place}": NUMBER for place in range(3)}
     with pytest.raises(AnswerError) as caught:
-        client.prepare({**secret, "t9": 7.654321})
+        client.prepare({**secret, "t9": NUMBER})
     client.prepare(secret)
     for _ in range(2):
         with pytest.raises(UnansweredError):
@@ -621,7 +623,7 @@ def test_neither_files_nor_requests_nor_messages_hold_an_answer(desk, device, tm
         *map(str.encode, capfd.readouterr()),
     ]
     assert len(files) > 5
-    assert not any(b"654321" in place for place in places)
+    assert not any(b"65432109876543" in place for place in places)
     invite = link.partition("#i=")[2].encode()
     assert not any(invite in path.read_bytes() for path in files)
     assert invite not in repr(client).encode()
@@ -645,7 +647,7 @@ def test_frequencies_of_what_is_prepared_are_those_of_the_table(tmp_path, name):
                 counts[item["value"]] += 1
         for value, count in enumerate(counts):
             law = table[answer][value] / 2**32
-            assert binomtest(count, sum(counts), law).pvalue > 1e-6
+            assert binomtest(count, sum(counts), law).pvalue > 1e-8
 
 
 def test_a_device_loads_nothing_of_the_server(tmp_path):

@@ -21,7 +21,7 @@ from quietcrowd.campaign.inference_process import Inferrer
 from quietcrowd.campaign.logs import FIELDS
 from quietcrowd.campaign.problems import ProblemError
 from quietcrowd.campaign.server_lock import only_server
-from quietcrowd.campaign.settings import Settings
+from quietcrowd.campaign.settings import BODY_SECONDS, Settings
 from quietcrowd.formats.label_config import read_label_config
 
 TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
@@ -378,7 +378,7 @@ def test_a_server_ends_when_it_is_told_to(run, tmp_path):
         with half_a_request(server.port):
             time.sleep(0.2)
             server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(10) == 0
+            assert server.process.wait(BODY_SECONDS - 1) == 0, "it waits for the whole request"
     told = [json.loads(line) for line in log.read_text().splitlines()[1:]]
     assert told
     assert all(set(line) <= set(FIELDS) and "event" in line for line in told), told
@@ -386,6 +386,7 @@ def test_a_server_ends_when_it_is_told_to(run, tmp_path):
     assert not (tmp_path / "q.db-wal").exists()
 
 
+@pytest.mark.usefixtures("log_as_before")
 @pytest.mark.parametrize(("host", "place"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
 def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, host, place):
     if host == "::1" and not has_ipv6():

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.generation.stateful import run_state_machine_as_test
 from tests.campaign.people import YES_NO, documented_paths, new_desk
+from tests.campaign.waiting import LONG
 
 import quietcrowd as qc
 
@@ -83,7 +84,7 @@ def test_every_answer_is_one_that_the_document_foresees(schema, cast, method, pa
     def check(case):
         if mode.is_positive:
             make_sense(case, cast)
-        case.call_and_validate(headers=shown)
+        case.call_and_validate(headers=shown, timeout=LONG)
 
     check()
 
@@ -99,7 +100,7 @@ def test_so_is_every_answer_after_others(server, schema):
             make_sense(case, self.cast)
 
         def get_call_kwargs(self, case):
-            return {"headers": headers(case.operation, self.cast)}
+            return {"headers": headers(case.operation, self.cast), "timeout": LONG}
 
         def after_call(self, response, case):
             seen[case.operation.label, response.status_code] += 1

@@ -9,6 +9,7 @@ from contextlib import suppress
 from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url, new_key, server_process
 from tests.campaign.uploading import PER_UPLOAD, open_campaign, stored, uploading
+from tests.campaign.waiting import in_time
 
 KILLS, UPLOADERS, TASKS = 20, 16, 5_000
 
@@ -33,10 +34,10 @@ def test_killing_the_server_loses_nothing_and_doubles_nothing(nursery, new_datab
             known = crowd.acknowledged
             server = nursery.start(new_database, port, log)
             assert set(known) <= set(stored(new_database, campaign))
+        assert in_time(lambda: len(crowd.acknowledged) > KILLS * PER_UPLOAD)
         crowd.end()
     os.kill(server, signal.SIGTERM)
     assert sorted(stored(new_database, campaign)) == sorted(crowd.acknowledged)
-    assert len(crowd.acknowledged) > KILLS * PER_UPLOAD
     assert crowd.statuses["broken"] > KILLS
     assert crowd.statuses.keys() <= {200, 503, "broken"}
 
@@ -46,9 +47,9 @@ def test_a_server_that_is_told_to_end_stores_all_that_it_acknowledges(new_databa
     with server_process(new_database, log) as server:
         campaign = open_campaign(server.base_url, key, TASKS)
         with uploading(campaign, UPLOADERS) as crowd:
-            crowd.wait_for_each(30)
+            crowd.wait_for_each(60)
             server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(10) == 0
+            assert server.process.wait(60) == 0
             crowd.end(gone=True)
     assert "Traceback" not in log.read_text()
     assert not list(tmp_path.glob("*-wal"))

@@ -5,21 +5,31 @@ from types import SimpleNamespace
 
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem, new_desk
+from tests.campaign.waiting import LONG, in_time
 
 from quietcrowd import MajorityVote
 from quietcrowd.campaign import inference_jobs
 from quietcrowd.campaign.inference_process import Inferrer
 
 
-def wait_for(client, url, wanted, seconds=60):
+def wait_for(client, url, wanted):
     """Return the results, once they are as wanted."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + LONG
     while time.monotonic() < until:
         answer = client.get(url)
         if answer.status_code == 200 and wanted(answer.json()):
             return answer
         time.sleep(0.05)
     raise AssertionError("no such results in time")
+
+
+class Clock:
+    """Stands still until somebody moves its hands."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
 
 
 def test_results_follow_reports_and_method_and_survive_the_death_of_their_process(start_server):
@@ -57,36 +67,54 @@ def test_changes_within_a_while_are_one_inference(server, monkeypatch):
         inference_jobs.InferenceJobs, "_infer", lambda _, campaign: asked.append(campaign)
     )
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
+    clock = Clock()
+    monkeypatch.setattr(inference_jobs, "time", clock)
     jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.3, longest=60.0)
-    start = time.monotonic()
     for _ in range(100):
         jobs.request(b"one")
     jobs.request(b"two")
-    while len(asked) < 2:
-        time.sleep(0.01)
-    assert time.monotonic() - start >= 0.3
+    time.sleep(0.4)
+    assert asked == []
+    clock.now = 0.3
+    assert in_time(lambda: len(asked) >= 2)
+    clock.now = 1.0
     time.sleep(0.4)
     jobs.close()
     assert sorted(asked) == [b"one", b"two"]
 
 
 def test_a_campaign_rests_for_longer_than_its_inference_took(server, monkeypatch):
-    told = io.StringIO("done 0.200\n" * 3)
+    class Told(io.StringIO):
+        """Answers each time that it took 0.2 s; during the first time the same is asked for."""
+
+        def readline(self, *given):
+            if not self.tell():
+                jobs.request(b"one")
+            return super().readline(*given)
+
+    told = Told("done 0.200\n" * 5)
     process = SimpleNamespace(stdin=io.StringIO(), stdout=told, kill=lambda: None)
     monkeypatch.setattr(inference_jobs, "outdated_campaigns", lambda _: [])
     monkeypatch.setattr(inference_jobs.InferenceJobs, "_started", lambda _: process)
+    clock = Clock()
+    monkeypatch.setattr(inference_jobs, "time", clock)
     jobs = inference_jobs.InferenceJobs(database=server.database, debounce=0.0, longest=60.0)
-    start = time.monotonic()
     jobs.request(b"one")
-    while told.tell() < len("done 0.200\n"):
-        time.sleep(0.001)
-    jobs.request(b"one")
+    assert in_time(lambda: b"one" in jobs._rests)
+    clock.now = 0.59
     jobs.request(b"two")
-    while told.tell() < 3 * len("done 0.200\n"):
-        time.sleep(0.001)
+    assert in_time(lambda: b"two" in jobs._rests)
+    asked = [b"one".hex(), b"two".hex()]
+    assert process.stdin.getvalue().split() == asked
+    clock.now = 0.61
+    assert in_time(lambda: jobs._rests[b"one"] > 1)
+    jobs.request(b"one")
+    clock.now = 1.2
+    jobs.request(b"two")
+    clock.now = 1.22
+    assert in_time(lambda: len(process.stdin.getvalue().split()) == 5)
     jobs.close()
-    assert process.stdin.getvalue().split() == [b"one".hex(), b"two".hex(), b"one".hex()]
-    assert time.monotonic() - start >= 0.6
+    assert process.stdin.getvalue().split() == [*asked, *asked, b"one".hex()]
 
 
 def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_server, tmp_path):
@@ -103,8 +131,9 @@ def test_what_was_not_inferred_before_the_end_is_inferred_after_the_start(start_
 
 def test_what_another_server_took_in_is_inferred(start_server, postgresql_server, monkeypatch):
     monkeypatch.setattr(inference_jobs, "_EVERY", 0.5)
-    start_server(database=postgresql_server.url, infer=True, debounce=0.0)
-    desk = new_desk(start_server(database=postgresql_server.url))
+    url = postgresql_server.new_database()
+    start_server(database=url, infer=True, debounce=0.0)
+    desk = new_desk(start_server(database=url))
     campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
     for reports in (3, 6):
         desk.worker(campaign).send_values(1, 0, 1)

@@ -28,12 +28,15 @@ raise ValueError("planted-secret")
 """
 
 
-def first_answer(url, process):
+def first_refusal(url, process):
+    """Return the first answer that says no: a thread that ends may do so after the start."""
     while process.poll() is None:
         try:
-            return httpx.get(url, verify=PLAIN)
+            answer = httpx.get(url, verify=PLAIN)
         except httpx.TransportError:
-            pass
+            continue
+        if answer.status_code != 200:
+            return answer
     raise AssertionError("the server does not start")
 
 
@@ -42,7 +45,7 @@ def test_what_ends_a_thread_or_the_process_is_logged_by_its_kind_alone(tmp_path)
     words = [sys.executable, "-c", SERVER, f"sqlite:///{tmp_path}/q.db", str(port)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         try:
-            answer = first_answer(f"{base_url(port)}/readyz", process)
+            answer = first_refusal(f"{base_url(port)}/readyz", process)
             check_problem(answer, 503, "broken")
             process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=60)

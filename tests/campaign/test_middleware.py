@@ -1,12 +1,12 @@
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import httpx
 import pytest
 from tests.campaign.people import check_problem, new_desk
+from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.exporting import ReportExport
 from quietcrowd.campaign.problems import ProblemError
@@ -183,13 +183,6 @@ def test_a_body_counts_with_what_it_is(start_server, monkeypatch):
         check_problem(client.post("/me/reports", content=content, headers=kind), 422, "validation")
 
 
-def wait_for(ready):
-    until = time.monotonic() + 30
-    while not ready():
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
 def connect(server):
     return socket.create_connection(server.url.removeprefix("http://").split(":"))
 
@@ -205,12 +198,12 @@ def test_who_sends_nothing_more_keeps_nobody_from_being_served(start_server, hea
     with ExitStack() as held:
         for _ in range(70):
             held.enter_context(connect(own)).sendall(HEAD + head + b"\r\n\r\n")
-        wait_for(lambda: own.app.state.arrivals.waiting == 70)
+        assert in_time(lambda: own.app.state.arrivals.waiting == 70)
         worker.send_values(1, 0)
         with connect(own) as whole:
             whole.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
             assert whole.recv(12) == b"HTTP/1.1 401"
-    wait_for(lambda: own.app.state.arrivals.waiting == 0)
+    assert in_time(lambda: own.app.state.arrivals.waiting == 0)
 
 
 def test_a_body_has_to_come_in_time(start_server):

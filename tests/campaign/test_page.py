@@ -3,11 +3,11 @@
 import re
 import shlex
 import textwrap
-import time
 from pathlib import Path
 
 import pandas as pd
 from tests.campaign.server_process import server_process
+from tests.campaign.waiting import in_time
 
 PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
 
@@ -26,13 +26,6 @@ def example():
     _, _, after = PAGE.read_text().partition("or from Python")
     lines = re.search(r"(?:^(?:    .*)?\n)+", after, re.MULTILINE)[0]
     return textwrap.dedent(lines)
-
-
-def wait_for(ready):
-    until = time.monotonic() + 60
-    while not ready():
-        assert time.monotonic() < until
-        time.sleep(0.2)
 
 
 def test_the_page(run, tmp_path, monkeypatch):
@@ -68,7 +61,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(show, "--folder", tmp_path / "device3")
         play(leave, "--yes", "--folder", tmp_path / "device3")
         play(close)
-        wait_for(lambda: run(*(names.get(word, word) for word in results))[0] == 0)
+        assert in_time(lambda: run(*(names.get(word, word) for word in results))[0] == 0)
         assert '"participants": 4' in play(results)
         reports, infer, truths, listing, delete = exports
         play(reports)

@@ -1,11 +1,13 @@
 """PostgreSQL may only be read for a while: what writes is answered with 503, and goes on later."""
 
+import threading
 import time
 from contextlib import contextmanager
 
 import psycopg
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.test_inference_jobs import wait_for
+from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign import inference_jobs, writer
 from quietcrowd.campaign.inference_jobs import InferenceJobs
@@ -40,7 +42,7 @@ def a_worker(server):
 
 def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_server, monkeypatch):
     monkeypatch.setattr(writer, "_PATIENCE", 0.0)
-    desk, worker = a_worker(start_server(database=postgresql_server.url))
+    desk, worker = a_worker(start_server(database=postgresql_server.new_database()))
     report = worker.report(worker.tasks()[0]["task_id"], 1)
     with read_only(postgresql_server):
         for answer in (
@@ -57,21 +59,21 @@ def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_se
 def test_results_come_once_the_database_may_be_written_again(
     start_server, postgresql_server, monkeypatch
 ):
-    asked, infer = [], InferenceJobs._infer
+    asked, begun, infer = [], threading.Event(), InferenceJobs._infer
 
     def note(self, campaign):
+        assert begun.wait(60)
         asked.append(campaign.hex())
         return infer(self, campaign)
 
     for pause in ("_PAUSE", "_LONGEST_PAUSE", "_AGAIN"):
         monkeypatch.setattr(inference_jobs, pause, 0.01)
     monkeypatch.setattr(InferenceJobs, "_infer", note)
-    desk, worker = a_worker(start_server(database=postgresql_server.url, infer=True, debounce=1.0))
+    url = postgresql_server.new_database()
+    desk, worker = a_worker(start_server(database=url, infer=True, debounce=0.0))
     worker.send_values(1, 0, 1)
     with read_only(postgresql_server):
-        until = time.monotonic() + 60
-        while asked.count(worker.campaign) < 5:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        begun.set()
+        assert in_time(lambda: asked.count(worker.campaign) >= 5)
     url = f"/campaigns/{worker.campaign}/results"
     wait_for(desk.client, url, lambda results: results["reports"] == 3)

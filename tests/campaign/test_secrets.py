@@ -16,14 +16,11 @@ PLANTED = "planted-secret"
 
 
 @pytest.fixture
-def logged():
+def logged(log_as_before):  # noqa: ARG001
     """Return a stream that the log goes to."""
-    logger = logging.getLogger("quietcrowd.campaign")
-    before = (logger.handlers, logger.propagate, logger.level)
     stream = io.StringIO()
     logs.start_log(stream)
-    yield stream
-    logger.handlers, logger.propagate, logger.level = before
+    return stream
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import httpx
 from attrs import Factory, define
 from sqlalchemy import select
 from tests.campaign.people import PLAIN, YES_NO
+from tests.campaign.waiting import LONG
 
 import quietcrowd as qc
 from quietcrowd.campaign import tables
@@ -168,7 +169,7 @@ def stored(url: str, campaign: Campaign) -> list[str]:
     """Return the ids of all reports of a campaign; a file of SQLite must be whole."""
     database = Database.open(url)
     if database.path is not None:
-        connection = sqlite3.connect(database.path)
+        connection = sqlite3.connect(database.path, timeout=LONG)  # a server may just be closing it
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         connection.close()
     with database.read() as connection:

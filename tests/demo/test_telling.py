@@ -5,14 +5,14 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import httpx
 import pytest
 
 from quietcrowd.demo.crowd import TASKS, WORKERS
 
-SECONDS = 90
+SECONDS = 120
+"""In which a process that is told to end does, on a machine that others keep busy."""
 
 
 @pytest.fixture
@@ -52,38 +52,41 @@ def read_until(process, words):
     return lines
 
 
-def is_gone(url):
+def results_at(link):
+    """Ask for the results of the campaign whose dashboard a link is of, with the key in it."""
+    page, key = link.split("#k=")
+    server, campaign = page.split("/dashboard/")
+    return httpx.get(
+        f"{server}/api/v1/campaigns/{campaign}/results",
+        headers={"Authorization": f"Bearer {key}"},
+        verify=False,
+    )
+
+
+def is_gone(link):
+    """Return whether nobody knows the key any more: another server may listen there by now."""
     try:
-        httpx.get(url, verify=False)
+        return results_at(link).status_code in (401, 404)
     except httpx.TransportError:
         return True
-    return False
 
 
 def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
-    began = time.monotonic()
     process = start("--stay", "--seed", "7")
     lines = read_until(process, "until Ctrl-C")
-    assert time.monotonic() - began < SECONDS
     links = [line for line in lines if "#k=" in line]
     assert max(len(line) for line in lines if line not in links) <= 80
     assert len(set(links)) == 1
     check_what_is_told("\n".join(lines))
-    page, key = links[0].split("#k=")
-    assert httpx.get(page, verify=False).status_code == 200
-    server, campaign = page.split("/dashboard/")
-    results = httpx.get(
-        f"{server}/api/v1/campaigns/{campaign}/results",
-        headers={"Authorization": f"Bearer {key}"},
-        verify=False,
-    ).json()
+    assert httpx.get(links[0].partition("#")[0], verify=False).status_code == 200
+    results = results_at(links[0]).json()
     assert (results["participants"], len(results["truths"])) == (WORKERS, TASKS)
     assert list(tmp_path.iterdir()) != []
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=SECONDS)
     assert (process.returncode, errors) == (0, "")
     assert list(tmp_path.iterdir()) == []
-    assert is_gone(page)
+    assert is_gone(links[0])
 
 
 def check_what_is_told(text):
@@ -107,7 +110,7 @@ def test_whoever_stops_it_halfway_finds_nothing_left(start, tmp_path):
     process = start()
     link = next(line.strip() for line in read_until(process, "A server runs") if "#k=" in line)
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=SECONDS)
     assert (process.returncode, errors) == (130, "quietcrowd: stopped\n")
     assert list(tmp_path.iterdir()) == []
-    assert is_gone(link.partition("#")[0])
+    assert is_gone(link)

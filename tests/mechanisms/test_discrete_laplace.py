@@ -10,7 +10,7 @@ from scipy import stats
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.discrete_laplace import BLOCK, DiscreteLaplace
 
-FALSE_ALARM = 1e-6
+FALSE_ALARM = 1e-8
 
 
 @given(st.integers(1, 2**24), st.floats(1e-3, 10.0))

@@ -12,7 +12,7 @@ from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism, RandomizedResponse
 
-FALSE_ALARM = 1e-6
+FALSE_ALARM = 1e-8
 YES_NO = Categorical(["no", "yes"])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from attrs import evolve
+from tests.privacy.audits import audited
 
 from quietcrowd import (
     AnswerError,
@@ -133,7 +134,7 @@ def test_weights_rounded_the_wrong_way_are_caught(domain, epsilon):
     assert epsilon < report.exact_epsilon < epsilon + 1e-6
     assert report.exact_worker_epsilon > 3 * epsilon
     assert report.verdict == "broken"
-    honest = audit(RandomizedResponse(domain=domain, epsilon=epsilon), 3, draws=1000)
+    honest = audited(RandomizedResponse(domain=domain, epsilon=epsilon), 3, draws=1000)
     assert honest.exact_epsilon <= epsilon
     assert honest.verdict == "holds"
 
@@ -207,7 +208,7 @@ def test_a_random_word_that_serves_all_tasks_is_caught(domain, n):
 
 
 def test_one_answer_alone_has_no_other_to_share_a_word_with():
-    report = audit(one_word(RandomizedResponse, domain=LABELS, epsilon=1.0), 1, draws=DRAWS)
+    report = audited(one_word(RandomizedResponse, domain=LABELS, epsilon=1.0), 1, draws=DRAWS)
     assert report.verdict == "holds"
 
 

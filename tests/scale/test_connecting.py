@@ -22,11 +22,11 @@ def test_nobody_answers(monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-    with (
-        pytest.raises(ConnectionError, match=f"no Dask scheduler answers at {address}"),
-        connect(address),
-    ):
-        pass
+        with (
+            pytest.raises(ConnectionError, match=f"no Dask scheduler answers at {address}"),
+            connect(address),
+        ):
+            pass
 
 
 def test_a_missing_extra_is_one_sentence():

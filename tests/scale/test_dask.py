@@ -17,7 +17,8 @@ from quietcrowd.scale.passes import Job
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
-PATIENCE = 20.0
+PATIENCE = 120.0
+"""Seconds in which a process is begun anew, on a machine that others keep busy."""
 
 
 @pytest.fixture(scope="module")

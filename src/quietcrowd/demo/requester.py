@@ -19,7 +19,7 @@ from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["DemoCampaign", "requester_of"]
 
-_PATIENCE = 120.0
+_PATIENCE = 600.0
 """Seconds that an inference may take, the first one's compilation included."""
 
 _PAUSE = 0.2

@@ -171,7 +171,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
     >>> crowd = qc.sparse_crowd(tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1)
     >>> domain = crowd.answers.domain
     >>> released = qc.LaplacePerturbation(domain=domain, epsilon=1.0, participation="released")
-    >>> estimate = RatioMean().fit(released.randomize(crowd.answers))
+    >>> estimate = RatioMean().fit(released.randomize(crowd.answers, np.random.default_rng(0)))
     >>> qc.mean_absolute_error(estimate, crowd.truths) < 1.0
     True
     """

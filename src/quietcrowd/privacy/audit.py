@@ -104,7 +104,7 @@ def audit(
     --------
     >>> from quietcrowd import Categorical, RandomizedResponse
     >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
-    >>> report = audit(mechanism, 20, draws=10_000)
+    >>> report = audit(mechanism, 20, draws=10_000, rng=np.random.default_rng(1))
     >>> report.verdict, round(report.exact_epsilon, 6), round(report.exact_worker_epsilon, 6)
     ('holds', 1.0, 20.0)
     >>> 0.8 < report.proven_epsilon <= 1.0

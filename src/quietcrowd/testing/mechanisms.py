@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+from scipy.stats import binom
 
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
@@ -28,8 +29,8 @@ __all__ = ["check_mechanism"]
 
 SEED = 20_180_819
 _ORIGIN = np.zeros(1, np.int64)
-SPREAD = 5.5
-"""A count may be off by so many standard deviations: a false alarm once in 10^7 counts."""
+RISK = 1e-9
+"""Chance, at most, that all counts of one comparison convict a mechanism that is right."""
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
@@ -240,10 +241,12 @@ def _check_laplace(
 def _check_counts(
     counts: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64], total: int
 ) -> None:
-    expected = probabilities * total
-    spread = np.sqrt(expected * (1 - probabilities))
-    assert (abs(counts - expected) <= SPREAD * spread + 1).all(), (
-        f"reports do not follow the channel: {counts} where {expected.round(1)} are expected"
+    """Compare each count with its binomial law: its tails are not those of a normal law."""
+    law = binom(total, np.clip(probabilities, 0.0, 1.0))
+    tails = np.minimum(law.cdf(counts), law.sf(counts - 1))
+    assert (2 * len(counts) * tails >= RISK).all(), (
+        "reports do not follow the channel: "
+        f"{counts} where {(probabilities * total).round(1)} are expected"
     )
 
 
