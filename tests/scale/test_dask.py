@@ -143,6 +143,55 @@ def test_what_is_left_is_cancelled(cluster):
     assert not any(cluster.client.processing().values())
 
 
+class Installed:
+    """A client of a cluster in which something is installed."""
+
+    def __init__(self, **other):
+        own = {"quietcrowd": "2.0", "numba": "1.0", "numpy": "2.1"}
+        self.asked = 0
+        self.workers = {"tcp://w:1": own, "tcp://w:2": own}
+        self.scheduler = {**own, "numpy": None}
+        self.own = own
+        vars(self).update(other)
+
+    def nthreads(self):
+        return dict.fromkeys(self.workers, 1)
+
+    def get_versions(self, packages):  # noqa: ARG002
+        self.asked += 1
+        workers = {name: {"packages": one} for name, one in self.workers.items()}
+        there = {"client": self.own, "scheduler": self.scheduler}
+        return {name: {"packages": one} for name, one in there.items()} | {"workers": workers}
+
+
+def test_versions_are_compared_once_for_each_worker():
+    client = Installed()
+    executor = DaskExecutor(client)
+    for _ in range(3):
+        assert executor._wait_for_workers() == {"tcp://w:1": 1, "tcp://w:2": 1}
+    assert client.asked == 1
+    client.workers |= {"tcp://w:3": client.own}
+    executor._wait_for_workers()
+    assert client.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"workers": {"tcp://w:1": {"quietcrowd": "1.9"}}}, "tcp://w:1 .* has quietcrowd 1.9, "),
+        ({"workers": {"tcp://w:1": {}}}, "quietcrowd None, this process 2.0: install quietcrowd 2"),
+        (
+            {"workers": {"tcp://w:1": {"quietcrowd": "2.0", "numba": "1.0", "numpy": "2.0"}}},
+            "has numpy 2.0, this process 2.1",
+        ),
+        ({"scheduler": {"quietcrowd": None}}, "^scheduler of the cluster has quietcrowd None"),
+    ],
+)
+def test_who_has_another_version_is_refused(other, words):
+    with pytest.raises(ConnectionError, match=words):
+        DaskExecutor(Installed(**other))._wait_for_workers()
+
+
 def test_a_worker_that_sees_another_store_or_none(cluster, job, crowd_files, tmp_path):
     def run():
         return list(cluster.sums(Job.tally, job, range(3), None))
