@@ -1,9 +1,11 @@
+import logging
 import os
 import signal
 import time
 from functools import partial
 from operator import itemgetter
 
+import distributed
 import numpy as np
 import pandas as pd
 import psutil
@@ -12,7 +14,7 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.inference import METHODS
 from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
-from quietcrowd.scale.dask import DaskExecutor
+from quietcrowd.scale.dask import DaskExecutor, _Pending
 from quietcrowd.scale.passes import Job
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
@@ -141,6 +143,28 @@ def test_what_is_left_is_cancelled(cluster):
     while any(cluster.client.processing().values()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(cluster.client.processing().values())
+
+
+@pytest.mark.parametrize("name", ["CancelledError", "CommClosedError"])
+def test_a_scheduler_that_is_gone_is_called_so(name):
+    class Future:
+        def result(self, timeout):  # noqa: ARG002
+            raise {**vars(distributed), **vars(distributed.comm)}[name]("stream is closed")
+
+    pending = _Pending(future=Future(), group=(0,), executor=DaskExecutor(Installed()))
+    with pytest.raises(ConnectionError, match=r"^the cluster at .* was lost: .*stream is closed"):
+        pending.result()
+
+
+def test_the_client_tells_nothing_of_its_own(cluster):
+    logger, handler = logging.getLogger("distributed.client"), logging.StreamHandler()
+    logger.addHandler(handler)
+    try:
+        with connect(cluster.client.scheduler.address):
+            assert handler.level > logging.CRITICAL
+    finally:
+        logger.removeHandler(handler)
+    assert handler.level == logging.NOTSET
 
 
 class Installed:

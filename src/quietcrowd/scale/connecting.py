@@ -131,9 +131,11 @@ def _interrupts_later() -> Iterator[None]:
 
 @contextmanager
 def _working(client: Any) -> Iterator[DaskExecutor]:
-    """Give the executor of a client, which is closed afterwards."""
+    """Give the executor of a client, which is closed afterwards and tells nothing of its own."""
+    from distributed.utils import silence_logging_cmgr
+
     executor = DaskExecutor(client)
-    with client:
+    with silence_logging_cmgr(SILENT, root="distributed.client"), client:
         try:
             yield executor
         finally:

@@ -200,6 +200,7 @@ class _Pending(Generic[T]):
 
     def result(self) -> tuple[T, tuple[int, ...]]:
         from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
         while True:
             try:
@@ -208,7 +209,7 @@ class _Pending(Generic[T]):
                 if self.future.status == "error":  # the work itself raised it
                     raise
                 self.executor._wait_for_workers()
-            except (CancelledError, KilledWorker) as error:
+            except (CancelledError, KilledWorker, CommClosedError) as error:
                 raise self.executor._lost(" ".join(str(error).split())) from None
 
     def cancel(self) -> None:
