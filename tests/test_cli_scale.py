@@ -195,7 +195,7 @@ def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):
     [
         (("--labels", "no,yes"), "a store knows what it holds"),
         (("-m", "laplace"), "domain"),
-        (("-o", "{answers}"), "is there already"),
+        (("-o", "{answers}"), "is what is read from"),
         (("--scheduler", "here"), "scheduler must be tcp://host:port"),
     ],
 )
@@ -245,7 +245,8 @@ main()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
-def test_what_is_told_to_end_leaves_nothing(reports, tmp_path):
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
     words = [
         sys.executable,
         "-c",
@@ -260,11 +261,25 @@ def test_what_is_told_to_end_leaves_nothing(reports, tmp_path):
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout.readline() == "sorting\n"
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.Signals[name])
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors.endswith("stopped\n")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGHUP")
+def test_what_ignores_a_closed_terminal_goes_on(reports, tmp_path):
+    code = SLOW.replace("import sys", "import signal; signal.signal(1, signal.SIG_IGN); import sys")
+    words = [sys.executable, "-c", code, "partition", str(reports), "-o", str(tmp_path / "s")]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "sorting\n"
+        process.send_signal(signal.SIGHUP)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "stopped" not in errors
 
 
 @pytest.mark.parametrize("name", ["answers.csv", "answers.csv.gz", "answers"])

@@ -105,11 +105,20 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("default", QuietcrowdWarning)
         warnings.showwarning = _show_warning
-        before = signal.signal(signal.SIGTERM, _stop)
+        before = {number: signal.signal(number, _stop) for number in _ending()}
         try:
             sys.exit(_run(sys.argv[1:] or ["--help"]))
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _ending() -> list[signal.Signals]:
+    """Return the signals that end a program; not a closed terminal's, where nohup ignores it."""
+    ending = [signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        ending.append(signal.SIGHUP)
+    return ending
 
 
 def _stop(*_: object) -> None:

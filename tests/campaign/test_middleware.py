@@ -168,9 +168,7 @@ def test_who_takes_answers_slowly_keeps_nobody_from_being_served(start_server, m
         refused = slow.client.get("/campaigns")
         check_problem(refused, 429, "too-many-requests")
         assert refused.headers["retry-after"] == "1"
-    deadline = time.monotonic() + 30
-    while slow.client.get("/campaigns").status_code == 429:
-        assert time.monotonic() < deadline
+    assert in_time(lambda: slow.client.get("/campaigns").status_code == 200)
 
 
 def test_a_body_counts_with_what_it_is(start_server, monkeypatch):

@@ -1,10 +1,17 @@
 import errno
+import os
 from pathlib import Path
 
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.formats.whole_file import check_new, new_folder, refuse_overwriting, replacing
+from quietcrowd.formats.whole_file import (
+    check_folder,
+    check_new,
+    new_folder,
+    refuse_overwriting,
+    replacing,
+)
 
 
 def test_a_folder_is_there_when_it_is_whole(tmp_path):
@@ -77,6 +84,34 @@ def test_a_folder_that_refuses_files(kind):
 
     with pytest.raises(OSError, match=r"'/proc/t\.parquet'$"):
         write()
+
+
+@pytest.mark.parametrize("kind", [replacing, new_folder])
+def test_a_path_from_here_is_told_as_it_was_given(tmp_path, monkeypatch, kind):
+    def fill():
+        with kind(Path("new")) as temporary:
+            raise OSError(errno.EROFS, "no", str(temporary.absolute()))
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError, match="Read-only") as raised:
+        fill()
+    assert raised.value.filename == "new"
+
+
+def test_where_no_file_can_be_put_is_told_beforehand(tmp_path, monkeypatch):
+    check_folder(tmp_path / "new")
+    (tmp_path / "old").write_text("1")
+    check_folder(tmp_path / "old")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        check_folder(tmp_path / "nowhere" / "new")
+    with pytest.raises(IsADirectoryError, match="name a file") as raised:
+        check_folder(tmp_path / "folder")
+    assert raised.value.filename == str(tmp_path / "folder")
+    monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)
+    with pytest.raises(PermissionError, match="nothing can be written to the folder") as raised:
+        check_folder(tmp_path / "new")
+    assert raised.value.filename == str(tmp_path / "new")
 
 
 def test_what_lies_in_a_source_is_not_overwritten(tmp_path):

@@ -1,11 +1,17 @@
+import multiprocessing
+import os
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 import quietcrowd as qc
 from quietcrowd.scale import connect
+from quietcrowd.scale.connecting import _interrupts_later
 
 
 @pytest.mark.parametrize("scheduler", ["local:0", "10.0.0.1:8786", "locals", ""])
@@ -27,6 +33,76 @@ def test_nobody_answers(monkeypatch):
             connect(address),
         ):
             pass
+
+
+@pytest.mark.parametrize("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+def test_something_else_answers(monkeypatch, words):
+    monkeypatch.setattr("quietcrowd.scale.connecting.CONNECTING", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        ended = threading.Event()
+
+        def answer():
+            one, _ = server.accept()
+            one.sendall(words)
+            ended.wait()
+            one.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            with (
+                pytest.raises(ConnectionError, match=f"no Dask scheduler answers at {address}"),
+                connect(address),
+            ):
+                pass
+        finally:
+            ended.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("address", ["tls://127.0.0.1:1", "foo://127.0.0.1:1", "tcp://h:port"])
+def test_addresses_that_dask_cannot_use_leave_no_client_half_begun(address):
+    code = f"from quietcrowd.scale import connect\nwith connect({address!r}): pass"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last = f"ConnectionError: no Dask scheduler answers at {address}: "
+    assert done.stderr.splitlines()[-1].startswith(last)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has other signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupts_wait_while_a_cluster_is_begun(number):
+    def begin():
+        with _interrupts_later():
+            os.kill(os.getpid(), number)
+            time.sleep(0.2)
+            begun.append(number)
+
+    begun = []
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            begin()
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert begun == [number]
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
+
+
+def _blocked(results):
+    results.put(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has other signals")
+def test_interrupts_do_not_reach_what_a_cluster_begins():
+    context = multiprocessing.get_context("spawn")
+    results = context.SimpleQueue()
+    with _interrupts_later():
+        process = context.Process(target=_blocked, args=(results,))
+        process.start()
+    process.join()
+    assert results.get()
 
 
 def test_a_missing_extra_is_one_sentence():

@@ -1,9 +1,11 @@
+import logging
 import os
 import signal
 import time
 from functools import partial
 from operator import itemgetter
 
+import distributed
 import numpy as np
 import pandas as pd
 import psutil
@@ -12,7 +14,7 @@ import pytest
 import quietcrowd as qc
 from quietcrowd.inference import METHODS
 from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
-from quietcrowd.scale.dask import DaskExecutor
+from quietcrowd.scale.dask import DaskExecutor, _Pending
 from quietcrowd.scale.passes import Job
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
@@ -142,6 +144,77 @@ def test_what_is_left_is_cancelled(cluster):
     while any(cluster.client.processing().values()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(cluster.client.processing().values())
+
+
+@pytest.mark.parametrize("name", ["CancelledError", "CommClosedError"])
+def test_a_scheduler_that_is_gone_is_called_so(name):
+    class Future:
+        def result(self, timeout):  # noqa: ARG002
+            raise {**vars(distributed), **vars(distributed.comm)}[name]("stream is closed")
+
+    pending = _Pending(future=Future(), group=(0,), executor=DaskExecutor(Installed()))
+    with pytest.raises(ConnectionError, match=r"^the cluster at .* was lost: .*stream is closed"):
+        pending.result()
+
+
+def test_the_client_tells_nothing_of_its_own(cluster):
+    logger, handler = logging.getLogger("distributed.client"), logging.StreamHandler()
+    logger.addHandler(handler)
+    try:
+        with connect(cluster.client.scheduler.address):
+            assert handler.level > logging.CRITICAL
+    finally:
+        logger.removeHandler(handler)
+    assert handler.level == logging.NOTSET
+
+
+class Installed:
+    """A client of a cluster in which something is installed."""
+
+    def __init__(self, **other):
+        own = {"quietcrowd": "2.0", "numba": "1.0", "numpy": "2.1"}
+        self.asked = 0
+        self.workers = {"tcp://w:1": own, "tcp://w:2": own}
+        self.scheduler = {**own, "numpy": None}
+        self.own = own
+        vars(self).update(other)
+
+    def nthreads(self):
+        return dict.fromkeys(self.workers, 1)
+
+    def get_versions(self, packages):  # noqa: ARG002
+        self.asked += 1
+        workers = {name: {"packages": one} for name, one in self.workers.items()}
+        there = {"client": self.own, "scheduler": self.scheduler}
+        return {name: {"packages": one} for name, one in there.items()} | {"workers": workers}
+
+
+def test_versions_are_compared_once_for_each_worker():
+    client = Installed()
+    executor = DaskExecutor(client)
+    for _ in range(3):
+        assert executor._wait_for_workers() == {"tcp://w:1": 1, "tcp://w:2": 1}
+    assert client.asked == 1
+    client.workers |= {"tcp://w:3": client.own}
+    executor._wait_for_workers()
+    assert client.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"workers": {"tcp://w:1": {"quietcrowd": "1.9"}}}, "tcp://w:1 .* has quietcrowd 1.9, "),
+        ({"workers": {"tcp://w:1": {}}}, "quietcrowd None, this process 2.0: install quietcrowd 2"),
+        (
+            {"workers": {"tcp://w:1": {"quietcrowd": "2.0", "numba": "1.0", "numpy": "2.0"}}},
+            "has numpy 2.0, this process 2.1",
+        ),
+        ({"scheduler": {"quietcrowd": None}}, "^scheduler of the cluster has quietcrowd None"),
+    ],
+)
+def test_who_has_another_version_is_refused(other, words):
+    with pytest.raises(ConnectionError, match=words):
+        DaskExecutor(Installed(**other))._wait_for_workers()
 
 
 def test_a_worker_that_sees_another_store_or_none(cluster, job, crowd_files, tmp_path):

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -16,6 +19,28 @@ def folder(tmp_path):
 def test_what_was_written_is_read(folder):
     assert map_array(folder, "offsets").tolist() == [0, 2]
     assert read_ids(folder, 1).to_pylist() == ["t"]
+
+
+def test_files_are_those_that_numpy_saves(folder, tmp_path):
+    for name, kind in (("offsets", np.int64), ("worker_codes", np.int32)):
+        np.save(tmp_path / "saved.npy", map_array(folder, name).astype(kind))
+        assert (folder / f"{name}.npy").read_bytes() == (tmp_path / "saved.npy").read_bytes()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it sets no limits")
+def test_a_full_disk_is_called_so(tmp_path):
+    code = (
+        "import resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "import numpy as np, pyarrow as pa\n"
+        "from quietcrowd.scale.partition_files import write_partition\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
+        "write_partition(Path(sys.argv[1]), pa.array(['t']), {'values': np.zeros(10_000)})\n"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "p")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == "OSError: [Errno 27] File too large"
 
 
 @pytest.mark.parametrize(

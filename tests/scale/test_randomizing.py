@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -262,6 +264,39 @@ def test_reports_do_not_tell_the_order_that_answers_came_in(crowd_files, tmp_pat
         )
         made.append(randomize_store(store, MECHANISMS["one-layer"], tmp_path / f"r{place}", seed=1))
     assert made[0].fingerprint == made[1].fingerprint
+
+
+def test_nobody_can_write_another_attempt_into_the_store(stores, tmp_path, monkeypatch):
+    from quietcrowd.scale.executor import ThreadExecutor
+
+    late = []
+
+    class Lost(ThreadExecutor):
+        """A worker of it is taken for lost, and goes on when all is done."""
+
+        def each(self, work, job, indices, given):
+            late.append(partial(work, job, 0, given))
+            return super().each(work, job, indices, given)
+
+    def write_note(store):
+        with pytest.raises(FileNotFoundError):
+            late[0]()
+        write(store)
+
+    write = Store.write_note
+    monkeypatch.setattr(Store, "write_note", write_note)
+    made = randomize_store(
+        stores[LABELS], MECHANISMS["one-layer"], tmp_path / "r", executor=Lost(2)
+    )
+    assert late
+    assert len(list(made.folder.iterdir())) == 7 + 2
+
+
+def test_reports_do_not_go_into_the_store_of_answers(stores):
+    before = sorted(stores[LABELS].folder.iterdir())
+    with pytest.raises(qc.ParameterError, match="lies in what is read from"):
+        randomize_store(stores[LABELS], MECHANISMS["one-layer"], stores[LABELS].folder / "reports")
+    assert sorted(stores[LABELS].folder.iterdir()) == before
 
 
 def test_partitions_that_others_wrote_as_well_are_forgotten(stores, tmp_path):

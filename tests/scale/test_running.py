@@ -175,9 +175,12 @@ def test_what_a_method_cannot_use_it_refuses_as_in_memory(
         ("t.csv", None, qc.FormatError, r"ends in \.parquet"),
         ("no/t.parquet", None, FileNotFoundError, "no such folder"),
         ("t.parquet", "w.txt", qc.FormatError, "must end in"),
+        ("folder.parquet", None, IsADirectoryError, "name a file"),
+        ("t.parquet", "folder.parquet", IsADirectoryError, "name a file"),
     ],
 )
 def test_targets_are_checked_first(stores, tmp_path, truths, workers, error, words):
+    (tmp_path / "folder.parquet").mkdir()
     with pytest.raises(error, match=words):
         infer_store(
             stores("labels", 1),

@@ -40,8 +40,8 @@ def check_picture(path: Path) -> None:
     ------
     ParameterError
         Where the name does not end in ``.png``.
-    FileNotFoundError
-        Where the folder does not exist.
+    OSError
+        Where no file can be put there.
     MissingExtraError
         Where Matplotlib is not installed.
     """

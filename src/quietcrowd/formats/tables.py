@@ -259,8 +259,8 @@ def check_target(path: Path, file_format: str | None = None) -> None:
         Where the suffix is unknown, or, where no format is named, is a platform's.
     ParameterError
         Where the format is unknown, or its files have other suffixes.
-    FileNotFoundError
-        Where the folder does not exist.
+    OSError
+        Where no file can be put there.
     """
     kind = find_format(path, file_format)
     if file_format is None and kind.platform:

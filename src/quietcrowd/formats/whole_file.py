@@ -16,9 +16,15 @@ __all__ = ["check_folder", "check_new", "new_folder", "refuse_overwriting", "rep
 
 
 def check_folder(path: Path) -> None:
-    """Raise FileNotFoundError unless the folder that `path` lies in exists."""
+    """Raise OSError where no file can be put at `path`: before long work, not after it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder: name a file", str(path))
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(
+            errno.EACCES, "nothing can be written to the folder that it lies in", str(path)
+        )
 
 
 def check_new(path: Path, kind: str = "file") -> None:
@@ -75,8 +81,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     ------
     ParameterError
         Where something is at `path` already.
-    FileNotFoundError
-        Where the folder that it lies in does not exist.
+    OSError
+        Where the folder that it lies in does not exist, or nothing can be written to it.
     """
     check_new(path, "folder")
     check_folder(path)
@@ -98,8 +104,9 @@ def _telling(path: Path) -> Iterator[None]:
     except (ConnectionError, TimeoutError):  # these are of a cluster
         raise
     except OSError as error:
-        hidden = str(path.parent / _prefix(path))
-        if error.filename is not None and not str(error.filename).startswith(hidden):
+        hidden = str(path.parent.absolute() / _prefix(path))
+        told = "" if error.filename is None else str(Path(error.filename).absolute())
+        if told and not told.startswith(hidden):
             raise
         if error.errno is None:
             raise OSError(f"{path}: {error}") from None

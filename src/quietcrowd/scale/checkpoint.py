@@ -65,8 +65,8 @@ class Checkpoint:
             Where the file is of another run.
         FormatError
             Where it cannot be read.
-        FileNotFoundError
-            Where the folder does not exist.
+        OSError
+            Where no file can be put there.
         """
         check_folder(self.path)
         if not self.path.exists():

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+import signal
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import Any
 
 from quietcrowd.exceptions import MissingExtraError, ParameterError
@@ -69,10 +74,8 @@ def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
             "a cluster needs Dask's distributed: pip install 'quietcrowd[scale]'"
         ) from None
     if local is None:
-        try:
-            client = Client(scheduler, timeout=CONNECTING, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise ConnectionError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+        _greet(scheduler)
+        client = Client(scheduler, timeout=CONNECTING, set_as_default=False)
         with _working(client) as executor:
             yield executor
         return
@@ -82,11 +85,57 @@ def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
             yield executor
 
 
+def _greet(scheduler: str) -> None:
+    """Raise unless something that speaks as Dask does answers: a client cannot end half begun."""
+    from distributed.comm import connect as connect_to
+    from distributed.security import Security
+
+    async def greet() -> None:
+        own = Security().get_connection_args("client")
+        greeting = connect_to(scheduler, timeout=CONNECTING, **own)
+        await (await asyncio.wait_for(greeting, 2 * CONNECTING)).close()
+
+    try:
+        with ThreadPoolExecutor(1) as pool:  # a loop may run in this thread
+            pool.submit(asyncio.run, greet()).result()
+    except Exception as error:  # what strangers answer may be anything
+        reason = str(error) or "something else is there"
+        raise ConnectionError(f"no Dask scheduler answers at {scheduler}: {reason}") from None
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait: a cluster that is half begun cannot be ended.
+
+    Processes that are started meanwhile never see Ctrl-C: it is for the one that started them.
+    """
+    caught: list[int] = []
+    handlers = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handlers[number] = signal.signal(number, lambda told, _: caught.append(told))
+    blocking = hasattr(signal, "pthread_sigmask")
+    if blocking:
+        resource_tracker.ensure_running()  # to start it lets interrupts through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocking else set()
+    try:
+        yield
+    finally:
+        if blocking:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if caught:
+            signal.raise_signal(caught[0])
+
+
 @contextmanager
 def _working(client: Any) -> Iterator[DaskExecutor]:
-    """Give the executor of a client, which is closed afterwards."""
+    """Give the executor of a client, which is closed afterwards and tells nothing of its own."""
+    from distributed.utils import silence_logging_cmgr
+
     executor = DaskExecutor(client)
-    with client:
+    with silence_logging_cmgr(SILENT, root="distributed.client"), client:
         try:
             yield executor
         finally:
@@ -103,13 +152,16 @@ def _local_cluster(workers: int) -> Iterator[Any]:
     worker = {**own, "nthreads": 1, "memory_limit": 0, "silence_logs": SILENT}
     worker["preload"] = [LEAVE_INTERRUPTS]
     with dask.config.set(LOCAL):
-        cluster = SpecCluster(
-            scheduler={"cls": Scheduler, "options": {**own, "port": 0}},
-            workers={name: {"cls": Nanny, "options": worker} for name in range(workers)},
-            silence_logs=SILENT,
-        )
+        cluster = None
         try:
+            with _interrupts_later():
+                cluster = SpecCluster(
+                    scheduler={"cls": Scheduler, "options": {**own, "port": 0}},
+                    workers={name: {"cls": Nanny, "options": worker} for name in range(workers)},
+                    silence_logs=SILENT,
+                )
             yield cluster
         finally:
-            with suppress(KeyError):  # it misses workers that ended before it
-                cluster.close()
+            if cluster is not None:
+                with suppress(KeyError):  # it misses workers that ended before it
+                    cluster.close()

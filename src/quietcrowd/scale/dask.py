@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import zip_longest
 from operator import add
@@ -31,6 +31,9 @@ MOST_AT_ONCE = 16
 TASKS_PER_THREAD = 2
 """So many tasks a thread has in a pass, unless that makes them too large."""
 
+ALIKE = ("quietcrowd", "numba", "numpy")
+"""What must be of one version everywhere: it makes the bits of the result."""
+
 MOST_SHARED = "1 TB"
 """Dask warns of values beyond; what a pass is given is as large as it has to be."""
 
@@ -53,6 +56,7 @@ class DaskExecutor:
     def __init__(self, client: Client, patience: float = 60.0) -> None:
         self.client, self.patience = client, patience
         self._owners: dict[int, str] = {}
+        self._alike: set[str] = set()
         self._job: tuple[Any, Any] = (None, None)
 
     def each(
@@ -141,9 +145,29 @@ class DaskExecutor:
         try:
             while not (threads := dict(self.client.nthreads())):
                 self.client.wait_for_workers(1, timeout=self.patience)
-            return threads
+            versions = {} if self._alike.issuperset(threads) else self._versions()
         except (OSError, RuntimeError, AttributeError) as error:
             raise self._lost(f"it has no worker: {error}") from None
+        self._check(versions)
+        return threads
+
+    def _versions(self) -> dict[str, dict[str, Any]]:
+        """Return what is installed: at the client, at the scheduler, and at each worker."""
+        found = self.client.get_versions(packages=ALIKE)
+        workers = found.pop("workers")
+        return {name: one["packages"] for name, one in {**found, **workers}.items()}
+
+    def _check(self, versions: Mapping[str, Mapping[str, Any]]) -> None:
+        """Raise where one has something else installed; it would find other bits, or end."""
+        for name, theirs in versions.items():
+            for package in ALIKE:
+                own, other = versions["client"][package], theirs.get(package)
+                if own != other and (package == "quietcrowd" or name != "scheduler"):
+                    raise ConnectionError(
+                        f"{name} of the cluster has {package} {other}, this process {own}: install "
+                        f"{package} {own} there"
+                    )
+        self._alike.update(versions)
 
     def _share(self, value: Any) -> Future[Any]:
         """Give a value to the cluster; whoever needs it gets it from whoever has it.
@@ -176,6 +200,7 @@ class _Pending(Generic[T]):
 
     def result(self) -> tuple[T, tuple[int, ...]]:
         from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
         while True:
             try:
@@ -184,7 +209,7 @@ class _Pending(Generic[T]):
                 if self.future.status == "error":  # the work itself raised it
                     raise
                 self.executor._wait_for_workers()
-            except (CancelledError, KilledWorker) as error:
+            except (CancelledError, KilledWorker, CommClosedError) as error:
                 raise self.executor._lost(" ".join(str(error).split())) from None
 
     def cancel(self) -> None:

@@ -105,7 +105,7 @@ def write_partition(
     """
     folder.mkdir()
     for name, array in arrays.items():
-        np.save(array_path(folder, name), array, allow_pickle=False)
+        _write_array(array_path(folder, name), array)
     table = pa.table({"task": tasks})
     with pa.OSFile(str(folder / IDS), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
@@ -115,6 +115,14 @@ def write_partition(
         files={file.name: file.stat().st_size for file in sorted(folder.iterdir())},
         digest=digest_of(arrays),
     )
+
+
+def _write_array(path: Path, array: npt.NDArray[Any]) -> None:
+    """Write an array as `numpy.save` does, which cannot say that a disk is full."""
+    plain = np.ascontiguousarray(array)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(plain))
+        file.write(plain.data)
 
 
 def digest_of(arrays: Mapping[str, npt.NDArray[Any]]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from shutil import rmtree
@@ -19,7 +18,7 @@ from rich.progress import Progress
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.formats.whole_file import new_folder
+from quietcrowd.formats.whole_file import new_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.inference.sweep import available_threads
@@ -36,6 +35,9 @@ __all__ = ["check_randomizable", "randomize_store"]
 
 OF_WORKERS, OF_PARTITIONS = 0, 1
 """Places of independent streams of simulated randomness: that of all workers, the first of all."""
+
+DELETIONS = 5
+"""So often a folder is deleted that somebody may write to still."""
 
 
 def randomize_store(
@@ -90,7 +92,8 @@ def randomize_store(
         a given list.
     ParameterError
         Where the mechanism works on all tasks at once, every worker reports every task and that
-        is too much, something is at `folder` already, or a parameter breaks its rule.
+        is too much, something is at `folder` already, `folder` lies in the store, or a parameter
+        breaks its rule.
     OSError
         Where a file cannot be opened or written.
     """
@@ -99,6 +102,7 @@ def randomize_store(
     if seed is not None:
         check_whole("seed", seed, 0)
     taskwise = check_randomizable(store, mechanism)
+    refuse_overwriting(store.folder, Path(folder))
     listed = _listed(store, tasks, workers)
     ids = _sorted(store.workers if listed is None else listed.workers)
     if taskwise.every_task:
@@ -108,10 +112,12 @@ def randomize_store(
         new_folder(Path(folder)) as temporary,
         Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar,
     ):
+        attempted = temporary / "attempts"
+        attempted.mkdir()
         job = _Randomization(
             store=evolve(store, folder=store.folder.absolute()),
             mechanism=taskwise,
-            folder=temporary.absolute(),
+            folder=attempted.absolute(),
             workers=ids,
             worker_codes=_positions(store.workers, ids, "worker"),
             tasks=None if listed is None else _routed(store, listed.tasks),
@@ -127,7 +133,7 @@ def randomize_store(
             temporary,
             taskwise.report_domain,
             ids,
-            _named(watched, temporary),
+            _named(watched, attempted),
             mechanism=taskwise,
             simulated=seed is not None,
         )
@@ -159,7 +165,11 @@ class _Attempt:
 
 @frozen(kw_only=True, eq=False)
 class _Randomization:
-    """What to do with a partition; it can be sent to another process that sees both folders."""
+    """What to do with a partition; it can be sent to another process that sees both folders.
+
+    `folder` is for attempts alone. Once it is gone nobody can write another one: not even a worker
+    of the cluster that was taken for lost.
+    """
 
     store: Store
     mechanism: TaskwiseMechanism
@@ -213,12 +223,13 @@ def _generator(seed: int | None, place: int) -> np.random.Generator | None:
 
 
 def _named(attempts: Iterable[_Attempt], folder: Path) -> Iterator[SortedPartition]:
-    """Give the partitions their names, and forget what else was written of them."""
+    """Move the partitions to where they belong, and forget what else was written of them."""
     for index, attempt in enumerate(attempts):
-        os.rename(folder / attempt.name, folder / partition_name(index))
+        (folder / attempt.name).rename(folder.parent / partition_name(index))
         yield attempt.partition
-    for other in folder.glob("partition-*.*"):
-        rmtree(other)
+    for left in reversed(range(DELETIONS)):
+        if folder.exists():
+            rmtree(folder, ignore_errors=left > 0)
 
 
 def _sorted(ids: pa.Array) -> pa.Array:
