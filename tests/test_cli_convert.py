@@ -197,6 +197,13 @@ def test_a_field_of_known_truths_goes_with_reports(run, batch):
     assert read_csv(output)[0][:2] == ["cat", "cat"]
     status, _, errors = run("infer", "r.csv", "--gold", "known.csv", "--field", "a")
     assert (status, "are of platforms' files" in errors) == (2, True)
+    assert run("convert", "r.csv", "r.parquet")[0] == 0
+    assert run("partition", "r.parquet", "-o", "store")[0] == 0
+    words = ("infer", "store", "-o", "truths.parquet", "--field", "a")
+    status, _, errors = run(*words, "--gold", "p.tsv")
+    assert (status, "1 truth known" in errors) == (0, True)
+    status, _, errors = run(*words)
+    assert (status, "--field does not go with it" in errors) == (2, True)
 
 
 def test_a_field_goes_with_plain_answers(run, batch):

@@ -79,13 +79,21 @@ def infer(
                 **dict(zip(options.DOMAIN, domain, strict=True)),
                 "--columns": columns,
                 "--duplicates": duplicates,
-                "--field": field,
+                "--field": field if gold is None else None,
                 "--skip-outside": skip_outside,
                 "--json": as_json,
             }
         )
-        kept = {"gold": gold, "checkpoint": checkpoint}
-        infer_from_store(reports, choose, method, scheduler, **kept, **targets)
+        infer_from_store(
+            reports,
+            choose,
+            method,
+            scheduler,
+            **targets,
+            gold=gold,
+            field=field,
+            checkpoint=checkpoint,
+        )
         return
     if checkpoint is not None or scheduler is not None:
         option = "--scheduler" if checkpoint is None else "--checkpoint"

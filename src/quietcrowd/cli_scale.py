@@ -13,9 +13,8 @@ import typer
 from quietcrowd import cli_options as options
 from quietcrowd.cli_noise import announce_exact_noise, refuse_own_lists, tell_guarantee
 from quietcrowd.cli_notes import closing_words, counted, note
-from quietcrowd.cli_reading import read_ids, tell_dropped
+from quietcrowd.cli_reading import read_gold, read_ids, tell_dropped
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.formats import read_truths
 from quietcrowd.formats.whole_file import refuse_overwriting
 from quietcrowd.inference import usual_method
 from quietcrowd.inference.fitting import FittingMethod
@@ -34,11 +33,9 @@ _USUAL = {"--columns": options.COLUMNS, "--duplicates": options.DUPLICATES}
 
 def refuse_beside_store(given: Mapping[str, object]) -> None:
     """Raise where options were given that say what a file holds: a store says so itself."""
-    if any(value not in (None, False, _USUAL.get(option)) for option, value in given.items()):
-        *first, last = given
-        raise ParameterError(
-            f"a store knows what it holds: {', '.join(first)} and {last} do not go with it"
-        )
+    for option, value in given.items():
+        if value not in (None, False, _USUAL.get(option)):
+            raise ParameterError(f"a store knows what it holds: {option} does not go with it")
 
 
 def partition(
@@ -126,6 +123,7 @@ def infer_from_store(
     output: Path | None,
     workers: Path | None,
     gold: Path | None,
+    field: str | None,
     checkpoint: Path | None,
 ) -> None:
     """Infer truths from a store; `choose` makes a method of its name."""
@@ -139,7 +137,7 @@ def infer_from_store(
     store = Store.open(folders[0])
     if store.simulated:
         note("These reports are simulated: they protect nobody.")
-    known = None if gold is None else read_truths(gold)
+    known = None if gold is None else read_gold(gold, field, beside_answers=False)
     try:
         with _executor(scheduler) as executor:
             estimate = infer_store(

@@ -24,7 +24,9 @@ Database = Annotated[
 def serve(
     database: Database = "sqlite:///quietcrowd.db",
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, metavar="NUMBER")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, metavar="NUMBER", help="0: a free one.")
+    ] = 8000,
     infer: Annotated[
         bool, typer.Option(help="Infer truths from what comes in, in a process of its own.")
     ] = True,
@@ -37,7 +39,7 @@ def serve(
 ) -> None:
     """Serve campaigns, until stopped.
 
-    Put a server that speaks HTTPS before it: workers' devices ask for that. Port 0 is a free one.
+    Put a server that speaks HTTPS before it: workers' devices ask for that.
 
     Example: quietcrowd serve --database sqlite:///quietcrowd.db --port 8000
 
