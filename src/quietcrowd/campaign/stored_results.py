@@ -57,13 +57,10 @@ class Attempt:
         What results would be made of.
     config_hash : str
         Of the campaign.
-    participants : int
-        How many have sent reports or a sketch.
     """
 
     made_of: MadeOf
     config_hash: str
-    participants: int
 
 
 def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, Any]) -> bool:
@@ -150,38 +147,45 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
 def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
     """Return what an inference of a campaign that begins now finds, or None where it is none."""
     row = connection.execute(
-        select(tables.campaign).where(tables.campaign.c.id == campaign)
+        select(
+            tables.campaign,
+            (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+        ).where(tables.campaign.c.id == campaign)
     ).one_or_none()
     if row is None or row.config_hash is None:
         return None
-    reports, participants = _count_sent(connection, campaign)
-    made_of = MadeOf(campaign=campaign, reports=reports, erasures=row.erasures, method=row.method)
-    return Attempt(made_of=made_of, config_hash=row.config_hash.hex(), participants=participants)
+    made_of = MadeOf(
+        campaign=campaign, reports=row.reports, erasures=row.erasures, method=row.method
+    )
+    return Attempt(made_of=made_of, config_hash=row.config_hash.hex())
 
 
 def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
-    """Write, instead of results, why there are none."""
+    """Write, instead of results, why there are none.
+
+    The reports are those that there were as the inference began, the participants those of now:
+    to count them takes as long as to read all reports, and few inferences fail.
+    """
     told = failed_snapshot(
         config_hash=attempt.config_hash,
         reports=attempt.made_of.reports,
-        participants=attempt.participants,
+        participants=_reporting(connection, attempt.made_of.campaign),
         reason=reason,
     )
     write_results(connection, attempt.made_of, told)
 
 
-def _count_sent(connection: Connection, campaign: bytes) -> tuple[int, int]:
-    """Return how many reports and sketches there are, and of how many participants."""
+def _reporting(connection: Connection, campaign: bytes) -> int:
+    """Return how many participants have sent reports or a sketch."""
     counts = [
-        connection.execute(
-            select(func.count(), func.count(table.c.participant_id.distinct())).where(
+        connection.scalar(
+            select(func.count(table.c.participant_id.distinct())).where(
                 table.c.campaign_id == campaign
             )
-        ).one()
+        )
         for table in (tables.report, tables.sketch)
     ]
-    reports, participants = zip(*counts, strict=True)
-    return sum(reports), sum(participants)
+    return sum(filter(None, counts))
 
 
 def failed_snapshot(
