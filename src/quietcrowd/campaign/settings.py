@@ -33,7 +33,7 @@ BODY_SECONDS = 20.0
 second."""
 
 TAKING_SECONDS = 60.0
-"""In which some of an answer has to be taken: 64 kB, as much as waits here to be sent."""
+"""In which the next piece of an answer has to be taken."""
 
 MAX_AT_ONCE = 64 * MAX_BODY
 """Most bytes of requests that are worked on at once: read, they take several times as much."""
@@ -80,7 +80,7 @@ class Settings:
     infer : bool
         Whether this server infers truths from what comes in, in a process of its own.
     debounce : float
-        Seconds from a change to the inference that includes it, as more may follow.
+        Seconds from the first change of a campaign to its inference.
     longest_inference : float
         Seconds after which an inference is ended, and the results say so.
     requests_per_second : float

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.choice import Choice, check_plain_columns, choose_field, warn_left_out
+from quietcrowd.formats.json_records import read_records
 from quietcrowd.formats.label_studio_results import KINDS, answer_of, is_id, make_result
-from quietcrowd.formats.packed import open_text, writing_bytes
+from quietcrowd.formats.packed import writing_bytes
 from quietcrowd.formats.pseudonyms import Pseudonyms
 from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
 from quietcrowd.formats.whole_file import replacing
@@ -30,7 +31,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     and its ``id`` otherwise. Annotations that were cancelled are left out, with a warning. Truths
     are annotations that are marked as ground truth; in tasks without such, predictions.
     """
-    tasks = _tasks(path)
+    tasks = read_records(path, "task")
     keys = _keys(path, tasks)
     if "label" in wanted and "worker" not in wanted:
         return _truths(path, dict(zip(keys, tasks, strict=True)), choice)
@@ -56,18 +57,7 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
 
 def has_annotations(path: Path) -> bool:
     """Return whether a task of the file has an annotation."""
-    return any(task.get("annotations") for task in _tasks(path))
-
-
-def _tasks(path: Path) -> list[dict[str, Any]]:
-    with open_text(path, "utf-8-sig") as file:
-        tasks = json.load(file)
-    if not isinstance(tasks, list):
-        raise FormatError(f"{path}: expected a list of tasks; got {str(tasks)[:40]!r}")
-    for place, task in enumerate(tasks):
-        if not isinstance(task, dict):
-            raise FormatError(f"{path}: task {place}: expected a JSON object; got {task!r:.40}")
-    return tasks
+    return any(task.get("annotations") for task in read_records(path, "task"))
 
 
 def _keys(path: Path, tasks: list[dict[str, Any]]) -> list[str]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.choice import Choice
+from quietcrowd.formats.json_records import read_records
 from quietcrowd.formats.label_studio_rows import (
     ANNOTATOR,
     ID,
@@ -49,26 +50,13 @@ def read(path: Path, wanted: tuple[str, ...], choice: Choice) -> pa.Table:
     """Return the annotations as answers to one question."""
     if "label" in wanted and "worker" not in wanted:
         raise FormatError(f"{path}: {NAME} holds no known truths: write a file with task and label")
-    records = _records(path)
+    records = read_records(path, "annotation")
     names = list(dict.fromkeys(name for record in records for name in record))
     field = question_of(path, names, choice.field)
     columns = {
         name: [record.get(name) for record in records] for name in (ID, TASK, ANNOTATOR, field)
     }
     return read_columns(path, columns, field, packed=False)
-
-
-def _records(path: Path) -> list[dict[str, Any]]:
-    with open_text(path, "utf-8-sig") as file:
-        records = json.load(file)
-    if not isinstance(records, list):
-        raise FormatError(f"{path}: expected a list of annotations; got {str(records)[:40]!r}")
-    for place, record in enumerate(records):
-        if not isinstance(record, dict):
-            raise FormatError(
-                f"{path}: annotation {place}: expected a JSON object; got {record!r:.40}"
-            )
-    return records
 
 
 def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
