@@ -1,3 +1,5 @@
+from urllib.parse import urlsplit
+
 import pytest
 
 from quietcrowd.campaign.client_link import CampaignLink
@@ -15,14 +17,14 @@ INVITE = new_token("qci_")
         (f" https://Crowd.Example:8443/a/b-c/j/{ID}/ ", "https://crowd.example:8443/a/b-c"),
         (f"http://127.0.0.1:8000/j/{ID}", "http://127.0.0.1:8000"),
         (f"http://127.8.8.8/j/{ID}", "http://127.8.8.8"),
-        (f"http://[::1]:80/j/{ID}", "http://[::1]:80"),
+        (f"http://[::1]:80/j/{ID}", "http://[::1]"),
         (f"http://localhost/j/{ID}", "http://localhost"),
     ],
 )
 def test_a_link_names_a_server_and_a_campaign(url, server):
     link = CampaignLink.read(url)
     assert (link.server, link.campaign, link.invite) == (server, ID, None)
-    assert link.name == f"{server}/j/{ID}"
+    assert link.name == f"{link.origin}{urlsplit(server).path}/j/{ID}"
     assert link.local == url.strip().startswith("http:")
 
 
@@ -54,6 +56,9 @@ def test_an_invite_is_in_the_fragment_or_beside_it():
         (f"http://127.0.0.1.crowd.example/j/{ID}", "without encryption"),
         (f"http://10.0.0.1/j/{ID}", "without encryption"),
         (f"http:///j/{ID}", "must be like"),
+        (f"https://crowd.example/a/../j/{ID}", "must be like"),
+        (f"https://crowd.example/./j/{ID}", "must be like"),
+        (f"https://crowd%2eexample/j/{ID}", "must be like"),
         (f"ftp://crowd.example/j/{ID}", "without encryption"),
         (f"https:///j/{ID}", "must be like"),
         (f"https://crowd.example/j/{ID}#{INVITE}", "i= and an invite"),

@@ -10,7 +10,7 @@ from quietcrowd.exceptions import ParameterError
         ("https://crowd.example", "https://crowd.example"),
         (" https://Crowd.Example:8443/a/b-c// ", "https://crowd.example:8443/a/b-c"),
         ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
-        ("http://[::1]:80", "http://[::1]:80"),
+        ("http://[::1]:80", "http://[::1]"),
         ("http://localhost", "http://localhost"),
     ],
 )

@@ -8,13 +8,21 @@ from urllib.parse import SplitResult, urlsplit
 
 from attrs import field, frozen
 
-from quietcrowd.campaign.server_address import is_protected, without_user
+from quietcrowd.campaign.server_address import (
+    is_protected,
+    origin_of,
+    spell_server,
+    without_user,
+)
 from quietcrowd.campaign.tokens import has_prefix, hide_tokens
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["CampaignLink"]
 
-_PATH = re.compile(r"(?P<prefix>(?:/[A-Za-z0-9._~-]+)*)/j/(?P<campaign>[0-9a-f]{32})/?", re.ASCII)
+_PATH = re.compile(
+    r"(?P<prefix>(?:/(?!\.\.?/)[A-Za-z0-9._~-]+)*)/j/(?P<campaign>[0-9a-f]{32})/?", re.ASCII
+)
+"""Without steps like ``/../``, which would be a second spelling."""
 _EXAMPLE = "https://example.org/j/0123456789abcdef0123456789abcdef#i=qci_..."
 
 
@@ -25,7 +33,8 @@ class CampaignLink:
     Attributes
     ----------
     server : str
-        Its address, as ``https://example.org``; nothing but HTTPS, unless it is this machine.
+        Its address, as ``https://example.org``, in its one spelling: where requests go. Nothing but
+        HTTPS, unless it is this machine.
     campaign : str
         Id, 16 bytes in hex.
     invite : str or None
@@ -38,14 +47,17 @@ class CampaignLink:
 
     @property
     def name(self) -> str:
-        """The link without its invite: one campaign of one server, and no other."""
-        return f"{self.server}/j/{self.campaign}"
+        """One campaign of one server, however the link was spelled; without its invite."""
+        path = urlsplit(self.server).path
+        return f"{self.origin}{path}/j/{self.campaign}"
 
     @property
     def origin(self) -> str:
-        """The server without a path: whoever has one of its paths may have the others."""
-        parts = urlsplit(self.server)
-        return f"{parts.scheme}://{parts.netloc}"
+        """The server without a path, of which this machine is one: see `origin_of`.
+
+        Whoever has one of a server's paths may have the others.
+        """
+        return origin_of(self.server)
 
     @property
     def local(self) -> bool:
@@ -74,15 +86,19 @@ class CampaignLink:
         plain = (
             not parts.query and "@" not in parts.netloc and hide_tokens(parts.path) == parts.path
         )
-        if path is None or not parts.hostname or not plain:
+        server = _server(parts)
+        if path is None or server is None or not plain:
             raise ParameterError(f"the link must be like {_EXAMPLE}; got {_shown(url)}")
-        server = f"{parts.scheme}://{parts.netloc.lower()}{path['prefix']}"
-        if not is_protected(parts):
+        if not is_protected(server):
             raise ParameterError(
                 f"the link {_shown(url)} goes through the network without encryption: ask for one "
                 "that begins with https://"
             )
-        return cls(server=server, campaign=path["campaign"], invite=_invite(parts, invite))
+        return cls(
+            server=f"{server}{path['prefix']}",
+            campaign=path["campaign"],
+            invite=_invite(parts, invite),
+        )
 
 
 def _split(url: Any) -> SplitResult:
@@ -94,6 +110,14 @@ def _split(url: Any) -> SplitResult:
     except ValueError:
         raise ParameterError(f"the link must be like {_EXAMPLE}; got {_shown(url)}") from None
     return parts
+
+
+def _server(parts: SplitResult) -> str | None:
+    """Return the address of a link's server; None where it has none."""
+    try:
+        return spell_server(parts)
+    except ValueError:
+        return None
 
 
 def _shown(url: str) -> str:

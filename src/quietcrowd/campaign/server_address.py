@@ -1,23 +1,63 @@
-"""Addresses of servers: what goes through a network goes through HTTPS."""
+"""Addresses of servers: a network is crossed with HTTPS alone, and one server has one name.
+
+A device knows a server by its address: what it sent there before, and which noise it drew for that.
+A second spelling of an address must not be a second server. So a host is written in lower case, in
+ASCII (IDNA), without a dot at its end, an IP address in its shortest form, and a port only where it
+is not the usual one. All names of this machine are one origin.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from urllib.parse import SplitResult, urlsplit
 
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["ServerAddress", "is_protected", "without_user"]
+__all__ = ["ServerAddress", "is_protected", "origin_of", "spell_server", "without_user"]
 
 _USER = re.compile(r"//[^/]*@")
+_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.ASCII)
+_NUMERIC = re.compile(r"([0-9a-z.-]*\.)?([0-9]+|0x[0-9a-f]*)", re.ASCII)
+_USUAL_PORTS = {"https": 443, "http": 80}
+_HERE = "localhost"
 
 
-def is_protected(parts: SplitResult) -> bool:
+def spell_server(parts: SplitResult) -> str:
+    """Return the one spelling of a server's address, without a path: where requests go.
+
+    Raises
+    ------
+    ValueError
+        Where the host or the port is none.
+    """
+    host, port = _spell_host(parts.hostname or ""), parts.port
+    shown = f"[{host}]" if ":" in host else host
+    usual = port is None or port == _USUAL_PORTS.get(parts.scheme)
+    return f"{parts.scheme}://{shown}{'' if usual else f':{port}'}"
+
+
+def origin_of(server: str) -> str:
+    """Return what a device knows a server by: its address, of which this machine has one alone.
+
+    Parameters
+    ----------
+    server : str
+        As `spell_server` gives it; what follows as a path is left out.
+    """
+    parts = urlsplit(server)
+    if not _is_here(parts.hostname or ""):
+        return f"{parts.scheme}://{parts.netloc}"
+    return f"{parts.scheme}://{_HERE}{'' if parts.port is None else f':{parts.port}'}"
+
+
+def is_protected(server: str) -> bool:
     """Return whether nobody on the way reads what is sent: HTTPS, or this machine."""
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_here(parts.hostname))
+    parts = urlsplit(server)
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_here(parts.hostname or ""))
 
 
 def without_user(url: str) -> str:
@@ -25,12 +65,35 @@ def without_user(url: str) -> str:
     return _USER.sub("//...@", url)
 
 
-def _is_here(host: str | None) -> bool:
+def _spell_host(host: str) -> str:
+    """Return the one spelling of a host; ValueError where it is none."""
+    if ":" in host:
+        address = ipaddress.IPv6Address(host)
+        return str(address.ipv4_mapped or address)
+    name = (host if host.isascii() else _in_ascii(host)).lower().removesuffix(".")
+    if not _NAME.fullmatch(name):
+        raise ValueError("no name of a host")
+    if not _NUMERIC.fullmatch(name):
+        return name
+    try:
+        return socket.inet_ntoa(socket.inet_aton(name))  # 127.1 and 2130706433 are addresses, too
+    except OSError:
+        raise ValueError("no address of a host") from None
+
+
+def _in_ascii(host: str) -> str:
+    """Return the name that is looked up for a host with other letters, as httpx does."""
+    import idna  # comes with httpx, without which nothing is asked
+
+    return idna.encode(host.removesuffix("."), uts46=True).decode()
+
+
+def _is_here(host: str) -> bool:
     """Return whether a host is this machine, by its name alone."""
-    if host == "localhost":
+    if host == _HERE:
         return True
     try:
-        return ipaddress.ip_address(host or "").is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
@@ -64,7 +127,8 @@ class ServerAddress:
         shown = repr(without_user(re.split("[?#]", text, maxsplit=1)[0]))
         try:
             parts = urlsplit(text.strip())
-            plain = bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
+            server = spell_server(parts)
+            plain = "@" not in parts.netloc and parts.port != 0
         except ValueError:
             plain = False
         if not plain or parts.query or parts.fragment or parts.scheme not in ("http", "https"):
@@ -72,9 +136,9 @@ class ServerAddress:
                 "the server must be like https://example.org, with nothing behind ? or #; got "
                 f"{shown}"
             )
-        if not is_protected(parts):
+        if not is_protected(server):
             raise ParameterError(
                 f"the server {shown} would be shown the key without encryption: "
                 "give an address that begins with https://"
             )
-        return cls(url=f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}")
+        return cls(url=f"{server}{parts.path.rstrip('/')}")
