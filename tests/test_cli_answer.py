@@ -11,8 +11,12 @@ from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import Running, new_desk
 
+import quietcrowd as qc
 from quietcrowd.campaign import Client, tables
+from quietcrowd.campaign.client_folder import CampaignFolder
+from quietcrowd.campaign.client_http import CampaignServer
 from quietcrowd.campaign.settings import Settings
+from quietcrowd.exceptions import UnansweredError
 
 INTERRUPTED = 130
 
@@ -71,7 +75,7 @@ def write(path, *rows):
 
 
 def test_a_worker_answers_goes_back_and_sends(run, types, link):
-    left, _ = types("y", "2", "no", "<", "yes", "1", "2", "no", "", "lock", "send")
+    left, _ = types("y", "2", "no", "<", "yes", "1", "2", "no", "", "send")
     status, output, errors = run(link, "--budget", 5)
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
@@ -84,7 +88,11 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     )
     assert "1 of 3: t0 | Is it 0? 1 no 2 yes" in shown
     assert "Your answer so far: no. Enter keeps it, - takes it back." in shown
-    assert len(re.findall(r"^  t\d: (no|yes)$", output, re.MULTILINE)) == 3
+    assert "1. t0: yes 2. t1: no 3. t2: no Type send to have them randomised" in shown
+    assert "answer sent as no sent as yes" in shown
+    assert "no 73.1 % 26.9 % yes 26.9 % 73.1 %" in shown
+    assert "the answer 'no' is reported as 'no' in 73.1 % of all cases" in shown
+    assert "what you send or withdraw must not depend on what was drawn" in shown
     assert "Sent: 3 reports. This device has spent epsilon = 3." in " ".join(errors.split())
     assert max(map(len, output.splitlines())) <= 80
     held = Client(link).stored()
@@ -96,7 +104,7 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
 
 
 def test_no_more_is_asked_than_the_budget_allows(run, types, link):
-    left, _ = types("y", "2", "2", "2", "", "lock", "send")
+    left, _ = types("y", "2", "2", "2", "", "send")
     status, output, _ = run(link, "--budget", 2)
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
@@ -118,14 +126,14 @@ def test_who_has_no_budget_left_is_not_asked(run, types, desk, name):
 
 
 def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, link, desk):
-    other = desk.link(desk.campaign())
+    other = desk.link(desk.campaign(about="she"))
 
-    def lock_after_another_campaign():
+    def send_after_another_campaign():
         Client(other).answer({"t0": "yes"})
-        return "lock"
+        return "send"
 
-    typed = ("2", "2", "1", lock_after_another_campaign)
-    left, _ = types("y", *typed, "2", "-", "", "lock", "send")
+    typed = ("2", "2", "1", send_after_another_campaign)
+    left, _ = types("y", *typed, "2", "-", "", "send")
     status, output, errors = run(link, "--budget", 3)
     assert (status, left) == (0, [])
     told = " ".join(errors.split())
@@ -172,19 +180,21 @@ def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
 
 
 @pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation", "two-layer"])
-def test_other_mechanisms_are_shown_as_they_are_sent(run, desk, tmp_path, name):
+def test_other_mechanisms_are_shown_as_they_were_sent(run, desk, tmp_path, name):
     link = desk.link(desk.campaign(MECHANISMS[name], tasks=25))
     label = {"two-layer": "maybe", "matrix factorisation": 3}.get(name, 2.5)
     file = write(tmp_path / "mine.csv", *(f"t{place},{label}" for place in range(25)))
     status, output, errors = run(link, "--answers", file, "--yes")
     assert (status, "error" in errors) == (0, False), errors
+    assert "a sketch of" not in output
+    status, output, _ = run(link, "--show")
+    assert status == 0
     if name == "matrix factorisation":
         assert "a sketch of 4 numbers: " in output
     else:
         assert "… and 5 more" in output
     if name == "laplace with a bit":
         assert re.search(r"^  t2: -?[0-9.e+-]+, answered: -?[0-9.e+-]+$", output, re.MULTILINE)
-    assert run(link, "--show")[0] == 0
 
 
 def test_who_does_not_agree_sends_nothing(run, types, link):
@@ -202,38 +212,105 @@ def test_stopping_in_between_sends_nothing_and_keeps_no_answer(run, types, link,
     assert status == INTERRUPTED
     assert errors.strip().splitlines()[-1] == "quietcrowd: stopped"
     client = Client(link)
-    assert (client.joined, client.locked) == (True, False)
+    assert (client.joined, client.committed) == (True, False)
     assert client.stored().reports == ()
 
 
-def test_what_is_locked_can_be_sent_later_or_never(run, types, link, tmp_path):
-    types("y", "2", "", "", "lock", "what?", "later")
-    status, _, errors = run(link)
-    assert status == 0
-    assert "Nothing was sent. The same command goes on from here." in errors
+@pytest.fixture
+def unreachable(monkeypatch):
+    """Return a way to lose what is posted, until it is called again."""
+    lost = []
+    real = CampaignServer.ask
+
+    def ask(server, method, path, **members):
+        if lost and path == "/me/reports" and method == "POST":
+            raise UnansweredError("the server cannot be reached; try later")
+        return real(server, method, path, **members)
+
+    monkeypatch.setattr(CampaignServer, "ask", ask)
+    return lambda: lost.pop() if lost else lost.append(True)
+
+
+def test_what_was_committed_is_sent_by_the_same_command(run, types, link, tmp_path, unreachable):
+    unreachable()
+    left, _ = types("y", "2", "", "", "send")
+    status, output, errors = run(link)
+    assert (status, left) == (2, [])
+    assert "Your reports are on their way. The same command sends them again" in errors
     file = write(tmp_path / "mine.csv", "t0,yes")
     refused = run(link, "--answers", file, "--yes")
     assert refused[0] == 2
-    assert "locked already" in refused[2]
-    types("withdraw")
-    status, _, errors = run(link)
-    assert status == 0
+    assert "your reports are on their way: leave out --answers" in refused[2]
+    status, output, errors = run(link)
+    assert (status, output) == (2, ""), "they are not shown"
+    unreachable()
+    left, prompts = types()
+    status, output, errors = run(link)
+    assert (status, output, prompts) == (0, "", []), "there is nothing to decide"
+    assert "Sent: 1 report. This device has spent epsilon = 1." in errors
+    assert Client(link).stored().as_sent
+
+
+@pytest.mark.parametrize("way", ["questions", "file", "json"])
+def test_nothing_that_is_printed_before_sending_depends_on_what_is_drawn(
+    run, types, tmp_path, monkeypatch, way
+):
+    """Four devices draw 12 of 40 labels each: alike by chance once in 10^19 pairs."""
+    labels = [f"mark{place}" for place in range(40)]
+    coin = qc.RandomizedResponse(domain=qc.Categorical(labels), epsilon=0.01)
+    fake = Fake.of(coin, tasks=12)
+    file = write(tmp_path / "mine.csv", *(f"t{place},mark0" for place in range(12)))
+    drawn, said = set(), set()
+
+    def lose(request):
+        if request.method == "POST":
+            drawn.add(tuple(one["value"] for one in json.loads(request.content)["reports"]))
+            raise httpx.ReadError("the connection broke", request=request)
+        return fake.handle_request(request)
+
+    wire = httpx.MockTransport(lose)
+    monkeypatch.setattr("quietcrowd.campaign.client_http.httpx.Client", through(wire))
+    monkeypatch.setattr("quietcrowd.campaign.client_http.FIRST_PAUSE", 1e9)
+    for place in range(4):
+        types("y", *["1"] * 12, "send")
+        words = {
+            "questions": (),
+            "file": ("--answers", file, "--yes"),
+            "json": ("--answers", file, "--yes", "--json"),
+        }[way]
+        status, *printed = run(NOWHERE, *words, "--folder", tmp_path / str(place))
+        assert status == 2
+        said.add(tuple(printed))
+        status, *printed = run(NOWHERE, "--folder", tmp_path / str(place))
+        said.add(tuple(printed))
+    assert len(drawn) == 4
+    assert len(said) == 2, "that of the first try, and that of the second"
+
+
+def test_what_is_on_its_way_can_be_taken_back_unseen(run, types, link, unreachable):
+    unreachable()
+    types("y", "2", "", "", "send")
+    assert run(link)[0] == 2
+    types("yes")
+    status, output, errors = run(link, "--withdraw")
+    assert (status, output) == (0, "")
     assert "You have left." in errors
-    assert not Client(link).joined
+    assert Client(link).spent().total_epsilon == pytest.approx(1), "it may have been sent"
 
 
-def test_what_was_not_sent_is_not_missing(run, types, link):
+def test_what_was_not_sent_is_not_missing(run, types, link, unreachable):
     types("y")
     run(link)
     status, output, errors = run(link, "--show")
     assert (status, output) == (0, "")
     assert errors.strip().endswith("The server holds no report of you.")
-    types("y", "2", "1", "", "lock", "later")
-    assert run(link)[0] == 0
+    unreachable()
+    types("y", "2", "1", "", "send")
+    assert run(link)[0] == 2
     status, output, errors = run(link, "--show")
     assert (status, output) == (0, "")
     assert " ".join(errors.split()).endswith(
-        "The server holds no report of you. 2 locked reports wait here; the same command without "
+        "The server holds no report of you. Yours are on their way; the same command without "
         "--show sends them."
     )
     told = json.loads(run(link, "--show", "--json")[1])
@@ -241,25 +318,19 @@ def test_what_was_not_sent_is_not_missing(run, types, link):
         **{"reports": [], "sketch": None, "sent": False},
         **{"as_sent": True, "missing": 0, "strange": 0},
     }
+    unreachable()
     assert run(link, "--yes")[0] == 0
     told = json.loads(run(link, "--show", "--json")[1])
     assert (told["sent"], told["as_sent"], len(told["reports"])) == (True, True, 2)
 
 
-def test_a_sketch_that_waits_is_one_report(run, types, desk, tmp_path):
-    link = desk.link(desk.campaign(MECHANISMS["matrix factorisation"]))
-    file = write(tmp_path / "mine.csv", "t0,3")
-    types("y", "y", "later")
-    assert run(link, "--answers", file)[0] == 0
-    assert "1 locked report waits here" in run(link, "--show")[2]
-
-
 @pytest.fixture
 def again(run, desk, tmp_path):
-    """Return a second campaign with the questions of one that got reports on t0 and t1."""
+    """Return a campaign with the questions of one that got reports on t0 and t1, and less noise."""
     file = write(tmp_path / "first.csv", "t0,yes", "t1,no")
     assert run(desk.link(desk.campaign()), "--answers", file, "--yes")[0] == 0
-    return desk.link(desk.campaign())
+    other = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.5)
+    return desk.link(desk.campaign(other))
 
 
 def test_who_is_asked_again_is_told(run, types, again):
@@ -267,14 +338,14 @@ def test_who_is_asked_again_is_told(run, types, again):
     status, output, errors = run(again, "--budget", 9)
     assert (status, left) == (1, [])
     told = " ".join(errors.split())
-    assert "This device has reported on 2 of the 3 questions in another campaign" in told
+    assert "This device has reported on 2 of the 3 questions in another campaign," in told
     assert "the losses about it add up." in told
     assert "No answers were sent. --withdraw leaves the campaign." in told
-    assert not Client(again).locked
-    types("y", "y", "", "", "yes", "lock", "send")
+    assert not Client(again).committed
+    types("y", "y", "", "", "yes", "send")
     status, output, _ = run(again)
     assert status == 0
-    assert output.count("This device has reported on this question in another campaign.") == 2
+    assert output.count("This device has reported on this question before.") == 2
     assert len(Client(again).stored().reports) == 1
 
 
@@ -284,23 +355,8 @@ def test_who_is_asked_again_and_says_yes_to_all_needs_a_budget(run, again, tmp_p
     assert status == 2
     assert "1 of the 3 questions" in errors
     assert "Nothing was sent: give a --budget, or leave out --yes" in errors
-    assert not Client(again).locked
+    assert not Client(again).committed
     assert run(again, "--answers", file, "--yes", "--budget", 9)[0] == 0
-
-
-def test_what_was_locked_before_it_was_asked_elsewhere_is_told_too(run, types, desk, tmp_path):
-    first, second = (desk.link(desk.campaign()) for _ in range(2))
-    types("y", "2", "", "", "lock", "later")
-    assert run(second)[0] == 0
-    file = write(tmp_path / "mine.csv", "t0,yes", "t1,no")
-    assert run(first, "--answers", file, "--yes")[0] == 0
-    status, _, errors = run(second, "--yes")
-    assert status == 2
-    assert "1 of the 3 questions" in errors
-    assert not Client(second).sent
-    left, _ = types("y", "send")
-    assert run(second)[0] == 0
-    assert left == []
 
 
 def test_other_questions_are_not_asked_again(run, again, tmp_path):
@@ -333,6 +389,7 @@ def test_withdrawing(run, types, link, tmp_path):
     types("no")
     status, _, errors = run(link, "--withdraw")
     assert (status, "Nothing was changed" in errors) == (1, True)
+    assert "whoever withdraws because of what a report shows tells more" in " ".join(errors.split())
     assert run(link, "--withdraw", "--yes")[0] == 0
     status, _, errors = run(link, "--answers", file, "--yes")
     assert status == 2
@@ -359,8 +416,8 @@ def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
     left, prompts = types("y", "n")
     status, _, errors = run(link, "--answers", file)
     assert (status, left) == (1, [])
-    assert prompts[-1] == "Lock 1 answer? [y/N] "
-    assert "Nothing was locked, and nothing was sent." in errors
+    assert prompts[-1] == "Randomise and send 1 answer? [y/N] "
+    assert "Nothing was sent." in errors
 
 
 @pytest.mark.parametrize(
@@ -421,21 +478,19 @@ def test_a_server_that_is_gone_costs_no_answers(run, tmp_path, start, monkeypatc
     desk = new_desk(server)
     link = desk.link(desk.campaign())
     file = write(tmp_path / "mine.csv", "t0,yes")
-    real = Client.prepare
+    real = CampaignFolder.keep_upload
 
-    def prepare(client, given):
-        upload = real(client, given)
+    def keep_upload(folder, content):
+        real(folder, content)
         server.stop()
-        return upload
 
-    monkeypatch.setattr(Client, "prepare", prepare)
-    monkeypatch.setattr(Client, "preview", lambda _: ())
+    monkeypatch.setattr(CampaignFolder, "keep_upload", keep_upload)
     monkeypatch.setattr("quietcrowd.campaign.client_http.FIRST_PAUSE", 1e9)
     status, _, errors = run(link, "--answers", file, "--yes")
     assert status == 2
-    assert "What you locked is kept. The same command sends it again" in errors
+    assert "Your reports are on their way. The same command sends them again" in errors
     assert "cannot be reached" in errors.strip().splitlines()[-1]
-    assert Client(link).locked
+    assert Client(link).committed
 
 
 @pytest.fixture

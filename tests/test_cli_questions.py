@@ -23,8 +23,8 @@ def tasks_of(*names):
 
 
 def asked(domain, *typed, most=3, least=1, names=("a", "b", "c")):
-    """Return the answers of a worker who types this and locks."""
-    left = [*typed, "lock"]
+    """Return the answers of a worker who types this and send."""
+    left = [*typed, "send"]
     questions = Questions(
         tasks=tasks_of(*names),
         domain=domain,
@@ -46,7 +46,7 @@ def test_labels_are_given_by_number_or_name():
 
 
 def test_answers_are_reviewed_without_being_asked_again():
-    left = ["1", "2", "lock", "1", "-", "", "lock"]
+    left = ["1", "2", "send", "1", "-", "", "send"]
     questions = Questions(
         tasks=tasks_of("a", "b"), domain=YES_NO, most=2, least=1, read=lambda _: left.pop(0)
     )
@@ -80,10 +80,10 @@ def test_there_are_not_more_answers_than_can_be_taken(capsys):
 
 
 def test_some_answer_is_needed_where_none_cannot_be_sent(capsys):
-    assert asked(YES_NO, "", "", "", "lock", "9", "2", "yes", "") == {"b": "yes"}
+    assert asked(YES_NO, "", "", "", "send", "9", "2", "yes", "") == {"b": "yes"}
     printed = capsys.readouterr().out
     assert "Answer at least one question first." in printed
-    assert "Type lock, <, or a number from 1 to 3." in printed
+    assert "Type send, <, or a number from 1 to 3." in printed
     assert asked(YES_NO, "", "", "", least=0) == {}
 
 
@@ -94,8 +94,8 @@ def test_tasks_are_read_in_the_order_of_their_names():
 
 def test_data_of_several_members_is_shown_by_name(capsys):
     task = CampaignTask(id=32 * "0", name="a", data={"text": "x" * 100 + " y", "size": [1, 2]})
-    questions = Questions(tasks=[task], domain=YES_NO, most=1, least=0, read=lambda _: "lock")
-    left = ["", "lock"]
+    questions = Questions(tasks=[task], domain=YES_NO, most=1, least=0, read=lambda _: "send")
+    left = ["", "send"]
     questions.read = lambda _: left.pop(0)
     questions.ask()
     printed = capsys.readouterr().out
@@ -123,7 +123,7 @@ def test_no_line_that_somebody_wrote_looks_like_one_of_the_device(capsys, end):
     claim = "Your budget is kept."
     show_quoted(f"Birds{end}{claim}")
     task = CampaignTask(id=32 * "0", name=f"a{end}{claim}", data={f"b{end}{claim}": "c", "d": {}})
-    left = ["1", "<", "", "lock"]
+    left = ["1", "<", "", "send"]
     Questions(
         tasks=[task],
         domain=qc.Categorical([f"a{end}{claim}", "b"]),

@@ -1,4 +1,4 @@
-"""Questions on a terminal, one by one, until the answers are locked."""
+"""Questions on a terminal, one by one, until the worker has decided on the answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,13 +18,24 @@ from quietcrowd.domains import Domain, FiniteDomain, Interval
 if TYPE_CHECKING:
     from quietcrowd.campaign.client_terms import CampaignTask
 
-__all__ = ["Questions", "in_reading_order", "read_line", "show_quoted", "show_text", "spell"]
+__all__ = [
+    "SHOWN",
+    "Questions",
+    "in_reading_order",
+    "read_line",
+    "show_quoted",
+    "show_text",
+    "spell",
+]
 
 WIDTH = 78
 QUOTED = "| "
 """What every line begins with that whoever asks may have written."""
 
-BACK, NONE, LOCK = "<", "-", "lock"
+BACK, NONE, SEND = "<", "-", "send"
+
+SHOWN = 20
+"""So many lines of a list are printed."""
 
 
 def show_text(text: str, *, first: str = "", rest: str = "") -> None:
@@ -89,7 +100,7 @@ def read_line(prompt: str) -> str:
 
 @define(kw_only=True)
 class Questions:
-    """A worker answers questions, goes back, changes answers, and locks them.
+    """A worker answers questions, goes back, changes answers, and decides on them.
 
     Attributes
     ----------
@@ -101,8 +112,8 @@ class Questions:
         How many answers may be given.
     least : int
         How many must be.
-    repeated : collection of str
-        Tasks that were reported on in another campaign.
+    notes : mapping of str to str
+        What this device says of a task beside its question, by the task's name.
     read : callable
         Returns what is typed after a prompt.
     answers : dict
@@ -113,24 +124,24 @@ class Questions:
     domain: Domain
     most: int
     least: int
-    repeated: Collection[str] = ()
+    notes: Mapping[str, str] = field(factory=dict)
     read: Callable[[str], str] = read_line
     answers: dict[str, Any] = field(factory=dict, repr=False)
 
     def ask(self) -> Mapping[str, Any]:
-        """Return the answers when they are locked."""
+        """Return the answers that are to be sent."""
         show_text(
-            "Nothing leaves this device before you have locked your answers and said send. Enter "
-            f"skips a question, {BACK} goes back, Ctrl-C stops."
+            "Nothing leaves this device before you have looked over your answers and typed send. "
+            f"Enter skips a question, {BACK} goes back, Ctrl-C stops: then nothing is kept."
         )
         return self._go_on(0)
 
     def review(self) -> Mapping[str, Any]:
-        """Return the answers when they are locked again: they can be changed before."""
+        """Return the answers when they are decided on once more: they can be changed before."""
         return self._go_on(len(self.tasks))
 
     def _go_on(self, place: int) -> Mapping[str, Any]:
-        """Ask from a place on, until the answers are locked."""
+        """Ask from a place on, until the worker types send."""
         while True:
             while place < len(self.tasks):
                 place = self._ask_one(place)
@@ -145,8 +156,8 @@ class Questions:
         typer.echo("")
         show_text(f"{place + 1} of {len(self.tasks):,}: {one_line(task.name)}", rest=QUOTED)
         _show_data(task.data)
-        if task.name in self.repeated:
-            typer.echo("This device has reported on this question in another campaign.")
+        if task.name in self.notes:
+            show_text(self.notes[task.name], rest="  ")
         given = self.answers.get(task.name)
         if given is not None:
             so_far = f"Your answer so far: {spell(given)}. Enter keeps it, {NONE} takes it back."
@@ -173,16 +184,18 @@ class Questions:
                 return place + 1
 
     def _close(self) -> int | None:
-        """Ask to lock; return the place of a question to change instead, or None."""
+        """Show the answers, and ask to send; return the place of one to change instead, or None."""
         typer.echo("")
+        show_text(f"You answered {len(self.answers):,} of {len(self.tasks):,} questions.")
+        self._show_answers()
         show_text(
-            f"You answered {len(self.answers):,} of {len(self.tasks):,} questions. Type {LOCK} to "
-            "lock your answers: after that they cannot be changed, and you see what will be sent. "
-            f"Or the number of a question to change its answer, or {BACK} to go back."
+            f"Type {SEND} to have them randomised and the reports sent, in one step: no report is "
+            "shown before, and nothing can be changed after. Or the number of a question to change "
+            f"its answer, or {BACK} to go back."
         )
         while True:
             typed = self.read("> ").lower()
-            if typed == LOCK:
+            if typed == SEND:
                 if len(self.answers) >= self.least:
                     return None
                 typer.echo("Answer at least one question first.")
@@ -191,7 +204,19 @@ class Questions:
             elif typed.isdecimal() and 1 <= int(typed) <= len(self.tasks):
                 return int(typed) - 1
             else:
-                typer.echo(f"Type {LOCK}, {BACK}, or a number from 1 to {len(self.tasks):,}.")
+                typer.echo(f"Type {SEND}, {BACK}, or a number from 1 to {len(self.tasks):,}.")
+
+    def _show_answers(self) -> None:
+        """Print the answers by the numbers of their questions."""
+        lines = [
+            f"{place}. {one_line(task.name)}: {spell(self.answers[task.name])}"
+            for place, task in enumerate(self.tasks, start=1)
+            if task.name in self.answers
+        ]
+        for line in lines[:SHOWN]:
+            show_text(line, first="  ", rest=f"  {QUOTED}")
+        if len(lines) > SHOWN:
+            typer.echo(f"  … and {len(lines) - SHOWN:,} more")
 
     @property
     def _numbered(self) -> bool:

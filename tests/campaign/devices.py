@@ -70,11 +70,16 @@ class Fake(httpx.BaseTransport):
         answers: int | None = None,
         title: str = "Birds",
         description: str = "",
+        data: list[dict] | None = None,
+        campaign: str = 32 * "5",
     ) -> "Fake":
-        ids = sorted(secrets.token_hex(16) for _ in range(tasks))
-        listed = [(one, f"t{place}", {}) for place, one in enumerate(ids)]
+        """Return the server of a campaign; `data` is what its tasks show, or nothing."""
+        shown = [{}] * tasks if data is None else data
+        listed = sorted(
+            (secrets.token_hex(16), f"t{place}", one) for place, one in enumerate(shown)
+        )
         built = build_configuration(
-            campaign=32 * "5",
+            campaign=campaign,
             title=title,
             description=description,
             mechanism=mechanism,
@@ -88,12 +93,23 @@ class Fake(httpx.BaseTransport):
             tasks=[dict(zip(names, task, strict=True)) for task in listed],
         )
 
+    @property
+    def posted(self) -> list[bytes]:
+        """What was sent as reports."""
+        return [
+            one.content
+            for one in self.requests
+            if one.method == "POST" and one.url.path.endswith("/me/reports")
+        ]
+
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
         self.requests.append(request)
         if request.url.path.endswith("/me/tasks"):
             config_hash = self.public["config_hash"]
             return httpx.Response(200, json={"config_hash": config_hash, "tasks": self.tasks})
+        if request.url.path.endswith("/me/reports") and request.method == "GET":
+            return httpx.Response(200, json={"reports": [], "sketch": None})
         if request.url.path.endswith("/me/reports"):
             body = json.loads(request.content)
             count = len(body["reports"]) if "reports" in body else 1

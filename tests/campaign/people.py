@@ -143,10 +143,10 @@ class Desk:
             headers={"Content-Type": "text/csv"},
         )
 
-    def campaign(self, mechanism=None, tasks: int = 3, **members) -> str:
+    def campaign(self, mechanism=None, tasks: int = 3, about: str = "it", **members) -> str:
         """Return the id of an open campaign."""
         draft = self.draft(mechanism, **members)
-        lines = ["task,question", *(f"t{place},Is it {place}?" for place in range(tasks))]
+        lines = ["task,question", *(f"t{place},Is {about} {place}?" for place in range(tasks))]
         self.import_csv(draft["id"], "\n".join(lines)).raise_for_status()
         self.client.post(f"/campaigns/{draft['id']}/open").raise_for_status()
         return draft["id"]

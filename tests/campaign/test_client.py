@@ -14,6 +14,7 @@ from tests.campaign.mechanisms import MECHANISMS, RANGE
 
 import quietcrowd as qc
 from quietcrowd.campaign import Client
+from quietcrowd.campaign.client_upload import Upload
 from quietcrowd.campaign.stored_reports import read_stored
 from quietcrowd.exceptions import (
     AnswerError,
@@ -34,6 +35,11 @@ def answers_for(mechanism, tasks=3):
     domain = mechanism.domain
     value = NUMBER if domain == RANGE else domain.labels[-1]
     return {f"t{place}": value for place in range(tasks)}
+
+
+def upload_of(client):
+    """Return what a device has committed to be sent."""
+    return Upload(content=client._folder.upload())
 
 
 @pytest.fixture(autouse=True)
@@ -65,10 +71,11 @@ def test_a_worker_answers_with_every_mechanism(desk, device, name):
     assert client.guarantee.epsilon == public["guarantee"]["answer_epsilon"]
     given = answers_for(mechanism, tasks=2)
     receipt = client.answer(given)
-    assert receipt.accepted == (1 if client.upload.sketch else 4 if mechanism.every_task else 2)
+    upload = upload_of(client)
+    assert receipt.accepted == (1 if upload.sketch else 4 if mechanism.every_task else 2)
     held = client.stored()
     assert held.as_sent
-    assert held.reports == client.preview()
+    assert held.reports == client.sent_reports()
     assert {report.task for report in held.reports} in (set(), set(given), {"t0", "t1", "t2", "t3"})
     with desk.server.database.read() as connection:
         from quietcrowd.campaign import tables
@@ -78,8 +85,8 @@ def test_a_worker_answers_with_every_mechanism(desk, device, name):
         ).one()
         stored = read_stored(connection, row).reports
     assert stored.mechanism == mechanism
-    if client.upload.sketch:
-        assert stored.sketches[0].tolist() == client.upload.sketch["numbers"]
+    if upload.sketch:
+        assert stored.sketches[0].tolist() == upload.sketch["numbers"]
 
 
 def test_joining_again_has_no_effect(desk, device):
@@ -96,9 +103,11 @@ def test_joining_again_has_no_effect(desk, device):
 def test_nothing_is_known_before_joining(device):
     client = device()
     with pytest.raises(CampaignError, match="join it first"):
-        client.prepare(ANSWERS)
-    with pytest.raises(AnswerError, match="no answers are locked"):
-        client.preview()
+        _ = client.tasks
+    with pytest.raises(AnswerError, match="nothing was sent"):
+        client.sent_reports()
+    with pytest.raises(CampaignError, match="join it first"):
+        client.resume()
 
 
 LIES = {
@@ -180,7 +189,7 @@ def test_a_configuration_that_changes_after_consent_is_refused(desk, device):
     end = link.partition("#")[0][-32:]
     wire = Between(altered(end, lambda document: document["config"].update(title="Bees")))
     with pytest.raises(CampaignError, match="changed since you agreed"):
-        device(link, transport=wire).prepare(ANSWERS)
+        device(link, transport=wire).answer(ANSWERS)
 
 
 def failing(times, fail):
@@ -222,23 +231,22 @@ def test_what_was_committed_and_not_acknowledged_is_sent_again_as_it_was(device,
         assert naps[:8] == [0.5, 1, 2, 4, 8, 16, 30, 30]
 
 
-def test_a_new_process_sends_what_an_earlier_one_prepared(desk, device):
+def test_a_new_process_sends_what_an_earlier_one_committed(desk, device):
     link = desk.link(desk.campaign())
     first = Between(failing(1, _broken))
     client = device(link, transport=first, patience=0)
-    client.join()
-    upload = client.prepare(ANSWERS)
     with pytest.raises(UnansweredError, match="cannot be reached: the connection broke"):
-        client.send()
+        client.answer(ANSWERS)
+    upload = upload_of(client)
     second = Between()
     later = device(link, transport=second)
-    assert later.locked
+    assert later.committed
     assert not later.sent
-    receipt = later.send()
+    receipt = later.resume()
     assert receipt.duplicates == 3
     assert first.bodies() == second.bodies() == [upload.content]
     assert later.sent
-    assert later.send() == receipt
+    assert later.resume() == receipt
     assert len(second.bodies()) == 1
 
 
@@ -250,22 +258,25 @@ def test_noise_is_fixed_before_the_first_answer(monkeypatch, tmp_path, name):
     fake = Fake.of(mechanism, tasks=12)
     given = answers_for(mechanism, 12)
     seen = set()
-    monkeypatch.setattr(
-        "quietcrowd.campaign.client_folder.CampaignFolder.keep_upload",
-        lambda _, content: seen.add(tuple(_values(content))),
-    )
-    client = Client(NOWHERE, folder=tmp_path, transport=fake)
-    client.join()
+
+    def crash(_, content):
+        seen.add(tuple(_values(content)))
+        raise OSError("the disk is full")
+
+    def answer(answers):
+        with pytest.raises(OSError, match="the disk is full"):
+            Client(NOWHERE, folder=tmp_path, transport=fake).answer(answers)
+
+    monkeypatch.setattr("quietcrowd.campaign.client_folder.CampaignFolder.keep_upload", crash)
     for _ in range(20):
-        Client(NOWHERE, folder=tmp_path, transport=fake).prepare(given)
+        answer(given)
     assert len(seen) == 1
-    other = {
-        **given,
-        "t0": mechanism.domain.labels[0] if hasattr(mechanism.domain, "labels") else 1,
-    }
-    client.prepare(other)
-    client.prepare(given)
+    labels = getattr(mechanism.domain, "labels", [1])
+    answer({**given, "t0": labels[0]})
+    answer(given)
     assert len(seen) <= 2
+    assert not fake.posted, "what was not kept was not sent"
+    assert Client(NOWHERE, folder=tmp_path, transport=fake).spent().total_epsilon == 0
 
 
 def _values(content):
@@ -273,16 +284,17 @@ def _values(content):
     return [(report["task_id"], report["value"], report.get("bit")) for report in reports]
 
 
-def test_what_is_locked_cannot_be_changed(desk, device):
+def test_what_is_committed_cannot_be_changed(desk, device):
     link = desk.link(desk.campaign())
-    client = device(link)
-    client.join()
-    upload = client.prepare(ANSWERS)
+    client = device(link, transport=Between(failing(1, _broken)), patience=0)
+    with pytest.raises(UnansweredError):
+        client.answer(ANSWERS)
+    upload = upload_of(client)
     assert not client._folder.memo.exists(), "what made the reports is gone"
     for again in (client, device(link)):
-        with pytest.raises(AnswerError, match="locked already"):
-            again.prepare({**ANSWERS, "t0": "no"})
-    assert client.upload == upload
+        with pytest.raises(AnswerError, match="its reports stay as they are"):
+            again.answer({**ANSWERS, "t0": "no"})
+    assert upload_of(client) == upload
 
 
 @pytest.mark.parametrize(
@@ -300,9 +312,9 @@ def test_answers_that_cannot_be_are_refused(tmp_path, answers, told):
     client = Client(NOWHERE, folder=tmp_path, transport=fake)
     client.join()
     with pytest.raises(AnswerError, match=told) as caught:
-        client.prepare(answers)
+        client.answer(answers)
     assert "perhaps" not in str(caught.value)
-    assert not client.locked
+    assert not client.committed
 
 
 def test_who_hides_participation_may_answer_nothing(tmp_path):
@@ -313,7 +325,7 @@ def test_who_hides_participation_may_answer_nothing(tmp_path):
 
 
 def test_a_worker_who_would_lose_too_much_sends_nothing(desk, device):
-    first, second = (device(desk.link(desk.campaign()), budget=5) for _ in range(2))
+    first, second = (device(desk.link(desk.campaign(about=one)), budget=5) for one in ("it", "she"))
     assert first.spent().total_epsilon == 0
     assert first.spent_after().total_epsilon == pytest.approx(3)
     assert first.spent_after(1).total_epsilon == pytest.approx(1)
@@ -325,8 +337,8 @@ def test_a_worker_who_would_lose_too_much_sends_nothing(desk, device):
         match=r"spent epsilon = 3 of a budget of 5, and 3 answers would make it 6: nothing was "
         r"sent. You can raise the budget, give fewer answers, or take no part",
     ):
-        second.prepare(ANSWERS)
-    assert not second.locked
+        second.answer(ANSWERS)
+    assert not second.committed
     second.answer({"t0": "yes", "t1": "yes"})
     assert second.spent().total_epsilon == pytest.approx(5)
 
@@ -339,67 +351,21 @@ def test_a_loss_without_a_bound_needs_a_delta(tmp_path):
     with pytest.raises(
         ParameterError, match=r"would make it inf: nothing was sent. You can give a delta above 0"
     ):
-        strict.prepare(given)
-    assert Client(NOWHERE, folder=tmp_path, transport=fake, budget=50, delta=0.2).prepare(given)
+        strict.answer(given)
+    assert Client(NOWHERE, folder=tmp_path, transport=fake, budget=50, delta=0.2).answer(given)
 
 
 def test_the_budget_is_charged_once_however_often_is_sent(device):
     wire = Between(failing(3, FAILURES["500"]))
     client = device(transport=wire, patience=0)
     client.join()
-    client.prepare(ANSWERS)
     assert client.spent().total_epsilon == 0
-    for _ in range(3):
+    for send in (lambda: client.answer(ANSWERS), client.resume, client.resume):
         with pytest.raises(UnansweredError, match="does not serve"):
-            client.send()
+            send()
         assert client.spent().total_epsilon == pytest.approx(3)
-    client.send()
+    client.resume()
     assert client.spent().total_epsilon == pytest.approx(3)
-
-
-def test_a_budget_that_another_campaign_used_up_stops_what_is_locked(desk, device):
-    first, second = (device(desk.link(desk.campaign()), budget=5) for _ in range(2))
-    for client in (first, second):
-        client.join()
-        client.prepare(ANSWERS)
-    first.send()
-    with pytest.raises(ParameterError, match="nothing was sent"):
-        second.send()
-    second.withdraw()
-    assert second.spent().total_epsilon == pytest.approx(3)
-
-
-@pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL", "matrix factorisation"])
-def test_a_question_that_a_server_asks_again_is_told(desk, device, name):
-    mechanism = MECHANISMS[name]
-    given = answers_for(mechanism, 1)
-    first, second = (device(desk.link(desk.campaign(mechanism))) for _ in range(2))
-    first.join()
-    first.prepare(given)
-    second.join()
-    assert (first.repeated, second.repeated) == ((), ()), "nothing was sent yet"
-    first.send()
-    asked = {"t0"} if name == "one-layer" else {"t0", "t1", "t2"}
-    assert set(second.repeated) == asked
-    assert first.repeated == ()
-    second.prepare(dict.fromkeys(("t1", "t2"), given["t0"]))
-    assert set(second.repeated) == asked - ({"t0"} if name == "one-layer" else set())
-    first.withdraw()
-    third = device(desk.link(desk.campaign(mechanism)))
-    third.join()
-    assert set(third.repeated) == asked, "what was sent was sent"
-
-
-def test_reports_that_may_have_been_sent_count_as_asked(desk, device):
-    lost = device(transport=Between(failing(1, _broken)), patience=0)
-    with pytest.raises(UnansweredError):
-        lost.answer(ANSWERS)
-    later = device(desk.link(desk.campaign()))
-    later.join()
-    assert len(later.repeated) == 3
-    later.answer(ANSWERS)
-    assert lost.locked
-    assert lost.repeated == (), "the same reports again tell nothing new"
 
 
 def test_withdrawing_leaves_nothing_but_what_was_spent(desk, device, tmp_path):
@@ -431,12 +397,11 @@ def test_withdrawing_without_a_credential_is_refused(device):
     client = device()
     with pytest.raises(CampaignError, match="takes no part in the campaign, so nothing was del"):
         client.withdraw()
-    client.join()
-    client.prepare(ANSWERS)
+    client.answer(ANSWERS)
     client._folder.credential.unlink()
     with pytest.raises(CampaignError, match=r"credential is gone, .* restore it from a copy"):
         client.withdraw()
-    assert client.locked
+    assert client.committed
 
 
 def test_withdrawing_is_sent_until_it_is_answered(device):
@@ -460,7 +425,7 @@ def test_lost_files_are_no_reason_for_fresh_noise(device):
     for name in ("upload.json", "receipt.json"):
         (client._folder.path / name).unlink()
     with pytest.raises(CampaignError, match="its files are gone"):
-        client.prepare(ANSWERS)
+        client.answer(ANSWERS)
 
 
 def test_two_processes_at_once_are_one_device(desk, tmp_path):
@@ -482,13 +447,13 @@ def test_two_processes_at_once_are_one_device(desk, tmp_path):
     for thread in threads:
         thread.join()
     assert all(
-        "another process" in str(one) or "locked" in str(one) or one.accepted == 3
+        "another process" in str(one) or "on its way" in str(one) or one.accepted == 3
         for one in outcomes
     ), outcomes
     client = Client(link, folder=tmp_path / "device")
-    if not client.locked:
+    if not client.committed:
         client.answer(ANSWERS)
-    client.send()
+    client.resume()
     assert client.stored().as_sent
     assert client.spent().total_epsilon == pytest.approx(3)
 
@@ -501,7 +466,7 @@ def test_a_rejected_report_is_told(desk, device):
         with pytest.raises(
             CampaignError, match=r"took 2 reports and rejects 1: that on 't\d' \(con"
         ):
-            client.send() if client.locked else client.answer(ANSWERS)
+            client.resume() if client.committed else client.answer(ANSWERS)
     assert len(wire.bodies()) == 1
 
 
@@ -524,7 +489,7 @@ def test_a_receipt_that_does_not_add_up_is_none(device):
     with pytest.raises(CampaignError, match="does not add up"):
         client.answer(ANSWERS)
     assert not client.sent
-    assert client.send().duplicates == 3
+    assert client.resume().duplicates == 3
 
 
 def test_what_the_server_holds_is_compared_with_what_was_sent(device):
@@ -547,12 +512,19 @@ def test_reports_are_missing_once_the_server_has_acknowledged_them(device, desk,
         document.update(reports=[], sketch=None)
 
     mechanism = MECHANISMS[name]
-    wire = Between(_on_get(altered("/me/reports", lose)))
-    client = device(desk.link(desk.campaign(mechanism)), transport=wire)
-    client.join()
-    client.prepare(answers_for(mechanism))
+    gone = [True]
+
+    def change(request, response):
+        if request.method == "POST" and gone:
+            gone.pop()
+            raise httpx.ConnectError("nobody there", request=request)
+        return _on_get(altered("/me/reports", lose))(request, response)
+
+    client = device(desk.link(desk.campaign(mechanism)), transport=Between(change), patience=0)
+    with pytest.raises(UnansweredError):
+        client.answer(answers_for(mechanism))
     assert (client.stored().as_sent, client.stored().empty) == (True, True)
-    client.send()
+    client.resume()
     missing = 3 if name == "one-layer" else 1
     assert (client.stored().missing, client.stored().as_sent) == (missing, False)
 
@@ -608,12 +580,11 @@ def test_neither_files_nor_requests_nor_messages_hold_an_answer(desk, device, tm
     client.join()
     secret = {f"t{place}": NUMBER for place in range(3)}
     with pytest.raises(AnswerError) as caught:
-        client.prepare({**secret, "t9": NUMBER})
-    client.prepare(secret)
-    for _ in range(2):
+        client.answer({**secret, "t9": NUMBER})
+    for send in (lambda: client.answer(secret), client.resume):
         with pytest.raises(UnansweredError):
-            client.send()
-    client.send()
+            send()
+    client.resume()
     files = [path for path in (tmp_path / "device").rglob("*") if path.is_file()]
     places = [path.read_bytes() for path in files]
     places += [request.content + str(request.url).encode() for request in wire.requests]
@@ -631,7 +602,7 @@ def test_neither_files_nor_requests_nor_messages_hold_an_answer(desk, device, tm
 
 
 @pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL"])
-def test_frequencies_of_what_is_prepared_are_those_of_the_table(tmp_path, name):
+def test_frequencies_of_what_is_sent_are_those_of_the_table(tmp_path, name):
     mechanism = MECHANISMS[name]
     fake = Fake.of(mechanism, tasks=600)
     table = fake.public["config"]["channel"]["weights"]
@@ -642,8 +613,8 @@ def test_frequencies_of_what_is_prepared_are_those_of_the_table(tmp_path, name):
             folder = tmp_path / f"{answer}-{place}"
             client = Client(NOWHERE, folder=folder, transport=fake)
             client.join()
-            upload = client.prepare({task["task"]: given for task in fake.tasks})
-            for item in upload.items:
+            client.answer({task["task"]: given for task in fake.tasks})
+            for item in upload_of(client).items:
                 counts[item["value"]] += 1
         for value, count in enumerate(counts):
             law = table[answer][value] / 2**32
@@ -655,6 +626,7 @@ def test_a_device_loads_nothing_of_the_server(tmp_path):
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from quietcrowd.campaign import Client
+from quietcrowd.campaign.client_upload import Upload
 client = Client({NOWHERE!r}, folder={str(tmp_path)!r})
 client.spent()
 heavy = ("alembic", "fastapi", "numba", "pandas", "pydantic", "scipy", "sqlalchemy", "uvicorn")

@@ -8,9 +8,17 @@ from tests.campaign.mechanisms import MECHANISMS, answers_of
 
 from quietcrowd.campaign.channel_config import report_rule
 from quietcrowd.campaign.client_terms import Terms, read_tasks
-from quietcrowd.campaign.client_upload import HeldReports, Receipt, Upload
+from quietcrowd.campaign.client_upload import HeldReports, Receipt, Upload, coded_reports
 from quietcrowd.campaign.schemas import Upload as Expected
 from quietcrowd.exceptions import CampaignError
+
+
+def upload_of(reports, terms, tasks):
+    """Return the upload of one worker's reports."""
+    if reports.sketches is not None:
+        return Upload.of_sketch(reports, terms)
+    coded = coded_reports(reports, terms)
+    return Upload.of({task.id: coded[task.name] for task in tasks}, terms)
 
 
 def made(name, tasks=5):
@@ -21,7 +29,7 @@ def made(name, tasks=5):
     listed = read_tasks({"config_hash": terms.config_hash, "tasks": fake.tasks}, terms)
     names = [task.name for task in listed]
     reports = mechanism.randomize(answers_of(mechanism, names, 1, seed=1))
-    return reports, Upload.of(reports, terms, listed), terms, listed
+    return reports, upload_of(reports, terms, listed), terms, listed
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -49,19 +57,19 @@ def test_noise_beyond_all_likelihood_is_cut_off_and_not_refused(name):
     rule = report_rule(terms.mechanism, len(tasks))
     if reports.sketches is not None:
         far = evolve(reports, sketches=np.full_like(reports.sketches, 1e300))
-        sketch = Upload.of(far, terms, tasks).sketch
+        sketch = upload_of(far, terms, tasks).sketch
         assert set(sketch["numbers"]) == {rule.high}
         return
     values = np.full_like(reports.table.values, -(2**31 - 1))
     far = evolve(reports, table=evolve(reports.table, values=values))
-    items = Upload.of(far, terms, tasks).items
+    items = upload_of(far, terms, tasks).items
     assert {item["value"] for item in items} == {rule.low}
     assert all(rule.accepts(item["value"], item.get("bit")) for item in items)
 
 
 def test_report_ids_are_drawn_anew_and_nothing_else_is():
     reports, upload, terms, tasks = made("one-layer")
-    again = Upload.of(reports, terms, tasks)
+    again = upload_of(reports, terms, tasks)
     first, second = (json.loads(one.content)["reports"] for one in (upload, again))
     ids = [[item.pop("report_id") for item in one] for one in (first, second)]
     assert first == second
@@ -72,7 +80,7 @@ def test_what_no_request_holds_is_refused(monkeypatch):
     reports, _, terms, tasks = made("one-layer")
     monkeypatch.setattr("quietcrowd.campaign.client_upload.MAX_BODY", 100)
     with pytest.raises(CampaignError, match="takes in 100 at most"):
-        Upload.of(reports, terms, tasks)
+        upload_of(reports, terms, tasks)
 
 
 def test_a_receipt_names_the_tasks_of_what_was_rejected():

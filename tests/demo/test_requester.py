@@ -37,9 +37,9 @@ def test_what_devices_send_is_what_the_requester_gets(server, key, tmp_path):
         campaign.export(tmp_path / "reports.jsonl")
         assert devices[0].tasks[0].data["question"] in dict(WANTED["questions"]).values()
     found = qc.read_reports(tmp_path / "reports.jsonl").to_frame()
-    sent = [(report.task, report.value) for device in devices for report in device.preview()]
+    sent = [(report.task, report.value) for device in devices for report in device.sent_reports()]
     assert sorted(sent) == sorted(zip(found["task"], found["label"], strict=True))
-    assert [len(device.preview()) for device in devices] == [2, 1, 1]
+    assert [len(device.sent_reports()) for device in devices] == [2, 1, 1]
 
 
 def test_the_key_is_in_the_link_and_in_no_text(server, key):

@@ -9,24 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from quietcrowd.answers import Answers
 from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.campaign.client_draw import Draw
 from quietcrowd.campaign.client_folder import (
+    COMMITTED,
     CampaignFolder,
     Membership,
     default_folder,
     device_ledger,
 )
 from quietcrowd.campaign.client_http import CampaignServer, checked, read_object
+from quietcrowd.campaign.client_law import law_sentences
 from quietcrowd.campaign.client_ledger import Budget, DeviceLedger
 from quietcrowd.campaign.client_link import CampaignLink
-from quietcrowd.campaign.client_questions import AskedQuestions, question_hash
+from quietcrowd.campaign.client_questions import Coded, TaskQuestions, channel_hash
+from quietcrowd.campaign.client_records import (
+    Record,
+    committed_records,
+    known_reports,
+    read_record,
+    settle,
+)
 from quietcrowd.campaign.client_terms import CampaignTask, Terms, read_tasks
 from quietcrowd.campaign.client_upload import HeldReports, Receipt, Report, Upload
-from quietcrowd.exceptions import AnswerError, CampaignError
-from quietcrowd.mechanisms import Memo, Reports
+from quietcrowd.campaign.near_copies import near_copies
+from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
+from quietcrowd.mechanisms import Memo
 from quietcrowd.mechanisms.memo_reports import Memoisable
-from quietcrowd.mechanisms.worker_table import worker_table
 from quietcrowd.privacy.accountant import Spending
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.validation import check_real
@@ -45,7 +54,8 @@ class Client:
 
     It reads what the campaign asks for and refuses what does not follow from the mechanism,
     randomises answers on this device, keeps the reports, and sends them until the server
-    acknowledges them. Answers are never written to a file.
+    acknowledges them: in one step, so that nobody can decide by what was drawn. Answers are never
+    written to a file.
 
     A device is a folder. What it keeps of a campaign, and what it has spent in all campaigns, is
     found again by every later client with the same folder: after a crash the same reports are sent,
@@ -94,7 +104,7 @@ class Client:
     _folder: CampaignFolder
     _ledger: DeviceLedger = field(repr=False)
     _terms: Terms | None = field(default=None, repr=False)
-    _tasks: tuple[CampaignTask, ...] | None = field(default=None, repr=False)
+    _asked: TaskQuestions | None = field(default=None, repr=False)
 
     def __init__(
         self,
@@ -114,7 +124,7 @@ class Client:
         self._server = CampaignServer(link=self._link, patience=patience, transport=transport)
         self._folder = CampaignFolder.of(device, self._link)
         self._ledger = device_ledger(device)
-        self._terms = self._tasks = None
+        self._terms = self._asked = None
 
     @property
     def terms(self) -> Terms:
@@ -156,19 +166,39 @@ class Client:
         CampaignError
             Where the device has not joined, or these are not the tasks that were agreed to.
         """
-        if self._tasks is None:
-            answer = self._server.ask("GET", "/me/tasks", credential=self._member().credential)
-            self._tasks = read_tasks(read_object(answer), self.terms)
-        return self._tasks
+        return tuple(self._questions.tasks)
 
     @property
-    def repeated(self) -> tuple[str, ...]:
-        """Tasks whose question this device reported on in another campaign of the server; names.
+    def law(self) -> tuple[str, ...]:
+        """How often this device turns which answer into which report, in sentences, with examples.
 
-        Their noise is fresh: both reports together tell more about an answer than each alone, and
-        the losses about it add up. Where answers are locked, only tasks that are reported on count,
-        and none once they may have been sent: the same reports again tell nothing new. A question
-        with other words, or with other answers to choose from, is another one.
+        It is what to decide on, before answers are given: after `answer` nothing is left to decide.
+        """
+        return law_sentences(self.terms.mechanism, self.terms.tasks)
+
+    @property
+    def copies(self) -> tuple[tuple[str, ...], ...]:
+        """Names of tasks that are one question, in the order of their ids; several at a time.
+
+        Where the noise of each answer is its own they get one report: on the answer to the first
+        of them that has one. Errors as of `tasks`.
+        """
+        return self._questions.copies
+
+    @property
+    def near_copies(self) -> tuple[tuple[str, ...], ...]:
+        """Names of tasks that ask with the same words and show other data; see `copies`.
+
+        Each gets a report of its own: what they have in common shows in all of them.
+        """
+        return near_copies([(task.name, task.data) for task in self.tasks])
+
+    @property
+    def reused(self) -> tuple[str, ...]:
+        """Tasks whose report was sent to this server before; names.
+
+        The same report is sent again, whatever the answer is now, at no further loss; equal reports
+        can show the server that two of its pseudonyms are one worker.
 
         Raises
         ------
@@ -177,11 +207,25 @@ class Client:
         FormatError
             Where the file of another campaign is damaged.
         """
-        if self._ledger.charged(self._link.name):
+        if self.committed:
             return ()
-        asked = self._asked.elsewhere()
-        tasks = self._reported() if self.locked else self.tasks
-        return tuple(task.name for task in tasks if asked and self._question(task) in asked)
+        known = self._known(self._records())
+        return tuple(name for name, asked in self._questions.hashes.items() if asked in known)
+
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """Tasks whose question this device reported on before, and that get fresh noise; names.
+
+        In a campaign of another server or through another channel: both reports together tell more
+        about an answer than each alone, and the losses about it add up. A question with other
+        words, or with other answers to choose from, is another one. Errors as of `reused`.
+        """
+        if self.committed:
+            return ()
+        records = self._records()
+        known = self._known(records)
+        asked = {question for record in records for question in record.reports} - known.keys()
+        return tuple(name for name, question in self._questions.hashes.items() if question in asked)
 
     @property
     def joined(self) -> bool:
@@ -189,17 +233,9 @@ class Client:
         return self._folder.membership() is not None
 
     @property
-    def locked(self) -> bool:
-        """Whether answers are locked: reports are kept here, and cannot be changed any more."""
+    def committed(self) -> bool:
+        """Whether reports were drawn and are kept: they are sent, or on their way."""
         return self._folder.upload() is not None
-
-    @property
-    def upload(self) -> Upload:
-        """What is locked, as it is sent; AnswerError where nothing is."""
-        content = self._folder.upload()
-        if content is None:
-            raise AnswerError("no answers are locked: give answers first")
-        return Upload(content=content)
 
     @property
     def sent(self) -> bool:
@@ -211,7 +247,7 @@ class Client:
         return self._ledger.spent(self.budget.delta)
 
     def spent_after(self, answers: int | None = None) -> Spending:
-        """Return what it will have spent after this campaign.
+        """Return what it will have spent after this campaign, at most.
 
         Parameters
         ----------
@@ -219,17 +255,29 @@ class Client:
             How many are given; default: as many as possible.
         """
         given = self.terms.answers if answers is None else answers
-        return self._ledger.spent_after(*self._cost(given), self.budget.delta)
+        count = self.terms.tasks if self.terms.mechanism.every_task else given
+        return self._ledger.spent_after(*self._cost(count), self.budget.delta)
 
     def affordable(self) -> int:
         """Return how many answers the budget allows, at most as many as the campaign takes.
+
+        Whoever has joined gets on top those that cost nothing: to a question that was reported on,
+        and to copies of one.
 
         Raises
         ------
         ParameterError
             Where it allows none.
         """
-        return self._ledger.affordable(*self._cost(self.terms.answers), self.budget)
+        terms, free = self.terms, self._free() if self.joined else 0
+        drawn = terms.tasks - free if terms.mechanism.every_task else terms.answers
+        try:
+            allowed = self._ledger.affordable(*self._cost(drawn), self.budget)
+        except ParameterError:
+            if not free or terms.mechanism.every_task:
+                raise
+            allowed = 0
+        return terms.answers if terms.mechanism.every_task else min(terms.answers, allowed + free)
 
     def join(self) -> None:
         """Agree to `consent` and take part; again has no effect.
@@ -255,14 +303,15 @@ class Client:
                     "PUT", path, content=canonical_json(body), credential=member.credential
                 )
             )
-            if not self.locked:
+            if not self.committed:
                 self._memo(member)
 
-    def prepare(self, answers: Mapping[str, Any]) -> Upload:
-        """Lock answers: randomise them and keep the reports, which can then be sent or withdrawn.
+    def answer(self, answers: Mapping[str, Any]) -> Receipt:
+        """Join, randomise answers, keep the reports, and send them: in one step.
 
-        Nothing is sent. What is locked cannot be changed: who saw the reports and answered again
-        would tell more.
+        Nothing is shown in between, and nothing can be decided after the noise is drawn: who would
+        send only what turned out well tells more. From the moment they are kept the reports are on
+        their way. Where this call ends before they are acknowledged, `resume` sends them.
 
         Parameters
         ----------
@@ -271,97 +320,62 @@ class Client:
 
         Returns
         -------
-        Upload
-            What `send` sends.
+        Receipt
+            What became of them.
 
         Raises
         ------
         AnswerError
             Where a task is unknown, an answer outside the domain, there are too many or none, or
-            answers were locked before. No message repeats an answer.
+            the campaign was answered before. No message repeats an answer.
         ParameterError
-            Where the loss would be above the budget.
-        """
-        member, tasks = self._member(), self.tasks
-        table = worker_table(
-            answers,
-            domain=self.terms.mechanism.domain,
-            tasks=sorted(task.name for task in tasks),
-            worker=member.participant,
-            campaign=self.terms.campaign,
-        )
-        self._check_count(len(table))
-        with self._folder.held():
-            self._require_not_left()
-            if self.locked:
-                raise AnswerError(
-                    "answers to this campaign are locked already, and stay as they are: send what "
-                    "is locked, or withdraw"
-                )
-            self._ledger.require(*self._cost(len(table)), self.budget)
-            upload = Upload.of(self._randomize(table, answers, member), self.terms, tasks)
-            self._folder.keep_upload(upload.content)
-        return upload
-
-    def preview(self) -> tuple[Report, ...]:
-        """Return the locked reports as people read them; none where a sketch is sent.
-
-        Raises
-        ------
-        AnswerError
-            Where nothing is locked.
-        """
-        return self.upload.reports(self.terms.mechanism, self.tasks)
-
-    def send(self) -> Receipt:
-        """Send the locked reports, byte by byte the same until they are acknowledged.
-
-        The ledger is charged before, once. A second call returns the same receipt.
-
-        Raises
-        ------
-        AnswerError
-            Where nothing is locked.
-        ParameterError
-            Where the loss would be above the budget: nothing is sent then.
+            Where the loss would be above the budget: nothing is drawn then.
         CampaignError
             Where the server rejects a report; see `Receipt.require_all`.
         """
-        with self._folder.held():
-            member, upload = self._member(), self.upload
-            self._folder.forget_noise()
-            kept = self._folder.receipt()
-            if kept is None:
-                count, questions = len(upload.items), map(self._question, self._reported())
-                self._ledger.charge(*self._cost(count or self.terms.tasks), self.budget)
-                self._asked.keep(questions)
-                answer = self._server.ask(
-                    "POST", "/me/reports", content=upload.content, credential=member.credential
-                )
-                receipt = Receipt.read(read_object(answer), upload, self.tasks)
-                self._folder.keep_receipt(receipt.to_dict())
-            else:
-                receipt = Receipt.from_dict(kept)
-        return receipt.require_all()
-
-    def answer(self, answers: Mapping[str, Any]) -> Receipt:
-        """Join, lock answers, and send their reports; see `join`, `prepare` and `send`."""
         self.join()
-        self.prepare(answers)
-        return self.send()
+        with self._folder.held():
+            self._require_not_left()
+            if self.committed:
+                raise AnswerError(
+                    "this device has answered the campaign, and its reports stay as they are: send "
+                    "what is on its way, or withdraw"
+                )
+            self._commit(answers)
+            return self._send()
+
+    def resume(self) -> Receipt:
+        """Send what is on its way, byte by byte the same until it is acknowledged.
+
+        A second call returns the same receipt; errors as of `answer`.
+        """
+        with self._folder.held():
+            return self._send()
+
+    def sent_reports(self) -> tuple[Report, ...]:
+        """Return what was sent, as people read it; nothing where it was a sketch.
+
+        Whoever withdraws *because of* what is here tells more than was agreed to.
+
+        Raises
+        ------
+        AnswerError
+            Where the server has not acknowledged it: until then there is nothing to look at.
+        """
+        if not self.sent:
+            raise AnswerError("nothing was sent, or the server has not acknowledged it yet")
+        return self._upload().reports(self.terms.mechanism, self.tasks)
 
     def stored(self) -> HeldReports:
         """Return what the server holds of this worker, compared with what was sent.
 
-        Reports that are locked and were not sent are not missing; nor are those that were sent
-        without an acknowledgement where the server holds none: `send` sends them again.
+        Reports without an acknowledgement are not missing where the server holds none: `resume`
+        sends them again.
         """
         answer = self._server.ask("GET", "/me/reports", credential=self._member().credential)
-        content = self._folder.upload()
-        begun = self.sent or self._ledger.charged(self._link.name)
         return HeldReports.read(
             read_object(answer),
-            Upload(content=content) if begun and content is not None else None,
+            self._upload() if self.committed else None,
             self.terms.mechanism,
             self.tasks,
             acknowledged=self.sent,
@@ -370,9 +384,12 @@ class Client:
     def withdraw(self) -> None:
         """Leave: the server deletes the worker and all reports, this device all that it keeps.
 
-        What was spent stays spent, and `repeated` knows what was asked: what was sent was sent. Who
-        had locked answers does not come back with this device: fresh noise about the same answers
-        would tell more. After that a second call has no effect.
+        What was spent stays spent, and each report is kept under its question: what was sent was
+        sent. Who has answered does not come back with this device: fresh noise about the same
+        answers would tell more. After that a second call has no effect.
+
+        It is a right at any time. But the guarantee is that of who does not decide by what was
+        drawn: whoever withdraws because of it tells more.
 
         Raises
         ------
@@ -386,24 +403,93 @@ class Client:
                 answer = self._server.ask("DELETE", "/me", credential=member.credential)
                 if answer.status_code != _UNAUTHORIZED:  # then it knows of no such worker
                     checked(answer)
+            if self.committed:
+                with self._ledger.held():
+                    self._charge()
             self._folder.leave()
-            self._tasks = None
+            self._asked = None
 
-    def _cost(self, answers: int) -> tuple[str, Any, int, int]:
+    def _commit(self, answers: Mapping[str, Any]) -> None:
+        """Draw, keep the record and then the reports, and charge them; nothing is shown."""
+        member = self._member()
+        with self._ledger.held():
+            records = self._records()
+            settle(records, self._ledger)
+            draw = Draw.of(
+                answers,
+                worker=member.participant,
+                terms=self.terms,
+                questions=self._questions,
+                known=self._known(records),
+            )
+            self._check_count(len(draw.answers))
+            self._ledger.require(*self._cost(draw.count), self.budget)
+            upload, reports = draw.commit(answers, self._memo(member))
+            Record(
+                campaign=self._link.name,
+                origin=self._link.origin,
+                mechanism=self.terms.mechanism.to_dict(),
+                channel=channel_hash(self.terms.mechanism),
+                count=draw.count,
+                reports=reports,
+            ).keep(self._folder.path)
+            self._folder.keep_upload(upload.content)
+            self._charge()
+
+    def _send(self) -> Receipt:
+        """Send what is committed until it is acknowledged, and return the receipt."""
+        member, upload = self._member(), self._upload()
+        self._folder.forget_noise()
+        kept = self._folder.receipt()
+        if kept is not None:
+            return Receipt.from_dict(kept).require_all()
+        with self._ledger.held():
+            self._charge()
+        answer = self._server.ask(
+            "POST", "/me/reports", content=upload.content, credential=member.credential
+        )
+        receipt = Receipt.read(read_object(answer), upload, self.tasks)
+        self._folder.keep_receipt(receipt.to_dict())
+        return receipt.require_all()
+
+    def _charge(self) -> None:
+        """Charge what this campaign was committed to get, unless that was done."""
+        record = read_record(self._folder.path)
+        settle(() if record is None else (record,), self._ledger)
+
+    def _upload(self) -> Upload:
+        content = self._folder.upload()
+        if content is None:
+            raise AnswerError("nothing is on its way: answer first")
+        return Upload(content=content)
+
+    def _cost(self, count: int) -> tuple[str, Any, int]:
         """Return what the ledger counts of the campaign."""
-        return self._link.name, self.terms.mechanism, answers, self.terms.tasks
+        return self._link.name, self.terms.mechanism, count
+
+    def _free(self) -> int:
+        """Return how many tasks cost nothing: reported on before, or copies of another one."""
+        if channel_hash(self.terms.mechanism) is None:
+            return 0
+        known, asked = self._known(self._records()), self._questions.groups.keys()
+        return len(self.tasks) - len(asked - known.keys())
 
     @property
-    def _asked(self) -> AskedQuestions:
-        return AskedQuestions(folder=self._folder.path, origin=self._link.origin)
+    def _questions(self) -> TaskQuestions:
+        if self._asked is None:
+            answer = self._server.ask("GET", "/me/tasks", credential=self._member().credential)
+            tasks = read_tasks(read_object(answer), self.terms)
+            self._asked = TaskQuestions(tasks=tasks, mechanism=self.terms.mechanism)
+        return self._asked
 
-    def _question(self, task: CampaignTask) -> str:
-        return question_hash(task, self.terms.mechanism.domain)
+    def _records(self) -> tuple[Record, ...]:
+        """Return what the device sent to other campaigns, and to this one where it has left."""
+        return committed_records(self._folder.path.parent, self._ledger, COMMITTED)
 
-    def _reported(self) -> tuple[CampaignTask, ...]:
-        """Return the tasks that the locked reports are on; a sketch is on all."""
-        ids = {item["task_id"] for item in self.upload.items}
-        return tuple(task for task in self.tasks if not ids or task.id in ids)
+    def _known(self, records: tuple[Record, ...]) -> dict[str, Coded]:
+        """Return what this server was sent through this channel, by the hash of the question."""
+        mechanism = self.terms.mechanism
+        return known_reports(records, self._link.origin, channel_hash(mechanism), mechanism)
 
     def _member(self) -> Membership:
         member = self._folder.membership()
@@ -415,7 +501,7 @@ class Client:
         """Raise where there is nobody whose reports the server could be asked to delete."""
         if self.joined or self._folder.withdrawn:
             return
-        if self.locked or self._ledger.charged(self._link.name):
+        if self.committed or self._ledger.charged(self._link.name):
             raise CampaignError(
                 f"{self._folder.credential} is gone, without which this device cannot show the "
                 "server who it is, so nothing was deleted: restore it from a copy"
@@ -426,8 +512,8 @@ class Client:
         )
 
     def _require_not_left(self) -> None:
-        """Raise where fresh noise about answers that were locked before would be drawn."""
-        lost = not self.locked and self._ledger.charged(self._link.name)
+        """Raise where fresh noise about answers that were given before would be drawn."""
+        lost = not self.committed and self._ledger.charged(self._link.name)
         if self._folder.withdrawn or lost:
             why = "you withdrew from it" if self._folder.withdrawn else "its files are gone"
             raise CampaignError(
@@ -456,9 +542,3 @@ class Client:
             campaign=self.terms.campaign,
             worker=member.participant,
         )
-
-    def _randomize(self, table: Answers, answers: Mapping[str, Any], member: Membership) -> Reports:
-        memo = self._memo(member)
-        if memo is None:
-            return self.terms.mechanism.randomize(table)
-        return memo.report(answers)

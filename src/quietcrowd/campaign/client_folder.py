@@ -1,8 +1,8 @@
 """What a worker's device keeps: files that their owner alone can read, and never an answer.
 
 For each campaign of each server a folder of its own: the credential, drawn once; the memo, which
-fixes the noise until answers are locked; the reports, as they are sent; and which questions they
-are on, for good.
+fixes the noise until reports are committed; the reports, as they are sent; and each of them under
+its question, for good.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ from quietcrowd.campaign.tokens import has_prefix, new_token, participant_id
 from quietcrowd.exceptions import CampaignError, FormatError
 from quietcrowd.mechanisms.private_file import create_private, read_private, wipe_private
 
-__all__ = ["CampaignFolder", "Membership", "default_folder", "device_ledger"]
+__all__ = ["COMMITTED", "CampaignFolder", "Membership", "default_folder", "device_ledger"]
 
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
 _WITHDRAWN, _LOCK = "withdrawn", "lock"
+
+COMMITTED = (_UPLOAD, _WITHDRAWN)
+"""One of these says that reports were committed to be sent."""
 
 
 def default_folder() -> Path:
@@ -148,7 +151,7 @@ class CampaignFolder:
         return entered
 
     def upload(self) -> bytes | None:
-        """Return the request with all reports, if answers were locked."""
+        """Return the request with all reports, if they were committed."""
         return self._content(_UPLOAD)
 
     def keep_upload(self, content: bytes) -> None:
@@ -170,13 +173,13 @@ class CampaignFolder:
 
     @property
     def withdrawn(self) -> bool:
-        """Whether the worker left the campaign after locking answers: then it is for good."""
+        """Whether the worker left the campaign after answering: then it is for good."""
         return (self.path / _WITHDRAWN).exists()
 
     def leave(self) -> None:
         """Destroy all that is kept of the campaign.
 
-        A sign stays where answers had been locked, and what was asked where they had been sent.
+        Where reports had been committed a sign stays, and each of them under its question.
         """
         if self.upload() is not None:
             create_private(self.path / _WITHDRAWN, b"withdrawn\n")

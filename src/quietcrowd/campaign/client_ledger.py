@@ -1,7 +1,7 @@
 """What this device has spent, over all campaigns: one ledger, of one worker.
 
-It is charged before anything is sent, once for each campaign, under a lock: two processes cannot
-spend the same budget.
+It is charged before anything is sent, once for each campaign, by who holds its lock: two processes
+cannot spend the same budget.
 """
 
 from __future__ import annotations
@@ -88,16 +88,20 @@ class DeviceLedger:
                 "device has spent."
             ) from None
 
+    def campaigns(self) -> frozenset[str]:
+        """Return the names of all campaigns to which something may have been sent."""
+        return frozenset(charge.campaign for charge in self.read().charges)
+
     def charged(self, campaign: str) -> bool:
-        """Return whether something may have been sent to a campaign."""
-        return any(charge.campaign == campaign for charge in self.read().charges)
+        """Return whether something was drawn for a campaign and may have been sent."""
+        return campaign in self.campaigns()
 
     def spent(self, delta: float) -> Spending:
         """Return what was spent; see `PrivacyLedger.spent`."""
         return self.read().spent(_WORKER, delta)
 
     def spent_after(
-        self, campaign: str, mechanism: Mechanism, answers: int, tasks: int, delta: float
+        self, campaign: str, mechanism: Mechanism, count: int, delta: float
     ) -> Spending:
         """Return what will have been spent when a campaign has its reports.
 
@@ -107,33 +111,32 @@ class DeviceLedger:
             A name of one campaign of one server.
         mechanism : Mechanism
             What randomises.
-        answers, tasks : int
-            How many are given, and how many there are.
+        count : int
+            How many reports are drawn for it: one for each answer or, where every task is
+            reported, for each task; at least 0.
         delta : float
             Probability that may be outside.
         """
-        return self._after(campaign, mechanism, answers, tasks).spent(_WORKER, delta)
+        return self._after(campaign, mechanism, count).spent(_WORKER, delta)
 
-    def require(
-        self, campaign: str, mechanism: Mechanism, answers: int, tasks: int, budget: Budget
-    ) -> None:
+    def require(self, campaign: str, mechanism: Mechanism, count: int, budget: Budget) -> None:
         """Raise ParameterError where reports would take the device above a budget.
 
         The message says what is spent, what these would make of it, and the way out; parameters as
         those of `spent_after`.
         """
-        if budget.most is None or self.charged(campaign):
+        if budget.most is None or not count or self.charged(campaign):
             return
         spent = self.spent(budget.delta).total_epsilon
-        after = self.spent_after(campaign, mechanism, answers, tasks, budget.delta).total_epsilon
+        after = self.spent_after(campaign, mechanism, count, budget.delta).total_epsilon
         if after <= budget.most:
             return
         at = f" at delta = {budget.delta:g}" * bool(budget.delta)
-        what = f"{answers:,} answers" if answers != 1 else "1 answer"
+        what = f"{count:,} answers" if count != 1 else "1 answer"
         ways = ["raise the budget", "give fewer answers", "take no part"]
         if mechanism.every_task:
-            what = f"reports on {tasks:,} tasks, answered or not,"
-        if mechanism.every_task or answers == 1:
+            what = f"reports on {count:,} tasks, answered or not,"
+        if mechanism.every_task or count == 1:
             ways.remove("give fewer answers")
         if not math.isfinite(after):
             ways[0] = "give a delta above 0, without which this loss has no bound"
@@ -143,12 +146,10 @@ class DeviceLedger:
             f"You can {', '.join(ways[:-1])}, or {ways[-1]}."
         )
 
-    def affordable(
-        self, campaign: str, mechanism: Mechanism, answers: int, tasks: int, budget: Budget
-    ) -> int:
-        """Return how many answers a budget allows: at least 1, at most `answers`.
+    def affordable(self, campaign: str, mechanism: Mechanism, most: int, budget: Budget) -> int:
+        """Return how many reports a budget allows to draw: at least 1, at most `most`.
 
-        Where every task is reported their number costs nothing, and all are allowed.
+        Where every task is reported that is all of them.
 
         Raises
         ------
@@ -157,42 +158,30 @@ class DeviceLedger:
         """
 
         def loss(given: int) -> float:
-            after = self.spent_after(campaign, mechanism, given, tasks, budget.delta)
-            return after.total_epsilon
+            return self.spent_after(campaign, mechanism, given, budget.delta).total_epsilon
 
-        self.require(campaign, mechanism, 1, tasks, budget)
+        self.require(campaign, mechanism, most if mechanism.every_task else 1, budget)
         free = mechanism.every_task or self.charged(campaign)
-        if budget.most is None or free or loss(answers) <= budget.most:
-            return answers
-        return bisect_right(range(1, answers + 1), budget.most, key=loss)
+        if budget.most is None or free or loss(most) <= budget.most:
+            return most
+        return bisect_right(range(1, most + 1), budget.most, key=loss)
 
-    def charge(
-        self, campaign: str, mechanism: Mechanism, answers: int, tasks: int, budget: Budget
-    ) -> None:
-        """Count reports that are about to be sent, unless they were counted before.
+    def charge(self, campaign: str, mechanism: Mechanism, count: int) -> None:
+        """Count reports that are about to be sent, unless the campaign was charged before.
 
-        Raises
-        ------
-        ParameterError
-            Where that would be above the budget: then nothing is counted. Parameters as those of
-            `spent_after`.
+        Call it while the ledger is `held`; parameters as those of `spent_after`.
         """
-        with self._held():
-            self.require(campaign, mechanism, answers, tasks, budget)
-            if not self.charged(campaign):
-                after = self._after(campaign, mechanism, answers, tasks)
-                replace_private(self.path, after.to_json().encode())
+        if count and not self.charged(campaign):
+            replace_private(self.path, self._after(campaign, mechanism, count).to_json().encode())
 
-    def _after(
-        self, campaign: str, mechanism: Mechanism, answers: int, tasks: int
-    ) -> PrivacyLedger:
+    def _after(self, campaign: str, mechanism: Mechanism, count: int) -> PrivacyLedger:
         ledger = self.read()
-        if any(charge.campaign == campaign for charge in ledger.charges):
+        if not count or any(charge.campaign == campaign for charge in ledger.charges):
             return ledger
-        given = max(1, answers)  # where every task is reported there may be none
-        return ledger.charge(_WORKER, mechanism, answers=given, tasks=tasks, campaign=campaign)
+        return ledger.charge(_WORKER, mechanism, answers=count, tasks=count, campaign=campaign)
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
+        """Keep other processes of the device out: what it may still spend stays what it is."""
         with file_lock(self.path.with_name(f"{self.path.name}.lock"), wait=True):
             yield

@@ -1,27 +1,38 @@
-"""Which questions a device has reported on: a server that asks again is noticed.
+"""When two tasks are one question, and when two reports on it have one law.
 
-Noise is drawn once for each campaign. A second campaign with the same question draws it afresh, and
-both reports together tell more than each alone. So a hash of each question stays with the device
-once a report on it may have been sent. Questions are no secret, and a hash tells no answer.
+A question is all that a worker is shown of it and the set of answers to choose from, in any order.
+Noise that is drawn for each answer by itself need be drawn once for each question: the report on
+it is then a function of a first answer, and sent again it tells nothing new.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
 from quietcrowd.campaign.canonical import canonical_hash, canonical_json
+from quietcrowd.campaign.channel_config import describe_channel
 from quietcrowd.campaign.client_terms import CampaignTask
-from quietcrowd.domains import Domain
-from quietcrowd.exceptions import FormatError
-from quietcrowd.mechanisms.private_file import create_private, read_private
+from quietcrowd.campaign.near_copies import sent_again
+from quietcrowd.domains import Domain, FiniteDomain, Label
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.report_domains import OrNull
 
-__all__ = ["AskedQuestions", "question_hash"]
+__all__ = [
+    "Coded",
+    "TaskQuestions",
+    "channel_hash",
+    "question_hash",
+    "read_coded",
+    "spell_coded",
+    "spell_label",
+]
 
-_FILE = "questions.json"
+Coded: TypeAlias = tuple[int, int | None]
+"""A report as it is sent: its value, and the participation bit beside it or None."""
 
 
 def question_hash(task: CampaignTask, domain: Domain) -> str:
@@ -30,55 +41,112 @@ def question_hash(task: CampaignTask, domain: Domain) -> str:
     A task without data is its name.
     """
     asked = {"data": task.data} if task.data else {"task": task.name}
-    return canonical_hash({**asked, "domain": domain.to_dict()}).hex()
+    return canonical_hash({**asked, "answers": _answers(domain)}).hex()
 
 
-@frozen(kw_only=True)
-class AskedQuestions:
-    """What a device has reported on, campaign by campaign.
+def channel_hash(mechanism: Mechanism) -> str | None:
+    """Return the SHA-256, in hex, of the law of a report; None where its noise is not its own.
+
+    The order of labels makes no other law. Where several answers of a worker share what is drawn,
+    one report of another campaign is no report of this one.
+    """
+    if not sent_again(mechanism):
+        return None
+    law = {"answers": _answers(mechanism.domain), "channel": describe_channel(mechanism)}
+    return canonical_hash({**law, "every_task": mechanism.every_task}).hex()
+
+
+def _answers(domain: Domain) -> Any:
+    """Return what can be answered, in one order; numbers as they are written."""
+    if isinstance(domain, FiniteDomain):
+        return sorted(map(spell_label, domain.labels))
+    return {name: value for name, value in domain.to_dict().items() if name != "kind"}
+
+
+def spell_label(label: Label) -> str:
+    """Return a label as it is written: a number as JSON has it, true or false in small letters."""
+    return label if isinstance(label, str) else canonical_json(label).decode()
+
+
+def spell_coded(mechanism: Mechanism, report: Coded) -> list[Any]:
+    """Return a report as it is kept: by its label, or by its number of steps of the public grid.
+
+    Codes of labels are places in a list that another campaign may have in another order.
+    """
+    value, bit = report
+    labels = _labels(mechanism.report_domain)
+    return [value if labels is None else labels[value], bit]
+
+
+def read_coded(mechanism: Mechanism, kept: Sequence[Any]) -> Coded:
+    """Return a report that `spell_coded` gave, as it is sent under the same channel.
+
+    Raises
+    ------
+    ValueError
+        Where it is none.
+    """
+    value, bit = kept
+    labels = _labels(mechanism.report_domain)
+    code = value if labels is None else labels.index(value)
+    if type(code) is not int or type(bit) not in (int, type(None)):
+        raise ValueError("no report")
+    return code, bit
+
+
+def _labels(domain: Domain) -> list[str | None] | None:
+    """Return what each code stands for, None being NULL; None where reports are numbers."""
+    if isinstance(domain, OrNull):
+        return [*map(spell_label, domain.domain.labels), None]
+    return [*map(spell_label, domain.labels)] if isinstance(domain, FiniteDomain) else None
+
+
+@frozen(kw_only=True, slots=False)
+class TaskQuestions:
+    """The tasks of a campaign, and which of them are one question.
 
     Attributes
     ----------
-    folder : Path
-        Of one campaign, beside those of the others.
-    origin : str
-        Of its server. What other servers asked has no part in what this one sees of the device.
+    tasks : sequence of CampaignTask
+        All of them, in the order of their ids.
+    mechanism : Mechanism
+        What randomises.
     """
 
-    folder: Path
-    origin: str
+    tasks: Sequence[CampaignTask]
+    mechanism: Mechanism
 
-    def keep(self, questions: Iterable[str]) -> None:
-        """Keep the hashes of what this campaign gets reports on; a second time has no effect."""
-        kept = {"origin": self.origin, "questions": sorted(set(questions))}
-        create_private(self.folder / _FILE, canonical_json(kept) + b"\n")
+    @cached_property
+    def hashes(self) -> Mapping[str, str]:
+        """The question of each task, by the task's name."""
+        domain = self.mechanism.domain
+        return {task.name: question_hash(task, domain) for task in self.tasks}
 
-    def elsewhere(self) -> frozenset[str]:
-        """Return the hashes of what other campaigns of the server got reports on.
+    @cached_property
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the tasks of each question, in the order of their ids."""
+        groups: dict[str, list[str]] = {}
+        for task in self.tasks:
+            groups.setdefault(self.hashes[task.name], []).append(task.name)
+        return {question: tuple(names) for question, names in groups.items()}
 
-        Raises
-        ------
-        FormatError
-            Where a file is damaged, or others have rights to it.
+    @property
+    def copies(self) -> tuple[tuple[str, ...], ...]:
+        """Names of tasks that are one question, where there are several."""
+        return tuple(names for names in self.groups.values() if len(names) > 1)
+
+    def first_of(self, name: str) -> str:
+        """Return the first task of a task's question."""
+        return self.groups[self.hashes[name]][0]
+
+    def once(self, answers: Mapping[str, Any]) -> dict[str, Any]:
+        """Return one answer for each question that is answered, by its first task.
+
+        Where copies of a question have different answers, that of the first copy that has one
+        counts: a public rule.
         """
-        asked: set[str] = set()
-        for path in sorted(self.folder.parent.glob(f"*/{_FILE}")):
-            if path.parent != self.folder:
-                origin, questions = _read(path)
-                asked.update(questions if origin == self.origin else ())
-        return frozenset(asked)
-
-
-def _read(path: Path) -> tuple[str, list[str]]:
-    try:
-        document = json.loads(read_private(path))
-        origin, questions = document["origin"], document["questions"]
-        whole = isinstance(questions, list) and all(isinstance(one, str) for one in questions)
-    except (ValueError, RecursionError, KeyError, TypeError):
-        whole = False
-    if not whole:
-        raise FormatError(
-            f"{path} is damaged. Restore it from a copy; without it this device cannot tell which "
-            "questions it has reported on before."
-        )
-    return origin, questions
+        given: dict[str, Any] = {}
+        for task in self.tasks:
+            if answers.get(task.name) is not None:
+                given.setdefault(self.first_of(task.name), answers[task.name])
+        return given

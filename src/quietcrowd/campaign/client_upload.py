@@ -10,7 +10,8 @@ import pyarrow as pa
 from attrs import asdict, field, frozen
 
 from quietcrowd.campaign.canonical import canonical_json
-from quietcrowd.campaign.channel_config import ReportRule, report_rule
+from quietcrowd.campaign.channel_config import report_rule
+from quietcrowd.campaign.client_questions import Coded
 from quietcrowd.campaign.client_terms import CampaignTask, Terms
 from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.report_values import decoded
@@ -19,7 +20,7 @@ from quietcrowd.campaign.tokens import new_id
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism, Reports
 
-__all__ = ["HeldReports", "Receipt", "Report", "Upload"]
+__all__ = ["HeldReports", "Receipt", "Report", "Upload", "coded_reports"]
 
 _LONGEST_CODE = 40
 
@@ -58,33 +59,39 @@ class Upload:
     content: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, reports: Reports, terms: Terms, tasks: Sequence[CampaignTask]) -> Upload:
-        """Return the upload of one worker's reports.
-
-        Report ids are drawn here, and nothing else. Noise is cut off at what the campaign takes
-        in, which is a function of the reports alone.
+    def of(cls, reports: Mapping[str, Coded], terms: Terms) -> Upload:
+        """Return the upload of a worker's reports.
 
         Parameters
         ----------
-        reports : Reports
-            Of one worker; tasks by name.
+        reports : mapping of str to (value, bit)
+            By the ids of tasks.
         terms : Terms
             What was agreed to.
-        tasks : sequence of CampaignTask
-            All of them.
 
         Raises
         ------
         CampaignError
             Where they do not fit into one request.
         """
-        body: dict[str, Any] = {"config_hash": terms.config_hash}
+        items = []
+        for task in sorted(reports):
+            value, bit = reports[task]
+            item = {"report_id": new_id().hex(), "task_id": task, "value": value}
+            items.append(item if bit is None else {**item, "bit": bit})
+        return cls._fitting({"config_hash": terms.config_hash, "reports": items})
+
+    @classmethod
+    def of_sketch(cls, reports: Reports, terms: Terms) -> Upload:
+        """Return the upload of a worker who sends one sketch; errors as of `of`."""
+        assert reports.sketches is not None
         rule = report_rule(terms.mechanism, terms.tasks)
-        if reports.sketches is not None:
-            numbers = rule.cut_off(reports.sketches[0]).tolist()
-            body["sketch"] = {"report_id": new_id().hex(), "numbers": numbers}
-        else:
-            body["reports"] = _items(reports, rule, {task.name: task.id for task in tasks})
+        numbers = rule.cut_off(reports.sketches[0]).tolist()
+        sketch = {"report_id": new_id().hex(), "numbers": numbers}
+        return cls._fitting({"config_hash": terms.config_hash, "sketch": sketch})
+
+    @classmethod
+    def _fitting(cls, body: Mapping[str, Any]) -> Upload:
         content = canonical_json(body)
         if len(content) > MAX_BODY:
             raise CampaignError(
@@ -110,19 +117,17 @@ class Upload:
         return _readable(self.items, mechanism, tasks)
 
 
-def _items(reports: Reports, rule: ReportRule, ids: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the reports, in the order of their tasks' ids."""
+def coded_reports(reports: Reports, terms: Terms) -> dict[str, Coded]:
+    """Return the reports of one worker as they are sent, by the names of their tasks.
+
+    Noise is cut off at what the campaign takes in, which is a function of the reports alone.
+    """
+    rule = report_rule(terms.mechanism, terms.tasks)
     table, bits = reports.table, reports.participation_codes
     names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
-    values = rule.cut_off(table.values)
-    bits = None if bits is None else rule.cut_off_bits(bits)
-    items = []
-    for place, name in enumerate(names):
-        item = {"task_id": ids[name], "value": int(values[place])}
-        if bits is not None:
-            item["bit"] = int(bits[place])
-        items.append({"report_id": new_id().hex(), **item})
-    return sorted(items, key=lambda item: item["task_id"])
+    values = rule.cut_off(table.values).tolist()
+    shown = [None] * len(values) if bits is None else rule.cut_off_bits(bits).tolist()
+    return dict(zip(names, zip(values, shown, strict=True), strict=True))
 
 
 def _readable(

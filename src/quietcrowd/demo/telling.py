@@ -110,7 +110,7 @@ def _tell_reports(campaign: DemoCampaign, crowd: Dataset, folder: Path) -> None:
 
 
 def _show_one_device(device: Client, own: Mapping[str, Label]) -> None:
-    sent = {report.task: report.value for report in device.preview()}
+    sent = {report.task: report.value for report in device.sent_reports()}
     shown = sorted(own)[:_SHOWN]
     table = plain_table("statement", *(task.rpartition(" ")[2] for task in shown), numeric_from=1)
     table.add_row("answer", *(str(own[task]) for task in shown))

@@ -1,0 +1,163 @@
+"""What a device remembers of what it sent: of each campaign its questions, and the report on each.
+
+Noise is drawn once for a question, a channel and a server. Where the server asks again, in whatever
+campaign, the report that was sent is sent once more, whatever the answer is by now: it tells
+nothing new. So each report is kept under the hash of its question, without a key and without an
+answer, also after the noise was destroyed and after the worker has left.
+
+A record counts once its reports are committed to be sent: the file of the upload comes after it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, frozen
+
+from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.campaign.client_ledger import DeviceLedger
+from quietcrowd.campaign.client_questions import Coded, read_coded
+from quietcrowd.exceptions import FormatError, QuietcrowdError
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.private_file import read_private, replace_private
+
+__all__ = ["Record", "committed_records", "known_reports", "read_record", "settle"]
+
+_FILE = "questions.json"
+_MEMBERS = {"campaign": str, "origin": str, "mechanism": dict, "count": int, "reports": dict}
+
+
+@frozen(kw_only=True)
+class Record:
+    """What one campaign was sent.
+
+    Attributes
+    ----------
+    campaign : str
+        Its name: see `CampaignLink.name`.
+    origin : str
+        Of its server.
+    mechanism : mapping
+        What randomised, as `Mechanism.to_dict` gives it.
+    channel : str or None
+        See `channel_hash`.
+    count : int
+        How many reports were drawn for it, and are charged: what was sent before is not.
+    reports : mapping of str to list or None
+        By the hash of the question the report as `spell_coded` gives it; None where it can serve no
+        other campaign.
+    """
+
+    campaign: str
+    origin: str
+    mechanism: Mapping[str, Any]
+    channel: str | None
+    count: int
+    reports: Mapping[str, list[Any] | None]
+
+    def keep(self, folder: Path) -> None:
+        """Write the record into the folder of its campaign, in the place of one that was there."""
+        replace_private(folder / _FILE, canonical_json(asdict(self)) + b"\n")
+
+
+def read_record(folder: Path) -> Record | None:
+    """Return the record in the folder of a campaign, if there is one.
+
+    Raises
+    ------
+    FormatError
+        Where the file is damaged, or others have rights to it.
+    """
+    path = folder / _FILE
+    try:
+        document = json.loads(read_private(path))
+        whole = all(isinstance(document[name], kind) for name, kind in _MEMBERS.items())
+        if whole and document["count"] >= 0:
+            return Record(**document)
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError, KeyError, TypeError):
+        pass
+    raise FormatError(
+        f"{path} is damaged. Restore it from a copy; without it this device cannot tell which "
+        "questions it has reported on before."
+    )
+
+
+def committed_records(
+    campaigns: Path, ledger: DeviceLedger, committed: tuple[str, ...]
+) -> tuple[Record, ...]:
+    """Return the records of a device that count.
+
+    Parameters
+    ----------
+    campaigns : Path
+        Folder of the folders of all campaigns.
+    ledger : DeviceLedger
+        What was charged was committed.
+    committed : tuple of str
+        Names of files, of which one in its folder says that a record counts.
+
+    Raises
+    ------
+    FormatError
+        As of `read_record`.
+    """
+    charged = ledger.campaigns()
+    found = []
+    for path in sorted(campaigns.glob(f"*/{_FILE}")):
+        record = read_record(path.parent)
+        if record is not None and (
+            record.campaign in charged or any((path.parent / name).exists() for name in committed)
+        ):
+            found.append(record)
+    return tuple(found)
+
+
+def known_reports(
+    records: tuple[Record, ...], origin: str, channel: str | None, mechanism: Mechanism
+) -> dict[str, Coded]:
+    """Return what was sent to a server through a channel, by the hash of the question.
+
+    Raises
+    ------
+    FormatError
+        Where a record holds a report that the channel cannot give.
+    """
+    known: dict[str, Coded] = {}
+    for record in records:
+        if channel is None or (record.origin, record.channel) != (origin, channel):
+            continue
+        for question, kept in record.reports.items():
+            try:
+                known.setdefault(question, read_coded(mechanism, kept or ()))
+            except (ValueError, TypeError):
+                raise FormatError(
+                    f"what this device keeps of {record.campaign} is damaged: restore "
+                    f"{_FILE} of that campaign from a copy"
+                ) from None
+    return known
+
+
+def settle(records: tuple[Record, ...], ledger: DeviceLedger) -> None:
+    """Charge what was committed and, as the device stopped just then, not yet charged.
+
+    The budget allowed it when it was committed, and nothing was charged since: whoever charges
+    settles first, under the lock of the ledger, which the caller holds.
+
+    Raises
+    ------
+    FormatError
+        Where a record has no mechanism.
+    """
+    charged = ledger.campaigns()
+    for record in records:
+        if record.count and record.campaign not in charged:
+            try:
+                mechanism = Mechanism.from_dict(record.mechanism)
+            except QuietcrowdError as error:
+                raise FormatError(f"what this device keeps of {record.campaign}: {error}") from None
+            ledger.charge(record.campaign, mechanism, record.count)

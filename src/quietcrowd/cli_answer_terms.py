@@ -1,0 +1,155 @@
+"""What ``quietcrowd answer`` tells a worker before there is anything to send."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from quietcrowd.campaign.plain_text import one_line
+from quietcrowd.cli_notes import counted, note
+from quietcrowd.cli_questions import WIDTH, show_quoted, show_text
+from quietcrowd.cli_tables import plain_table
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
+
+if TYPE_CHECKING:
+    from quietcrowd.campaign.client import Client
+
+__all__ = ["tell_questions", "tell_terms"]
+
+_FEW = 3
+
+
+def tell_terms(client: Client, most: int) -> None:
+    """Say what is asked, what it costs, how much the budget allows, and what is agreed to.
+
+    Parameters
+    ----------
+    client : Client
+        The worker's device.
+    most : int
+        How many answers the budget allows.
+    """
+    terms = client.terms
+    typer.echo("Whoever asks wrote what stands behind |:")
+    show_quoted(one_line(terms.title))
+    if terms.description:
+        show_quoted(terms.description)
+    typer.echo("")
+    questions = counted(terms.tasks, "question")
+    show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
+    show_text(_cost(client.guarantee))
+    typer.echo("")
+    for sentence in client.consent:
+        show_text(sentence)
+    typer.echo("")
+    _tell_law(client)
+    typer.echo("")
+    _tell_budget(client, most)
+
+
+def _cost(guarantee: PrivacyGuarantee) -> str:
+    chance = f", but for a probability delta = {guarantee.delta:.3g}" * bool(guarantee.delta)
+    return (
+        f"Epsilon is at most {show_loss(guarantee.epsilon)} about one answer, and "
+        f"{show_loss(guarantee.worker_epsilon)} about all together{chance}. That is:"
+    )
+
+
+def _tell_law(client: Client) -> None:
+    """Say how often which answer becomes which report: that is what a worker decides on."""
+    from quietcrowd.campaign.client_law import law_table
+
+    show_text("This device randomises your answers before they are sent:")
+    rows = law_table(client.terms.mechanism)
+    if rows:
+        table = plain_table("answer", *(f"sent as {name}" for name in rows[0][1:]), numeric_from=1)
+        for name, *shares in rows[1:]:
+            table.add_row(Text(name), *shares)
+        Console(highlight=False, markup=False, width=WIDTH).print(table)
+    for sentence in client.law:
+        show_text(sentence)
+    show_text(
+        "You decide before the noise is drawn, and what you send or withdraw must not depend on "
+        "what was drawn: whoever lets it depend on that tells more than stands here."
+    )
+
+
+def _tell_budget(client: Client, most: int) -> None:
+    spent, after = client.spent().total_epsilon, client.spent_after(most).total_epsilon
+    budget, delta = client.budget.most, client.budget.delta
+    limit = "" if budget is None else f" of a budget of {budget:g}"
+    at = f", at delta = {delta:g}" * bool(delta)
+    then = f"it will be at most {show_loss(after)}"
+    if not math.isfinite(after):
+        then = "nothing bounds it, unless --delta allows for a probability outside"
+    show_text(
+        f"This device has spent epsilon = {show_loss(spent)}{limit}{at}; after this campaign "
+        f"{then}."
+    )
+    if most < client.terms.answers:
+        what = counted(most, "answer")
+        show_text(f"The budget allows no more than {what}: you can skip the other questions.")
+        if not math.isfinite(client.spent_after().total_epsilon):
+            show_text("Nothing bounds more, unless --delta allows for a probability outside.")
+
+
+def tell_questions(client: Client) -> Mapping[str, str]:
+    """Tell of questions that come twice; return what to say beside each, by the task's name."""
+    notes: dict[str, list[str]] = {}
+    shared = _one_report(client)
+    for names in client.copies:
+        rule = (
+            "One report serves all of them: on your answer to the first that has one, in this order"
+            if shared
+            else "Each gets a report, and all together tell more"
+        )
+        for name in names:
+            notes.setdefault(name, []).append(
+                f"The same question as {_listed([one for one in names if one != name])}. {rule}"
+                + (f": {_listed(names)}." if shared else ".")
+            )
+    for name in client.reused:
+        notes.setdefault(name, []).append(
+            "This device sends the report again that it sent before, whatever you answer."
+        )
+    for name in client.repeated:
+        notes.setdefault(name, []).append("This device has reported on this question before.")
+    _tell_counts(client)
+    return {name: " ".join(told) for name, told in notes.items()}
+
+
+def _one_report(client: Client) -> bool:
+    from quietcrowd.campaign.near_copies import sent_again
+
+    return sent_again(client.terms.mechanism)
+
+
+def _tell_counts(client: Client) -> None:
+    """Say how many questions are copies or near-copies, or were reported on."""
+    copies, reused = sum(map(len, client.copies)), len(client.reused)
+    near = client.near_copies
+    if copies:
+        note(f"{copies:,} of the {client.terms.tasks:,} questions are copies of each other.")
+    if near:
+        largest = max(near, key=len)
+        note(
+            f"{len(largest):,} questions ask with the same words and show other data: "
+            f"{_listed(largest)}. What they have in common shows in all their reports."
+        )
+    if reused:
+        note(
+            f"{counted(reused, 'question')} had a report from this device before: it sends the "
+            "same again, which tells nothing new of your answers. Equal reports can show the "
+            "server that two of its pseudonyms are one worker."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return a few names, and how many more there are."""
+    shown = ", ".join(map(one_line, names[:_FEW]))
+    return f"{shown} and {len(names) - _FEW:,} more" if len(names) > _FEW else shown
