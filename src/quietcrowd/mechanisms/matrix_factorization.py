@@ -34,6 +34,7 @@ from quietcrowd.privacy.guarantee import (
     PrivacyGuarantee,
     add_losses,
     check_counts,
+    check_linked,
 )
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import check_real, check_whole, one_of, plain
@@ -245,7 +246,9 @@ class MatrixFactorization(Mechanism):
         """What Theorem 4 says."""
         return self.epsilon
 
-    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         hides = self.variant in _HIDING
         count = check_counts(answers, tasks, every_task=hides)
@@ -254,6 +257,8 @@ class MatrixFactorization(Mechanism):
             answers=answers,
             epsilon=one,
             worker_epsilon=add_losses(one, count),
+            linked=linked,
+            linked_epsilon=add_losses(one, check_linked(linked, count)),
             participation_protected=hides,
             tasks=count if hides else None,
             claimed_epsilon=self.claimed_epsilon,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +19,9 @@ from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.loss_law import pure_law
+from quietcrowd.privacy.loss_tail import composed_tail
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
 from quietcrowd.validation import check_names, find_described
 
 if TYPE_CHECKING:
@@ -130,7 +133,9 @@ class Mechanism(ABC):
         check_names(cls.name, parameters, known)
 
     @abstractmethod
-    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most.
 
         Parameters
@@ -139,12 +144,54 @@ class Mechanism(ABC):
             How many answers the worker gives.
         tasks : int, optional
             How many tasks there are; needed where every worker reports every task.
+        linked : int
+            How many of the answers may share one fact, as copies of a question do.
 
         Raises
         ------
         ParameterError
-            Unless ``1 <= answers <= tasks``, or where `tasks` is needed and missing.
+            Unless ``1 <= linked <= answers <= tasks``, or where `tasks` is needed and missing.
+            (Where every worker reports every task, up to so many tasks may be linked.)
         """
+
+    def tail(
+        self,
+        probability: float,
+        answers: int = 1,
+        tasks: int | None = None,
+        *,
+        linked: int = 1,
+    ) -> TailBound:
+        """Return losses that are each exceeded with a probability at most.
+
+        Parameters
+        ----------
+        probability : float
+            Above 0 and below 1.
+        answers, tasks, linked
+            As those of `guarantee`.
+
+        Notes
+        -----
+        Of `loss`, and never more than a pure loss. The loss is about one alternative that is fixed
+        beforehand; ``docs/theory/tail-bounds.md``.
+
+        Raises
+        ------
+        ParameterError
+            Where the probability is out of its range, or as `guarantee`.
+        """
+        check_tail_probability(probability)
+        guarantee = self.guarantee(answers, tasks, linked=linked)
+        loss = self.loss(answers, tasks)
+        pure = math.inf if guarantee.delta else guarantee.linked_epsilon
+        shared = [(loss.each, min(linked, loss.count))]
+        return TailBound(
+            probability=float(probability),
+            epsilon=composed_tail([(loss.answer, 1)], probability),
+            linked_epsilon=min(pure, composed_tail(shared, probability)),
+            worker_epsilon=composed_tail([(loss.each, loss.count)], probability),
+        )
 
     def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
         """Return how the loss of what a worker reports is distributed, in the worst case.

@@ -20,7 +20,7 @@ from quietcrowd.privacy.loss_law import LossLaw
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.validation import check_whole
 
-__all__ = ["LossDistribution", "compose_losses", "grid_step", "sum_losses"]
+__all__ = ["LossDistribution", "compose_laws", "compose_losses", "grid_step", "sum_losses"]
 
 _UNIT = 2.0**-52
 _TAIL = 1e-20
@@ -152,8 +152,13 @@ class LossDistribution:
         exact = (self.first + np.arange(len(self.masses))) * self.step
         return np.asarray(exact + 2 * _UNIT * np.abs(exact), np.float64)
 
+    @property
+    def last_loss(self) -> float:
+        """The largest finite loss."""
+        return float(self._losses[-1])
+
     def delta(self, epsilon: float) -> float:
-        """Return the probability outside of `epsilon`, rounded up: the sum of P - exp(epsilon) Q.
+        """Return the least delta at `epsilon`, rounded up: the sum of max(0, P - exp(epsilon) Q).
 
         Parameters
         ----------
@@ -175,7 +180,7 @@ class LossDistribution:
         """
         if self.delta(0.0) <= delta:
             return 0.0
-        low, high = 0.0, max(0.0, float(self._losses[-1]))
+        low, high = 0.0, max(0.0, self.last_loss)
         if self.delta(high) > delta:
             return math.inf
         while high - low > 1e-12 * high:
@@ -213,7 +218,7 @@ def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
     parts : sequence of (LossLaw, int)
         Each law, and how many releases have it.
     delta : float
-        Probability that may be outside; 0 for the pure loss, which is a sum.
+        Of the pair (epsilon, delta); 0 for the pure loss, which is a sum.
 
     Returns
     -------
@@ -224,15 +229,31 @@ def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
     useful = [(law, times) for law, times in parts if times and (law.epsilon or law.lost)]
     if delta == 0 or not useful:
         return pure
-    if any(math.isinf(law.epsilon) for law, _ in useful):
-        return math.inf
-    step = grid_step([(law, times) for law, times in useful if law.epsilon] or useful)
+    together = compose_laws(useful)
+    return pure if together is None else min(pure, together.epsilon(delta))
+
+
+def compose_laws(parts: Sequence[tuple[LossLaw, int]]) -> LossDistribution | None:
+    """Return a law that dominates what independent releases lose together.
+
+    Parameters
+    ----------
+    parts : sequence of (LossLaw, int)
+        Each law, and how many releases have it; at least one, each at least once.
+
+    Returns
+    -------
+    LossDistribution or None
+        None where a law has no bound.
+    """
+    if any(math.isinf(law.epsilon) for law, _ in parts):
+        return None
+    step = grid_step([(law, times) for law, times in parts if law.epsilon] or parts)
     together: LossDistribution | None = None
-    for law, times in useful:
+    for law, times in parts:
         each = LossDistribution.of_law(law, step).repeated(times)
         together = each if together is None else together.compose(each)
-    assert together is not None
-    return min(pure, together.epsilon(delta))
+    return together
 
 
 def sum_losses(parts: Sequence[tuple[float, int]]) -> float:
