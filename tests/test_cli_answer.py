@@ -505,11 +505,11 @@ def start(tmp_path):
 def test_a_loss_without_bound_is_told(run, types, desk):
     link = desk.link(desk.campaign(MECHANISMS["sampled variance"]))
     types("n")
-    assert "nothing bounds it, unless --delta allows" in " ".join(run(link)[1].split())
+    assert "nothing bounds it, unless --delta is above 0" in " ".join(run(link)[1].split())
     types("n")
     told = " ".join(run(link, "--budget", 9)[1].split())
     assert "The budget allows no more than 1 answer:" in told
-    assert "Nothing bounds more, unless --delta allows" in told
+    assert "Nothing bounds more, unless --delta is above 0" in told
     types("n")
     told = " ".join(run(link, "--delta", 0.2)[1].split())
     assert re.search(r"at delta = 0\.2; after this campaign it will be at most [0-9.]+\.", told)

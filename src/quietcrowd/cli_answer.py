@@ -61,7 +61,9 @@ def answer(
     ] = None,
     delta: Annotated[
         float,
-        typer.Option(metavar="NUMBER", help="Probability that may be outside of the budget."),
+        typer.Option(
+            metavar="NUMBER", help="Of the pair of epsilon and delta that the budget is about."
+        ),
     ] = 0.0,
     folder: Annotated[
         Path | None,

@@ -53,10 +53,15 @@ def tell_terms(client: Client, most: int) -> None:
 
 
 def _cost(guarantee: PrivacyGuarantee) -> str:
-    chance = f", but for a probability delta = {guarantee.delta:.3g}" * bool(guarantee.delta)
+    losses, linked, chance = guarantee.tail or guarantee, "", ""
+    if guarantee.linked > 1:
+        shown = show_loss(losses.linked_epsilon)
+        linked = f" {shown} about a fact that {guarantee.linked:,} of them share,"
+    if guarantee.tail:
+        chance = f", each with probability at least 1 - {show_loss(guarantee.tail.probability, 3)}"
     return (
-        f"Epsilon is at most {show_loss(guarantee.epsilon)} about one answer, and "
-        f"{show_loss(guarantee.worker_epsilon)} about all together{chance}. That is:"
+        f"Epsilon is at most {show_loss(losses.epsilon)} about one answer,{linked} and "
+        f"{show_loss(losses.worker_epsilon)} about all together{chance}. That is:"
     )
 
 
@@ -86,16 +91,21 @@ def _tell_budget(client: Client, most: int) -> None:
     at = f", at delta = {delta:g}" * bool(delta)
     then = f"it will be at most {show_loss(after)}"
     if not math.isfinite(after):
-        then = "nothing bounds it, unless --delta allows for a probability outside"
+        then = "nothing bounds it, unless --delta is above 0"
     show_text(
         f"This device has spent epsilon = {show_loss(spent)}{limit}{at}; after this campaign "
         f"{then}."
     )
+    if delta:
+        show_text(
+            "Such a pair of epsilon and delta is what adds up over campaigns; delta is no "
+            "probability of a larger loss."
+        )
     if most < client.terms.answers:
         what = counted(most, "answer")
         show_text(f"The budget allows no more than {what}: you can skip the other questions.")
         if not math.isfinite(client.spent_after().total_epsilon):
-            show_text("Nothing bounds more, unless --delta allows for a probability outside.")
+            show_text("Nothing bounds more, unless --delta is above 0.")
 
 
 def tell_questions(client: Client) -> Mapping[str, str]:
@@ -132,7 +142,7 @@ def _one_report(client: Client) -> bool:
 def _tell_counts(client: Client) -> None:
     """Say how many questions are copies or near-copies, or were reported on."""
     copies, reused = sum(map(len, client.copies)), len(client.reused)
-    near = client.near_copies
+    near = client.alike
     if copies:
         note(f"{copies:,} of the {client.terms.tasks:,} questions are copies of each other.")
     if near:

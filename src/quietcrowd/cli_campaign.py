@@ -180,6 +180,15 @@ def create(
     answers: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Most answers of a worker.")
     ] = None,
+    linked: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="Most answers of a worker that share one fact, if more than there are copies and "
+            "near-copies of one question.",
+        ),
+    ] = None,
     participants: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Most workers.")
     ] = None,
@@ -204,6 +213,7 @@ def create(
         "method": None if method is None else options.choose_method(method).to_dict(),
         "join_mode": "open" if for_all else "invite",
         "answers_per_participant": answers,
+        "linked": linked,
         "max_participants": participants,
     }
     file = TaskFile.read(tasks)

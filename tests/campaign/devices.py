@@ -72,6 +72,7 @@ class Fake(httpx.BaseTransport):
         description: str = "",
         data: list[dict] | None = None,
         campaign: str = 32 * "5",
+        linked: int | None = None,
     ) -> "Fake":
         """Return the server of a campaign; `data` is what its tasks show, or nothing."""
         shown = [{}] * tasks if data is None else data
@@ -84,6 +85,7 @@ class Fake(httpx.BaseTransport):
             description=description,
             mechanism=mechanism,
             answers=answers,
+            linked=linked,
             tasks=listed,
         )
         public = {"state": "open", "join_mode": "open", "config_hash": built.hash.hex()}

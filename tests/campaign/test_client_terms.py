@@ -17,6 +17,7 @@ def test_terms_are_those_of_the_mechanism(name):
     terms = Terms.read(fake.public, CAMPAIGN)
     assert terms.mechanism == MECHANISMS[name]
     assert (terms.answers, terms.tasks, terms.state, terms.needs_invite) == (2, 4, "open", False)
+    assert terms.linked == 1
     assert terms.guarantee == MECHANISMS[name].guarantee(answers=2, tasks=4)
     assert list(terms.consent) == fake.public["config"]["consent"]
     document = {"config_hash": terms.config_hash, "tasks": fake.tasks}
@@ -82,4 +83,42 @@ def test_too_many_tasks_are_refused():
     public["config"]["tasks"] = 10**9
     public["config_hash"] = canonical_hash(public["config"]).hex()
     with pytest.raises(CampaignError, match="at most 20,000 tasks"):
+        Terms.read(public, CAMPAIGN)
+
+
+NONCES = [{"question": "Do you take drugs?", "n": place} for place in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "found"),
+    [
+        ("one-layer", NONCES, 6),
+        ("two-layer", [{"question": "Drugs?"}] * 6, 6),
+        ("matrix factorisation", NONCES[:3], 3),
+    ],
+)
+def test_a_campaign_that_hides_how_many_answers_share_a_fact_is_refused(
+    monkeypatch, name, data, found
+):
+    """The configuration of such a server is as it must be, but for that."""
+    honest = Fake.of(MECHANISMS[name], data=data)
+    assert Terms.read(honest.public, CAMPAIGN).linked == found
+    with monkeypatch.context() as lying:
+        lying.setattr("quietcrowd.campaign.configuration.largest_group", lambda *_: 1)
+        fake = Fake.of(MECHANISMS[name], data=data, linked=found - 1)
+    terms = Terms.read(fake.public, CAMPAIGN)
+    assert f"{found - 1} of your answers share" in terms.consent[0]
+    with pytest.raises(CampaignError, match=f"{found} of the tasks are copies or near-copies"):
+        read_tasks({"config_hash": terms.config_hash, "tasks": fake.tasks}, terms)
+    fewer = Fake.of(MECHANISMS[name], data=data, answers=found - 1)
+    terms = Terms.read(fewer.public, CAMPAIGN)
+    assert read_tasks({"config_hash": terms.config_hash, "tasks": fewer.tasks}, terms)
+
+
+@pytest.mark.parametrize("linked", [0, 4, True, None, 2.0])
+def test_what_cannot_be_linked_is_refused(linked):
+    public = copy.deepcopy(Fake.of(MECHANISMS["one-layer"], tasks=5, answers=3).public)
+    public["config"]["linked"] = linked
+    public["config_hash"] = canonical_hash(public["config"]).hex()
+    with pytest.raises(CampaignError, match=r"share one fact: there must be 1|clearly: linked"):
         Terms.read(public, CAMPAIGN)

@@ -52,11 +52,12 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     file.write_text(TASKS)
     made = run(
         "campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", "-e", 2,
-        "--method", "majority",
+        "--method", "majority", "--linked", 2,
     )  # fmt: skip
     assert made[0] == 0, made
     one = made[1]
-    assert at_desk.client.get(f"/campaigns/{one}").json()["tasks"] == 3
+    draft = at_desk.client.get(f"/campaigns/{one}").json()
+    assert (draft["tasks"], draft["linked"]) == (3, 2)
     opened = run("campaign", "open", one)
     assert opened[0] == 0
     assert "as likely as not" in opened[2]

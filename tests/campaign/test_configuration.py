@@ -21,6 +21,7 @@ def build(**changed):
         "description": "",
         "mechanism": MECHANISMS["one-layer"],
         "answers": None,
+        "linked": None,
         "tasks": TASKS,
     }
     return build_configuration(**{**given, **changed})
@@ -34,7 +35,7 @@ def test_every_mechanism_has_a_configuration(name):
     assert canonical_json(told) == built.text
     assert hashlib.sha256(built.text).digest() == built.hash
     assert qc.Mechanism.from_dict(told["mechanism"]) == mechanism
-    guarantee = mechanism.guarantee(answers=4, tasks=4)
+    guarantee = mechanism.guarantee(answers=4, tasks=4, linked=told["linked"])
     assert told["consent"] == list(consent_sentences(guarantee))
     loss = told["guarantee"]["worker_epsilon"]
     assert loss is None or loss >= guarantee.worker_epsilon
@@ -48,6 +49,7 @@ def test_the_hash_covers_all_that_is_agreed_to():
         build(description="all"),
         build(mechanism=MECHANISMS["two-layer"]),
         build(answers=2),
+        build(linked=3),
         build(tasks=TASKS[:3]),
         build(tasks=[*TASKS[:3], (*TASKS[3][:2], {"question": "!"})]),
     ]
@@ -71,3 +73,43 @@ def test_all_reports_fit_into_one_upload(name, count):
 def test_what_is_stored_of_a_mechanism_gives_it_back():
     for mechanism in MECHANISMS.values():
         assert parse_mechanism(canonical_json(mechanism.to_dict()).decode()) == mechanism
+
+
+NONCES = [
+    (f"{place:032x}", f"t{place}", {"question": "Drugs at all?", "n": place}) for place in range(6)
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "declared", "linked"),
+    [
+        ("one-layer", None, None, 6),
+        ("one-layer", 4, None, 4),
+        ("one-layer", 4, 9, 4),
+        ("one-layer", None, 6, 6),
+        ("two-layer", None, None, 6),
+        ("laplace with a bit", None, None, 6),
+        ("matrix factorisation", 2, None, 2),
+    ],
+)
+def test_near_copies_are_linked_up_to_the_answers_of_a_worker(name, answers, declared, linked):
+    mechanism = MECHANISMS[name]
+    told = json.loads(
+        build(mechanism=mechanism, tasks=NONCES, answers=answers, linked=declared).text
+    )
+    guarantee = mechanism.guarantee(answers=answers or 6, tasks=6, linked=linked)
+    assert told["linked"] == linked
+    assert told["guarantee"]["linked_epsilon"] == guarantee.linked_epsilon
+    assert told["consent"] == list(consent_sentences(guarantee))
+    assert f"a fact that {linked} of your answers share" in told["consent"][0]
+
+
+@pytest.mark.parametrize(("name", "linked"), [("one-layer", 1), ("two-layer", 4)])
+def test_copies_are_linked_where_one_report_does_not_serve_them(name, linked):
+    assert json.loads(build(mechanism=MECHANISMS[name]).text)["linked"] == linked
+
+
+def test_more_may_be_linked_than_the_words_show_and_not_fewer():
+    assert json.loads(build(linked=3).text)["linked"] == 3
+    with pytest.raises(ParameterError, match=r"up to 6 copies and near-copies .* got 5"):
+        build(tasks=NONCES, linked=5)

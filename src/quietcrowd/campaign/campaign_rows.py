@@ -74,6 +74,7 @@ def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocum
             method=None if row.method is None else json.loads(row.method),
             join_mode=row.join_mode,
             answers_per_participant=row.answers_per_participant,
+            linked=row.linked,
             max_participants=row.max_participants,
             tasks=row.tasks,
             participants=row.participants,
@@ -115,13 +116,15 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
             description=row.description,
             mechanism=parse_mechanism(row.mechanism),
             answers=row.answers_per_participant,
+            linked=row.linked,
             tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],
         )
     except QuietcrowdError:
         raise ProblemError(
             "not-ready",
             "It needs tasks, and no more of them than one upload or one sketch holds where every "
-            "worker reports every task.",
+            "worker reports every task; and linked must be as much as there are copies and "
+            "near-copies of one question.",
         ) from None
 
 

@@ -32,7 +32,7 @@ from quietcrowd.campaign.client_records import (
 )
 from quietcrowd.campaign.client_terms import CampaignTask, Terms, read_tasks
 from quietcrowd.campaign.client_upload import HeldReports, Receipt, Report, Upload
-from quietcrowd.campaign.near_copies import near_copies
+from quietcrowd.campaign.near_copies import alike
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
 from quietcrowd.mechanisms import Memo
 from quietcrowd.mechanisms.memo_reports import Memoisable
@@ -73,7 +73,8 @@ class Client:
         The most that the worker wants to lose about all answers of all campaigns together:
         epsilon, at least 0. Default: without a limit.
     delta : float
-        Probability that may be outside of the budget. Some mechanisms have no loss without one.
+        Of the pair (epsilon, delta) of differential privacy that the budget is about. At 0 losses
+        are summed; some mechanisms have no finite loss then.
     patience : float
         How long an unanswered request is sent again, in seconds.
     transport : httpx.BaseTransport, optional
@@ -186,12 +187,12 @@ class Client:
         return self._questions.copies
 
     @property
-    def near_copies(self) -> tuple[tuple[str, ...], ...]:
-        """Names of tasks that ask with the same words and show other data; see `copies`.
+    def alike(self) -> tuple[tuple[str, ...], ...]:
+        """Names of tasks that ask with the same words and show other data; several at a time.
 
         Each gets a report of its own: what they have in common shows in all of them.
         """
-        return near_copies([(task.name, task.data) for task in self.tasks])
+        return alike([(task.name, task.data) for task in self.tasks])
 
     @property
     def reused(self) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class Budget:
     most : float or None
         Epsilon about all answers together; None: without a limit.
     delta : float
-        Probability that may be outside, below 1; at 0 losses are summed.
+        Of the pair (epsilon, delta) of differential privacy, below 1; at 0 losses are summed.
     """
 
     most: float | None = field(default=None, validator=_check_budget)
@@ -115,7 +115,7 @@ class DeviceLedger:
             How many reports are drawn for it: one for each answer or, where every task is
             reported, for each task; at least 0.
         delta : float
-            Probability that may be outside.
+            Of the pair (epsilon, delta) of differential privacy.
         """
         return self._after(campaign, mechanism, count).spent(_WORKER, delta)
 

@@ -8,7 +8,7 @@ here once more from the mechanism, and a configuration in which anything differs
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from attrs import field, frozen
 
 from quietcrowd.campaign.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.configuration import describe_campaign, hash_tasks, usable_mechanism
+from quietcrowd.campaign.near_copies import largest_group
 from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.settings import MAX_REPORTS, MAX_TASKS
 from quietcrowd.exceptions import CampaignError, QuietcrowdError
@@ -32,6 +33,7 @@ _MEMBERS = {
     "description": str,
     "mechanism": dict,
     "answers_per_participant": int,
+    "linked": int,
     "tasks": int,
     "tasks_hash": str,
 }
@@ -52,6 +54,8 @@ class Terms:
         What this device does to answers.
     answers : int
         Most answers of a worker.
+    linked : int
+        Most of these that share one fact, as those to copies of a question do.
     tasks : int
         How many there are.
     tasks_hash : str
@@ -69,6 +73,7 @@ class Terms:
     description: str = field(repr=False)
     mechanism: Mechanism
     answers: int
+    linked: int
     tasks: int
     tasks_hash: str = field(repr=False)
     config_hash: str
@@ -78,7 +83,7 @@ class Terms:
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """What a worker who gives all answers loses at most."""
-        return self.mechanism.guarantee(answers=self.answers, tasks=self.tasks)
+        return self.mechanism.guarantee(answers=self.answers, tasks=self.tasks, linked=self.linked)
 
     @property
     def consent(self) -> tuple[str, ...]:
@@ -122,6 +127,7 @@ class Terms:
             description=config["description"],
             mechanism=mechanism,
             answers=config["answers_per_participant"],
+            linked=config["linked"],
             tasks=config["tasks"],
             tasks_hash=config["tasks_hash"],
             config_hash=str(config_hash),
@@ -150,6 +156,11 @@ def _check_members(config: Mapping[str, Any], campaign: str) -> None:
             f"the campaign asks for {answers:,} answers to {tasks:,} tasks: there must be 1 to "
             f"{MAX_REPORTS:,} answers, not more than tasks, and at most {MAX_TASKS:,} tasks"
         )
+    if not 1 <= config["linked"] <= answers:
+        raise CampaignError(
+            f"the campaign says that {config['linked']:,} of {answers:,} answers share one fact: "
+            "there must be 1, or more up to all of them"
+        )
 
 
 def _expected(config: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]:
@@ -160,6 +171,7 @@ def _expected(config: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]
         description=config["description"],
         mechanism=mechanism,
         answers=config["answers_per_participant"],
+        linked=config["linked"],
         tasks=config["tasks"],
         tasks_hash=config["tasks_hash"],
     )
@@ -218,7 +230,8 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     Raises
     ------
     CampaignError
-        Where these are not the tasks that were agreed to.
+        Where these are not the tasks that were agreed to, or more of them than the campaign says
+        ask for one fact.
     """
     listed = document.get("tasks")
     if not isinstance(listed, list) or not all(map(_is_task, listed)):
@@ -234,7 +247,19 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     names = {task.name for task in tasks}
     if hashed != terms.tasks_hash or not len(names) == len(tasks) == terms.tasks or not in_order:
         raise CampaignError(f"the tasks are not those that you agreed to. {_WAY_OUT}")
+    _check_linked(tasks, terms)
     return tuple(tasks)
+
+
+def _check_linked(tasks: Sequence[CampaignTask], terms: Terms) -> None:
+    """Raise CampaignError where more copies of one question are there than was agreed to."""
+    found = largest_group([(task.name, task.data) for task in tasks], terms.mechanism)
+    if min(found, terms.answers) > terms.linked:
+        raise CampaignError(
+            f"{found:,} of the tasks are copies or near-copies of one question, and the campaign "
+            f"says that {terms.linked:,} answers at most share a fact: what you agreed to is less "
+            f"than what you would lose. {_WAY_OUT}"
+        )
 
 
 def _is_task(one: Any) -> bool:

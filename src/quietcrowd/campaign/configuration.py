@@ -15,6 +15,7 @@ from attrs import frozen
 
 from quietcrowd.campaign.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.channel_config import describe_channel, report_rule
+from quietcrowd.campaign.near_copies import largest_group
 from quietcrowd.campaign.settings import MAX_REPORTS
 from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
@@ -93,6 +94,7 @@ def build_configuration(
     description: str,
     mechanism: Mechanism,
     answers: int | None,
+    linked: int | None,
     tasks: Sequence[tuple[str, str, Any]],
 ) -> Configuration:
     """Return the configuration of a campaign.
@@ -107,13 +109,16 @@ def build_configuration(
         What devices do to answers.
     answers : int or None
         Most answers of a worker; None: to every task.
+    linked : int or None
+        Most answers of a worker that share one fact; None: as many as `largest_group` finds.
     tasks : sequence of (id, name, data)
         All of them, in the order of their ids.
 
     Raises
     ------
     ParameterError
-        Where there is no task, or there are more than the mechanism or one upload allow.
+        Where there is no task, there are more than the mechanism or one upload allow, or more
+        copies and near-copies of one question than are declared to be linked.
     FormatError
         Where JSON cannot hold it.
     """
@@ -124,18 +129,33 @@ def build_configuration(
             f"every worker reports every task, in one upload: at most {MAX_REPORTS:,} tasks are "
             f"possible; there are {len(tasks):,}"
         )
+    most = min(answers or len(tasks), len(tasks), MAX_REPORTS)
     text = canonical_json(
         describe_campaign(
             campaign=campaign,
             title=title,
             description=description,
             mechanism=mechanism,
-            answers=min(answers or len(tasks), len(tasks), MAX_REPORTS),
+            answers=most,
+            linked=_linked(linked, most, tasks, mechanism),
             tasks=len(tasks),
             tasks_hash=hash_tasks(tasks),
         )
     )
     return Configuration(text=text, hash=hashlib.sha256(text).digest())
+
+
+def _linked(
+    declared: int | None, most: int, tasks: Sequence[tuple[str, str, Any]], mechanism: Mechanism
+) -> int:
+    """Return how many answers of a worker share one fact, at most all that a worker gives."""
+    found = min(largest_group([(name, data) for _, name, data in tasks], mechanism), most)
+    if declared is not None and declared < found:
+        raise ParameterError(
+            f"the tasks hold up to {found:,} copies and near-copies of one question: declare so "
+            f"many answers to be linked, or take some out; got {declared:,}"
+        )
+    return min(declared or found, most)
 
 
 def hash_tasks(tasks: Sequence[tuple[str, str, Any]]) -> str:
@@ -162,6 +182,7 @@ def describe_campaign(
     description: str,
     mechanism: Mechanism,
     answers: int,
+    linked: int,
     tasks: int,
     tasks_hash: str,
 ) -> dict[str, Any]:
@@ -173,6 +194,8 @@ def describe_campaign(
         As those of `build_configuration`.
     answers : int
         Most answers of a worker.
+    linked : int
+        Most of these that share one fact.
     tasks : int
         How many there are.
     tasks_hash : str
@@ -187,21 +210,23 @@ def describe_campaign(
         "channel": describe_channel(mechanism),
         "report": report_rule(mechanism, tasks).to_dict(),
         "answers_per_participant": answers,
+        "linked": linked,
         "tasks": tasks,
         "tasks_hash": tasks_hash,
-        **_privacy(mechanism, answers, tasks),
+        **_privacy(mechanism, answers, linked, tasks),
     }
 
 
-def _privacy(mechanism: Mechanism, answers: int, tasks: int) -> Mapping[str, Any]:
+def _privacy(mechanism: Mechanism, answers: int, linked: int, tasks: int) -> Mapping[str, Any]:
     """Return what a worker loses at most, in numbers and in sentences.
 
     An infinite loss, as of who answered what, has no number in JSON: it is null.
     """
-    guarantee = mechanism.guarantee(answers=answers, tasks=tasks)
+    guarantee = mechanism.guarantee(answers=answers, tasks=tasks, linked=linked)
     return {
         "guarantee": {
             "answer_epsilon": finite_loss(guarantee.epsilon),
+            "linked_epsilon": finite_loss(guarantee.linked_epsilon),
             "worker_epsilon": finite_loss(guarantee.worker_epsilon),
             "delta": guarantee.delta,
             "participation_protected": guarantee.participation_protected,

@@ -1,20 +1,31 @@
 """How many tasks of a campaign ask for one fact, as far as their words show it.
 
-Copies show everything alike. Near-copies have the same prompt and other data beside it: perhaps
-another picture, perhaps a number that only makes them differ. Nobody but a reader can tell, so all
-of them count. A question in other words is not found.
+Three grades. *Copies* show the same data. *Near-copies* show the same words in every column, and
+differ in numbers, marks and ids alone: they count as copies whose answers share a fact. Tasks that
+are *alike* have one prompt and other words beside it, as a question about many pictures does: a
+reader has to tell whether they ask for one fact, so they are pointed out. A question in other words
+is not found.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from quietcrowd.campaign.canonical import canonical_hash
+from quietcrowd.campaign.canonical import canonical_hash, canonical_json
 from quietcrowd.mechanisms import LaplacePerturbation, Mechanism, RandomizedResponse
 
-__all__ = ["largest_group", "near_copies", "prompt", "sent_again"]
+__all__ = ["alike", "largest_group", "sent_again"]
+
+Shown: TypeAlias = tuple[str, Mapping[str, Any]]
+"""The name of a task, and what it shows."""
+
+Words: TypeAlias = tuple[str, ...]
+
+_ID = re.compile(r"(?=.*\d)[\w-]+")
+"""One word with a digit in it: ``17``, ``a8f3``, ``row-17``; but not ``17.jpg``."""
 
 
 def sent_again(mechanism: Mechanism) -> bool:
@@ -26,54 +37,8 @@ def sent_again(mechanism: Mechanism) -> bool:
     return isinstance(mechanism, RandomizedResponse | LaplacePerturbation)
 
 
-def prompt(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words that a task asks with: of all its columns, the one that has most of them.
-
-    Case, spaces and punctuation make no difference. Where no column has two words, all count.
-
-    Parameters
-    ----------
-    data : mapping
-        What is asked.
-
-    Returns
-    -------
-    tuple of str
-        Empty where there are no letters at all: then nothing is known of it.
-    """
-    columns = [words for words in map(_words, (data[name] for name in sorted(data))) if words]
-    longest = max(columns, key=len, default=())
-    return longest if len(longest) > 1 else tuple(word for words in columns for word in words)
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    """Return the words of a text, none where there is no letter in it."""
-    if not isinstance(value, str):
-        return ()
-    plain = unicodedata.normalize("NFKC", value).casefold()
-    kept = ("".join(filter(str.isalnum, part)) for part in plain.split())
-    words = tuple(word for word in kept if word)
-    return words if any(map(str.isalpha, "".join(words))) else ()
-
-
-def near_copies(tasks: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of tasks that have one prompt and show other data beside it.
-
-    Parameters
-    ----------
-    tasks : iterable of (name, data)
-        All tasks of a campaign.
-    """
-    groups = _by_prompt(tasks).values()
-    return tuple(
-        tuple(name for name, _ in members)
-        for members in groups
-        if len({shown for _, shown in members}) > 1
-    )
-
-
-def largest_group(tasks: Iterable[tuple[str, Mapping[str, Any]]], mechanism: Mechanism) -> int:
-    """Return how many reports at most are on tasks with one prompt: 1 where no two have the same.
+def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
+    """Return how many reports at most are on copies and near-copies of one question, at least 1.
 
     Copies count once where one report serves them all.
 
@@ -84,18 +49,55 @@ def largest_group(tasks: Iterable[tuple[str, Mapping[str, Any]]], mechanism: Mec
     mechanism : Mechanism
         What randomises.
     """
-    place = 1 if sent_again(mechanism) else 0
-    groups = _by_prompt(tasks).values()
-    return max((len({one[place] for one in members}) for members in groups), default=1)
-
-
-def _by_prompt(
-    tasks: Iterable[tuple[str, Mapping[str, Any]]],
-) -> dict[tuple[str, ...], list[tuple[str, bytes]]]:
-    """Return the names of tasks, and a hash of what they show, by the words that they ask with."""
-    groups: dict[tuple[str, ...], list[tuple[str, bytes]]] = {}
+    once = sent_again(mechanism)
+    groups: dict[Any, set[Any]] = {}
     for name, data in tasks:
-        words = prompt(data)
-        if words:
-            groups.setdefault(words, []).append((name, canonical_hash(data)))
-    return groups
+        exact = canonical_hash(data) if data else name
+        groups.setdefault(tuple(sorted(_columns(data))) or exact, set()).add(
+            exact if once else name
+        )
+    return max(map(len, groups.values()), default=1)
+
+
+def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
+    """Return the names of tasks that have one prompt and show other data beside it.
+
+    The prompt is the column with most words, which are two at least.
+
+    Parameters
+    ----------
+    tasks : iterable of (name, data)
+        All tasks of a campaign.
+    """
+    groups: dict[Words, list[tuple[str, bytes]]] = {}
+    for name, data in tasks:
+        prompt = max(sorted(_columns(data)), key=len, default=())
+        if len(prompt) > 1:
+            groups.setdefault(prompt, []).append((name, canonical_hash(data)))
+    return tuple(
+        tuple(name for name, _ in members)
+        for members in groups.values()
+        if len({exact for _, exact in members}) > 1
+    )
+
+
+def _columns(data: Mapping[str, Any]) -> list[Words]:
+    """Return the words of each column that has any."""
+    return [words for words in map(_words, data.values()) if words]
+
+
+def _words(value: Any) -> Words:
+    """Return the words of what a column shows: case, spaces and marks make no difference.
+
+    Numbers, marks and ids alone are no words.
+    """
+    if isinstance(value, dict | list):
+        value = canonical_json(value).decode()
+    if not isinstance(value, str):
+        return ()
+    plain = unicodedata.normalize("NFKC", value).casefold()
+    if _ID.fullmatch(plain.strip()):
+        return ()
+    kept = ("".join(filter(str.isalnum, part)) for part in plain.split())
+    words = tuple(word for word in kept if word)
+    return words if any(map(str.isalpha, "".join(words))) else ()

@@ -103,6 +103,11 @@ class CampaignDraft(Request):
     answers_per_participant: Count | None = Field(
         default=None, description="Most answers of a worker; null: to every task."
     )
+    linked: Count | None = Field(
+        default=None,
+        description="Most answers of a worker that share one fact; null: as many as there are "
+        "copies and near-copies of one question among the tasks.",
+    )
     max_participants: Count | None = None
 
 
@@ -113,6 +118,7 @@ class CampaignChange(Request):
     description: Description | None = None
     method: JsonObject | None = None
     answers_per_participant: Count | None = None
+    linked: Count | None = None
     max_participants: Count | None = None
 
 
@@ -128,6 +134,7 @@ class CampaignDocument(BaseModel):
     method: JsonObject | None
     join_mode: JoinMode
     answers_per_participant: int | None
+    linked: int | None
     max_participants: int | None
     tasks: int
     participants: int

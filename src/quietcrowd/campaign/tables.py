@@ -99,6 +99,7 @@ campaign = Table(
     Column("method", Text),
     Column("join_mode", Text, nullable=False),
     Column("answers_per_participant", _WHOLE),
+    Column("linked", _WHOLE),
     Column("max_participants", _WHOLE),
     Column("config", Text),
     Column("config_hash", LargeBinary),

@@ -49,6 +49,7 @@ def test_every_mechanism_can_be_chosen(desk, name):
         ({"method": {"method": "secret"}}, "/method"),
         ({"max_participants": 0}, "/max_participants"),
         ({"answers_per_participant": True}, "/answers_per_participant"),
+        ({"linked": 0}, "/linked"),
         ({"join_mode": "secret"}, "/join_mode"),
         ({"secret": 1}, ""),
     ],
@@ -98,6 +99,23 @@ def test_others_campaigns_are_not_there(server, desk):
     ]:
         response = desk.client.request(method, f"/campaigns/{theirs}{path}")
         check_problem(response, 404, "not-found")
+
+
+def test_what_is_linked_is_declared_or_found(desk):
+    made = desk.draft(linked=2)
+    url = f"/campaigns/{made['id']}"
+    assert made["linked"] == 2
+    rows = "\n".join(f"t{place},Do you take drugs?,{place}" for place in range(3))
+    desk.import_csv(made["id"], f"task,question,n\n{rows}\n")
+    document = check_problem(desk.client.post(f"{url}/open"), 409, "not-ready")
+    assert "linked must be as much as there are copies" in document["detail"]
+    version = desk.client.get(url).headers["etag"]
+    changed = desk.client.patch(url, json={"linked": None}, headers={"If-Match": version}).json()
+    assert changed["linked"] is None
+    assert desk.client.post(f"{url}/open").json()["state"] == "open"
+    config = desk.client.get(f"/public{url}").json()["config"]
+    assert config["linked"] == 3
+    assert config["consent"][0].startswith("About a fact that 3 of your answers share")
 
 
 def test_the_configuration_is_fixed_when_a_campaign_opens(desk):
@@ -157,7 +175,7 @@ def test_changes_name_the_version_that_they_change(desk):
 
 
 @pytest.mark.parametrize(
-    "change", [{"title": "B"}, {"description": "B"}, {"answers_per_participant": 1}]
+    "change", [{"title": "B"}, {"description": "B"}, {"answers_per_participant": 1}, {"linked": 2}]
 )
 def test_what_workers_agree_to_is_fixed_once_a_campaign_is_open(desk, change):
     url = f"/campaigns/{desk.campaign()}"

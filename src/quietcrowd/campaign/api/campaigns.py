@@ -52,7 +52,7 @@ __all__ = [
 router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
 _UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
-_FIXED = frozenset({"title", "description", "answers_per_participant"})
+_FIXED = frozenset({"title", "description", "answers_per_participant", "linked"})
 """What is part of the configuration, and fixed once a campaign is open."""
 
 
@@ -126,6 +126,7 @@ def create_campaign(
         "method": method_text,
         "join_mode": draft.join_mode,
         "answers_per_participant": draft.answers_per_participant,
+        "linked": draft.linked,
         "max_participants": draft.max_participants,
         "erasures": 0,
         "invites_used": 0,
