@@ -12,7 +12,6 @@ from attrs import define, field
 from quietcrowd.campaign.canonical import canonical_json
 from quietcrowd.campaign.client_draw import Draw
 from quietcrowd.campaign.client_folder import (
-    COMMITTED,
     CampaignFolder,
     Membership,
     default_folder,
@@ -22,14 +21,8 @@ from quietcrowd.campaign.client_http import CampaignServer, checked, read_object
 from quietcrowd.campaign.client_law import law_sentences
 from quietcrowd.campaign.client_ledger import Budget, DeviceLedger
 from quietcrowd.campaign.client_link import CampaignLink
-from quietcrowd.campaign.client_questions import Coded, TaskQuestions, channel_hash
-from quietcrowd.campaign.client_records import (
-    Record,
-    committed_records,
-    known_reports,
-    read_record,
-    settle,
-)
+from quietcrowd.campaign.client_questions import TaskQuestions, channel_hash
+from quietcrowd.campaign.client_records import EarlierReports, Record, read_record, settle
 from quietcrowd.campaign.client_terms import CampaignTask, Terms, read_tasks
 from quietcrowd.campaign.client_upload import HeldReports, Receipt, Report, Upload
 from quietcrowd.campaign.near_copies import alike
@@ -208,10 +201,7 @@ class Client:
         FormatError
             Where the file of another campaign is damaged.
         """
-        if self.committed:
-            return ()
-        known = self._known(self._records())
-        return tuple(name for name, asked in self._questions.hashes.items() if asked in known)
+        return () if self.committed else self._questions.among(self._earlier().known)
 
     @property
     def repeated(self) -> tuple[str, ...]:
@@ -221,12 +211,7 @@ class Client:
         about an answer than each alone, and the losses about it add up. A question with other
         words, or with other answers to choose from, is another one. Errors as of `reused`.
         """
-        if self.committed:
-            return ()
-        records = self._records()
-        known = self._known(records)
-        asked = {question for record in records for question in record.reports} - known.keys()
-        return tuple(name for name, question in self._questions.hashes.items() if question in asked)
+        return () if self.committed else self._questions.among(self._earlier().asked)
 
     @property
     def joined(self) -> bool:
@@ -414,14 +399,14 @@ class Client:
         """Draw, keep the record and then the reports, and charge them; nothing is shown."""
         member = self._member()
         with self._ledger.held():
-            records = self._records()
-            settle(records, self._ledger)
+            earlier = self._earlier()
+            settle(earlier.records, self._ledger)
             draw = Draw.of(
                 answers,
                 worker=member.participant,
                 terms=self.terms,
                 questions=self._questions,
-                known=self._known(records),
+                known=earlier.known,
             )
             self._check_count(len(draw.answers))
             self._ledger.require(*self._cost(draw.count), self.budget)
@@ -472,8 +457,7 @@ class Client:
         """Return how many tasks cost nothing: reported on before, or copies of another one."""
         if channel_hash(self.terms.mechanism) is None:
             return 0
-        known, asked = self._known(self._records()), self._questions.groups.keys()
-        return len(self.tasks) - len(asked - known.keys())
+        return len(self.tasks) - len(self._questions.groups.keys() - self._earlier().known.keys())
 
     @property
     def _questions(self) -> TaskQuestions:
@@ -483,14 +467,14 @@ class Client:
             self._asked = TaskQuestions(tasks=tasks, mechanism=self.terms.mechanism)
         return self._asked
 
-    def _records(self) -> tuple[Record, ...]:
-        """Return what the device sent to other campaigns, and to this one where it has left."""
-        return committed_records(self._folder.path.parent, self._ledger, COMMITTED)
-
-    def _known(self, records: tuple[Record, ...]) -> dict[str, Coded]:
-        """Return what this server was sent through this channel, by the hash of the question."""
-        mechanism = self.terms.mechanism
-        return known_reports(records, self._link.origin, channel_hash(mechanism), mechanism)
+    def _earlier(self) -> EarlierReports:
+        """Return what the device has sent by now, also to this campaign where it has left."""
+        return EarlierReports.read(
+            self._folder.path.parent,
+            self._ledger,
+            origin=self._link.origin,
+            mechanism=self.terms.mechanism,
+        )
 
     def _member(self) -> Membership:
         member = self._folder.membership()

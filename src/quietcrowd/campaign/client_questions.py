@@ -7,7 +7,7 @@ it is then a function of a first answer, and sent again it tells nothing new.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -134,6 +134,10 @@ class TaskQuestions:
     def copies(self) -> tuple[tuple[str, ...], ...]:
         """Names of tasks that are one question, where there are several."""
         return tuple(names for names in self.groups.values() if len(names) > 1)
+
+    def among(self, questions: Collection[str]) -> tuple[str, ...]:
+        """Return the names of the tasks whose question is one of these."""
+        return tuple(name for name, question in self.hashes.items() if question in questions)
 
     def first_of(self, name: str) -> str:
         """Return the first task of a task's question."""

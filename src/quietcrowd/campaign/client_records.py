@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from attrs import asdict, frozen
 
 from quietcrowd.campaign.canonical import canonical_json
+from quietcrowd.campaign.client_folder import COMMITTED
 from quietcrowd.campaign.client_ledger import DeviceLedger
-from quietcrowd.campaign.client_questions import Coded, read_coded
+from quietcrowd.campaign.client_questions import Coded, channel_hash, read_coded
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.private_file import read_private, replace_private
 
-__all__ = ["Record", "committed_records", "known_reports", "read_record", "settle"]
+__all__ = ["EarlierReports", "Record", "read_record", "settle"]
 
 _FILE = "questions.json"
 _MEMBERS = {"campaign": str, "origin": str, "mechanism": dict, "count": int, "reports": dict}
@@ -87,59 +89,81 @@ def read_record(folder: Path) -> Record | None:
     )
 
 
-def committed_records(
-    campaigns: Path, ledger: DeviceLedger, committed: tuple[str, ...]
-) -> tuple[Record, ...]:
-    """Return the records of a device that count.
+@frozen(kw_only=True, slots=False)
+class EarlierReports:
+    """What a device has sent, as far as it matters to one campaign.
 
-    Parameters
+    Attributes
     ----------
-    campaigns : Path
-        Folder of the folders of all campaigns.
-    ledger : DeviceLedger
-        What was charged was committed.
-    committed : tuple of str
-        Names of files, of which one in its folder says that a record counts.
-
-    Raises
-    ------
-    FormatError
-        As of `read_record`.
+    records : tuple of Record
+        Of all campaigns of the device that count.
+    origin : str
+        Of the campaign's server.
+    mechanism : Mechanism
+        Of the campaign.
     """
-    charged = ledger.campaigns()
-    found = []
-    for path in sorted(campaigns.glob(f"*/{_FILE}")):
-        record = read_record(path.parent)
-        if record is not None and (
-            record.campaign in charged or any((path.parent / name).exists() for name in committed)
-        ):
-            found.append(record)
-    return tuple(found)
 
+    records: tuple[Record, ...]
+    origin: str
+    mechanism: Mechanism
 
-def known_reports(
-    records: tuple[Record, ...], origin: str, channel: str | None, mechanism: Mechanism
-) -> dict[str, Coded]:
-    """Return what was sent to a server through a channel, by the hash of the question.
+    @classmethod
+    def read(
+        cls, campaigns: Path, ledger: DeviceLedger, *, origin: str, mechanism: Mechanism
+    ) -> EarlierReports:
+        """Return what the files of a device say.
 
-    Raises
-    ------
-    FormatError
-        Where a record holds a report that the channel cannot give.
-    """
-    known: dict[str, Coded] = {}
-    for record in records:
-        if channel is None or (record.origin, record.channel) != (origin, channel):
-            continue
-        for question, kept in record.reports.items():
-            try:
-                known.setdefault(question, read_coded(mechanism, kept or ()))
-            except (ValueError, TypeError):
-                raise FormatError(
-                    f"what this device keeps of {record.campaign} is damaged: restore "
-                    f"{_FILE} of that campaign from a copy"
-                ) from None
-    return known
+        Parameters
+        ----------
+        campaigns : Path
+            Folder of the folders of all campaigns.
+        ledger : DeviceLedger
+            What was charged was committed.
+        origin, mechanism
+            As of the class.
+
+        Raises
+        ------
+        FormatError
+            As of `read_record`.
+        """
+        charged, found = ledger.campaigns(), []
+        for path in sorted(campaigns.glob(f"*/{_FILE}")):
+            record = read_record(path.parent)
+            kept = any((path.parent / name).exists() for name in COMMITTED)
+            if record is not None and (kept or record.campaign in charged):
+                found.append(record)
+        return cls(records=tuple(found), origin=origin, mechanism=mechanism)
+
+    @cached_property
+    def known(self) -> Mapping[str, Coded]:
+        """What this server was sent through this channel, by the hash of the question.
+
+        Raises
+        ------
+        FormatError
+            Where a record holds a report that the channel cannot give.
+        """
+        known: dict[str, Coded] = {}
+        channel = channel_hash(self.mechanism)
+        for record in self.records:
+            if channel is None or (record.origin, record.channel) != (self.origin, channel):
+                continue
+            for question, kept in record.reports.items():
+                try:
+                    known.setdefault(question, read_coded(self.mechanism, kept or ()))
+                except (ValueError, TypeError):
+                    raise FormatError(
+                        f"what this device keeps of {record.campaign} is damaged: restore "
+                        f"{_FILE} of that campaign from a copy"
+                    ) from None
+        return known
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """Hashes of questions that were reported on, and would get fresh noise here."""
+        asked = {question for record in self.records for question in record.reports}
+        return frozenset(asked - self.known.keys())
 
 
 def settle(records: tuple[Record, ...], ledger: DeviceLedger) -> None:
