@@ -359,6 +359,66 @@ def test_who_is_asked_again_and_says_yes_to_all_needs_a_budget(run, again, tmp_p
     assert run(again, "--answers", file, "--yes", "--budget", 9)[0] == 0
 
 
+@pytest.fixture
+def once_more(run, desk, tmp_path):
+    """Return a campaign that asks like one that got reports on t0 and t1."""
+    file = write(tmp_path / "first.csv", "t0,yes", "t1,no")
+    first = desk.link(desk.campaign())
+    assert run(first, "--answers", file, "--yes")[0] == 0
+    return first, desk.link(desk.campaign())
+
+
+def test_the_same_report_is_sent_again_and_the_worker_is_told(run, types, once_more):
+    first, again = once_more
+    left, _ = types("y", "no", "no", "no", "send")
+    status, output, errors = run(again, "--budget", 3)
+    assert (status, left) == (0, [])
+    assert output.count("This device sends the report again that it sent before") == 2
+    told = " ".join(errors.split())
+    assert "2 questions had a report from this device before: it sends the same again" in told
+    assert "Equal reports can show the server that two of its pseudonyms are one worker." in told
+    assert "Sent: 3 reports. This device has spent epsilon = 3." in told
+    before, after = (
+        {one.task: one.value for one in Client(link).sent_reports()} for link in (first, again)
+    )
+    assert before.items() <= after.items()
+
+
+def test_a_file_with_questions_that_had_reports_needs_no_budget(run, once_more, tmp_path):
+    file = write(tmp_path / "mine.csv", "t0,no", "t1,yes")
+    status, output, _ = run(once_more[1], "--answers", file, "--yes", "--json")
+    assert (status, json.loads(output)["spent"]) == (0, pytest.approx(2))
+
+
+TWICE = "task,question,n\na,Drugs at all?,1\nb,Drugs at all?,1\nc,Drugs at all?,2\nd,Age?,\n"
+
+
+@pytest.mark.parametrize("name", ["one-layer", "two-layer"])
+def test_copies_are_told_while_asking(run, types, desk, name):
+    draft = desk.draft(MECHANISMS[name])
+    desk.import_csv(draft["id"], TWICE).raise_for_status()
+    desk.client.post(f"/campaigns/{draft['id']}/open").raise_for_status()
+    left, _ = types("y", "yes", "no", "no", "yes", "send")
+    status, output, errors = run(desk.link(draft["id"]))
+    assert (status, left) == (0, [])
+    shown, told = " ".join(output.split()), " ".join(errors.split())
+    linked = {"one-layer": 2, "two-layer": 3}[name]
+    assert f"About a fact that {linked} of your answers share" in shown
+    assert f" about a fact that {linked} of them share, and " in shown
+    assert "2 of the 4 questions are copies of each other." in told
+    assert "3 questions ask with the same words and show other data:" in told
+    assert "The same question as b." in shown
+    assert "The same question as a." in shown
+    if name == "one-layer":
+        assert re.search(
+            "on your answer to the first that has one, in this order: (a, b|b, a)", shown
+        )
+        assert "Sent: 4 reports. This device has spent epsilon = 3." in told
+    else:
+        assert shown.count("Each gets a report, and all together tell more.") == 2
+    assert max(map(len, output.splitlines())) <= 80
+
+
 def test_other_questions_are_not_asked_again(run, again, tmp_path):
     file = write(tmp_path / "mine.csv", "t2,yes")
     status, _, errors = run(again, "--answers", file, "--yes")
