@@ -53,7 +53,22 @@ def test_several_files_with_a_delta_and_a_budget(run, files):
     over = frame["total_epsilon"] > 12
     assert frame["over_budget"].tolist() == over.tolist()
     assert f"{over.sum()} of 25 have spent more than the budget of 12." in errors
-    assert "but for a probability delta = 1e-06" in errors
+    assert "With probability at least 1 - 1e-06 each, a worker has lost at most 1.5 about" in errors
+    assert "but for" not in errors
+    assert (frame["total_tail"] <= plain["total_epsilon"]).all()
+
+
+def test_what_is_rarely_exceeded_is_more_than_the_epsilon_of_the_pair(run, tmp_path):
+    domain = qc.Categorical(["no", "yes"])
+    rows = pd.DataFrame({"task": range(100), "worker": "ann", "label": "yes"})
+    answers = qc.Answers.from_frame(rows, domain)
+    path = tmp_path / "reports.csv"
+    qc.write_reports(qc.RandomizedResponse(domain=domain, epsilon=0.1).randomize(answers), path)
+    _, output, errors = run(path, "--delta", "1e-5")
+    (row,) = pd.read_csv(io.StringIO(output)).to_dict("records")
+    assert row["total_epsilon"] == pytest.approx(4.3068, abs=1e-4)
+    assert row["total_tail"] == pytest.approx(4.7)
+    assert "0.1 about one answer and 4.7 in total" in errors
 
 
 def test_json(run, files):

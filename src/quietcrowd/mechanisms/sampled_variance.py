@@ -119,12 +119,14 @@ class SampledVarianceGaussian(TaskwiseMechanism):
     One answer alone: N(0, V) with an exponential V is Laplace noise, so the loss is pure,
     ``width * sqrt(2 rate)``; `guarantee` states it where it is within the claimed epsilon.
 
-    In all other cases `guarantee` states the claimed epsilon, and as delta an upper bound on what
-    is outside of it, for one answer given all others, even if the worker's variance became known:
+    In all other cases `guarantee` states the claimed epsilon, and as delta an upper bound on the
+    least one there, for one answer given all others, even if the worker's variance became known:
     with many answers it does. No pure loss holds then that does not grow with the fineness of the
     grid. The delta is below the claimed one, so that the claim holds; its proof does not, since no
     Gaussian noise loses a bounded amount. `worker_epsilon` is the loss about all n answers
-    together at the same delta: about n times the claim. (Infinite where none can be proved.)
+    together at the same delta: about n times the claim. (Infinite where none can be proved.) A
+    report loses more than the claimed epsilon about twice as often as that delta says; `tail` says
+    what is exceeded with that probability.
 
     References
     ----------
