@@ -83,7 +83,7 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     assert "\x1b" not in output
     assert "Epsilon is at most 1 about one answer, and 3 about all together. That is:" in shown
     assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
-    assert "has spent epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
+    assert "has used epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
         shown
     )
     assert "1 of 3: t0 | Is it 0? 1 no 2 yes" in shown
@@ -572,4 +572,11 @@ def test_a_loss_without_bound_is_told(run, types, desk):
     assert "Nothing bounds more, unless --delta is above 0" in told
     types("n")
     told = " ".join(run(link, "--delta", 0.2)[1].split())
-    assert re.search(r"at delta = 0\.2; after this campaign it will be at most [0-9.]+\.", told)
+    assert re.search(
+        r"after this campaign it will be at most [0-9.]+\. All that with probability at least 1 - 0\.2",
+        told,
+    )
+    types("n")
+    told = " ".join(run(link, "--delta", 0.2, "--budget", 9)[1].split())
+    assert "of a budget of 9, at delta = 0.2; after this campaign it will be at most" in told
+    assert "delta is no probability of a larger loss" in told

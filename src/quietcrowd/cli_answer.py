@@ -223,10 +223,11 @@ def _tell_on_the_way() -> None:
 
 def _tell_sent(client: Client, receipt: Receipt, *, as_json: bool) -> None:
     what = counted(receipt.accepted + receipt.duplicates, "report")
-    spent = show_loss(client.spent().total_epsilon)
+    spent = client.spent()
+    rare = f", but for a chance of {spent.delta:g}" * bool(spent.delta)
     note(
-        f"Sent: {what}. This device has spent epsilon = {spent}. --show shows what was sent, "
-        "--withdraw takes it back."
+        f"Sent: {what}. This device has spent epsilon = {show_loss(spent.total_tail)}{rare}. "
+        "--show shows what was sent, --withdraw takes it back."
     )
     if as_json:
         typer.echo(receipt_as_json(client, receipt))

@@ -85,27 +85,40 @@ def _tell_law(client: Client) -> None:
 
 
 def _tell_budget(client: Client, most: int) -> None:
-    spent, after = client.spent().total_epsilon, client.spent_after(most).total_epsilon
-    budget, delta = client.budget.most, client.budget.delta
-    limit = "" if budget is None else f" of a budget of {budget:g}"
+    budget = client.budget.most
+    if budget is None:
+        _tell_spent(client)
+        return
+    delta = client.budget.delta
     at = f", at delta = {delta:g}" * bool(delta)
-    then = f"it will be at most {show_loss(after)}"
-    if not math.isfinite(after):
-        then = "nothing bounds it, unless --delta is above 0"
     show_text(
-        f"This device has spent epsilon = {show_loss(spent)}{limit}{at}; after this campaign "
-        f"{then}."
+        f"This device has used epsilon = {show_loss(client.used_after(0))} of a budget of "
+        f"{budget:g}{at}; after this campaign it will be at most "
+        f"{show_loss(client.used_after(most))}."
     )
     if delta:
-        show_text(
-            "Such a pair of epsilon and delta is what adds up over campaigns; delta is no "
-            "probability of a larger loss."
-        )
+        show_text("Such a pair is what adds up; delta is no probability of a larger loss.")
     if most < client.terms.answers:
         what = counted(most, "answer")
         show_text(f"The budget allows no more than {what}: you can skip the other questions.")
-        if not math.isfinite(client.spent_after().total_epsilon):
+        if not math.isfinite(client.used_after()):
             show_text("Nothing bounds more, unless --delta is above 0.")
+
+
+def _tell_spent(client: Client) -> None:
+    """Say what was spent where there is no budget; with a delta, what is rarely exceeded."""
+    spent, after = client.spent(), client.spent_after().total_tail
+    then = f"it will be at most {show_loss(after)}"
+    if not math.isfinite(after):
+        then = "nothing bounds it, unless --delta is above 0"
+    rare = (
+        f" All that with probability at least 1 - {spent.delta:g}, if it was fixed beforehand "
+        "which campaigns it answers."
+    )
+    show_text(
+        f"This device has spent epsilon = {show_loss(spent.total_tail)}; after this campaign "
+        f"{then}.{rare * bool(spent.delta)}"
+    )
 
 
 def tell_questions(client: Client) -> Mapping[str, str]:

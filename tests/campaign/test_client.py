@@ -334,7 +334,7 @@ def test_a_worker_who_would_lose_too_much_sends_nothing(desk, device):
     assert second.spent_after().total_epsilon == pytest.approx(6)
     with pytest.raises(
         ParameterError,
-        match=r"spent epsilon = 3 of a budget of 5, and 3 answers would make it 6: nothing was "
+        match=r"used epsilon = 3 of a budget of 5, and 3 answers would make it 6: nothing was "
         r"sent. You can raise the budget, give fewer answers, or take no part",
     ):
         second.answer(ANSWERS)

@@ -63,7 +63,7 @@ def test_the_public_interface_is_known():
     assert public_names() == [
         *("affordable", "alike", "answer", "budget", "committed", "consent", "copies", "guarantee"),
         *("join", "joined", "law", "repeated", "resume", "reused", "sent", "sent_reports"),
-        *("spent", "spent_after", "stored", "tasks", "terms", "withdraw"),
+        *("spent", "spent_after", "stored", "tasks", "terms", "used_after", "withdraw"),
     ]
 
 

@@ -32,7 +32,7 @@ def test_a_campaign_is_charged_once(ledger):
 def test_what_is_above_the_budget_is_refused(ledger):
     budget = Budget(most=4, delta=0.0)
     ledger.charge("spring", ONE, 3)
-    with pytest.raises(ParameterError, match=r"spent epsilon = 3 of a budget of 4, and 2 answers"):
+    with pytest.raises(ParameterError, match=r"used epsilon = 3 of a budget of 4, and 2 answers"):
         ledger.require("autumn", ONE, 2, budget)
     with pytest.raises(ParameterError, match=r"reports on 5 tasks.* raise the budget, or take"):
         ledger.require("autumn", EVERY, 5, budget)
@@ -41,6 +41,17 @@ def test_what_is_above_the_budget_is_refused(ledger):
     ledger.require("autumn", ONE, 1, budget)
     ledger.require("autumn", EVERY, 0, Budget(most=0))
     ledger.require("spring", ONE, 3, Budget(most=0))  # it was charged before
+
+
+def test_a_budget_counts_for_a_device_that_decides_as_it_goes(ledger):
+    """Fifty answers of epsilon 1 are 47.65 at delta 1e-6 where they were fixed beforehand alone."""
+    budget = Budget(most=48, delta=1e-6)
+    assert ledger.spent_after("spring", ONE, 50, 1e-6).total_epsilon < 48
+    assert ledger.used_after("spring", ONE, 50, budget) == pytest.approx(50)
+    with pytest.raises(ParameterError, match=r"50 answers would make it 50"):
+        ledger.require("spring", ONE, 50, budget)
+    assert ledger.affordable("spring", ONE, 50, budget) == 48
+    assert ledger.used_after("spring", ONE, 50, FREE) == 0
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])

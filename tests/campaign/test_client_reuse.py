@@ -280,7 +280,7 @@ def test_the_budget_counts_what_was_committed_and_not_yet_charged(campaigns, mon
         first.answer(answers_to(first))
     assert first.spent().total_epsilon == 0
     other, fake = campaigns(data=[{"question": f"Other {place}?"} for place in range(3)], budget=5)
-    with pytest.raises(ParameterError, match="spent epsilon = 3 of a budget of 5"):
+    with pytest.raises(ParameterError, match="used epsilon = 3 of a budget of 5"):
         other.answer(answers_to(other))
     assert fake.posted == []
     first.resume()

@@ -240,9 +240,20 @@ class Client:
         answers : int, optional
             How many are given; default: as many as possible.
         """
-        given = self.terms.answers if answers is None else answers
-        count = self.terms.tasks if self.terms.mechanism.every_task else given
-        return self._ledger.spent_after(*self._cost(count), self.budget.delta)
+        return self._ledger.spent_after(*self._cost(self._most_drawn(answers)), self.budget.delta)
+
+    def used_after(self, answers: int | None = None) -> float:
+        """Return how much of the budget is used after this campaign, at most; 0 without a budget.
+
+        At a delta of 0 it is the sum of all losses; above, it is what a privacy filter counts, as
+        whether a worker answers once more may follow from what came of earlier reports.
+
+        Parameters
+        ----------
+        answers : int, optional
+            How many are given; default: as many as possible. 0 is what is used by now.
+        """
+        return self._ledger.used_after(*self._cost(self._most_drawn(answers)), self.budget)
 
     def affordable(self) -> int:
         """Return how many answers the budget allows, at most as many as the campaign takes.
@@ -452,6 +463,11 @@ class Client:
     def _cost(self, count: int) -> tuple[str, Any, int]:
         """Return what the ledger counts of the campaign."""
         return self._link.name, self.terms.mechanism, count
+
+    def _most_drawn(self, answers: int | None) -> int:
+        """Return how many reports so many answers take at most; None is as many as possible."""
+        given = self.terms.answers if answers is None else answers
+        return self.terms.tasks if given and self.terms.mechanism.every_task else given
 
     def _free(self) -> int:
         """Return how many tasks cost nothing: reported on before, or copies of another one."""

@@ -119,16 +119,27 @@ class DeviceLedger:
         """
         return self._after(campaign, mechanism, count).spent(_WORKER, delta)
 
+    def used_after(self, campaign: str, mechanism: Mechanism, count: int, budget: Budget) -> float:
+        """Return how much of a budget is used when a campaign has its reports.
+
+        Whether a device answers once more may follow from what it saw of earlier campaigns, so this
+        is what a privacy filter counts; see `PrivacyLedger.used`. Without a budget it is 0; other
+        parameters as those of `spent_after`.
+        """
+        if budget.most is None:
+            return 0.0
+        return self._after(campaign, mechanism, count).used(_WORKER, budget.most, budget.delta)
+
     def require(self, campaign: str, mechanism: Mechanism, count: int, budget: Budget) -> None:
         """Raise ParameterError where reports would take the device above a budget.
 
-        The message says what is spent, what these would make of it, and the way out; parameters as
-        those of `spent_after`.
+        The message says what is used, what these would make of it, and the way out; parameters as
+        those of `used_after`.
         """
         if budget.most is None or not count or self.charged(campaign):
             return
-        spent = self.spent(budget.delta).total_epsilon
-        after = self.spent_after(campaign, mechanism, count, budget.delta).total_epsilon
+        used = self.used_after(campaign, mechanism, 0, budget)
+        after = self.used_after(campaign, mechanism, count, budget)
         if after <= budget.most:
             return
         at = f" at delta = {budget.delta:g}" * bool(budget.delta)
@@ -141,7 +152,7 @@ class DeviceLedger:
         if not math.isfinite(after):
             ways[0] = "give a delta above 0, without which this loss has no bound"
         raise ParameterError(
-            f"this device has spent epsilon = {show_loss(spent)} of a budget of "
+            f"this device has used epsilon = {show_loss(used)} of a budget of "
             f"{budget.most:g}{at}, and {what} would make it {show_loss(after)}: nothing was sent. "
             f"You can {', '.join(ways[:-1])}, or {ways[-1]}."
         )
@@ -157,14 +168,14 @@ class DeviceLedger:
             Where it allows none. Parameters as those of `spent_after`.
         """
 
-        def loss(given: int) -> float:
-            return self.spent_after(campaign, mechanism, given, budget.delta).total_epsilon
+        def used(given: int) -> float:
+            return self.used_after(campaign, mechanism, given, budget)
 
         self.require(campaign, mechanism, most if mechanism.every_task else 1, budget)
         free = mechanism.every_task or self.charged(campaign)
-        if budget.most is None or free or loss(most) <= budget.most:
+        if budget.most is None or free or used(most) <= budget.most:
             return most
-        return bisect_right(range(1, most + 1), budget.most, key=loss)
+        return bisect_right(range(1, most + 1), budget.most, key=used)
 
     def charge(self, campaign: str, mechanism: Mechanism, count: int) -> None:
         """Count reports that are about to be sent, unless the campaign was charged before.
