@@ -132,7 +132,7 @@ class Questions:
         """Return the answers that are to be sent."""
         show_text(
             "Nothing leaves this device before you have looked over your answers and typed send. "
-            f"Enter skips a question, {BACK} goes back, Ctrl-C stops: then nothing is kept."
+            f"Enter skips a question, {BACK} goes back, Ctrl-C stops: then no answer is kept."
         )
         return self._go_on(0)
 

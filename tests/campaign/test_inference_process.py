@@ -203,3 +203,37 @@ def test_the_process_answers_line_by_line(server, desk, monkeypatch, capsys):
     inference_process.main()
     assert capsys.readouterr().out == "done 0.000\nnothing\nfailed ValueError\nlater\n"
     assert Database.open(url).path == server.database.path
+
+
+@pytest.mark.parametrize("name", ["one-layer", "laplace with a bit", "two-layer"])
+def test_copies_that_one_report_serves_are_one_task_where_agreement_is_judged(server, desk, name):
+    mechanism = MECHANISMS[name]
+    draft = desk.draft(mechanism, join_mode="open")["id"]
+    rows = [f"t{place},{'Drugs?' if place < 3 else place}" for place in range(5)]
+    desk.import_csv(draft, "\n".join(["task,question", *rows])).raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    domain = mechanism.domain
+    label = domain.labels[-1] if hasattr(domain, "labels") else 5.0
+    for _ in range(3):
+        desk.worker(draft).send_all(mechanism, {f"t{place}": label for place in range(5)})
+    found = stored(server, draft)
+    assert len(found.reports.table.tasks) == 5
+    tasks = found.independent.table.tasks.to_pylist()
+    assert tasks == (["t0", "t3", "t4"] if name != "two-layer" else [f"t{i}" for i in range(5)])
+    assert len(found.independent) == 3 * len(tasks)
+    assert found.independent.mechanism == mechanism
+
+
+def test_honest_workers_are_not_named_for_copies(server, desk):
+    """Each sends one report sixty times: most of them are of one opinion, all the time."""
+    draft = desk.draft(join_mode="open")["id"]
+    desk.import_csv(
+        draft, "\n".join(["task,question", *(f"t{place},Drugs?" for place in range(60))])
+    )
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    for value in (1, 1, 1, 1, 1, 1, 0):
+        desk.worker(draft).send_values(*[value] * 60)
+    assert Inferrer(server.database).infer(bytes.fromhex(draft))
+    results = desk.client.get(f"/campaigns/{draft}/results").json()
+    assert len(results["truths"]) == 60
+    assert "too-consistent" not in {one["code"] for one in results["warnings"]}

@@ -97,6 +97,7 @@ class Inferrer:
         return snapshot(
             estimate,
             stored.reports,
+            stored.independent,
             config_hash=config_hash,
             told=[str(one.message) for one in told if issubclass(one.category, QuietcrowdWarning)],
             answers=json.loads(row.config)["answers_per_participant"],

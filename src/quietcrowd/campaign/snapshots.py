@@ -60,6 +60,7 @@ def _rows(frame: Any) -> list[dict[str, Any]]:
 def snapshot(
     estimate: TruthEstimate,
     reports: Reports,
+    independent: Reports,
     *,
     config_hash: str,
     told: Sequence[str],
@@ -73,6 +74,8 @@ def snapshot(
         Of the reports.
     reports : Reports
         From which it was made.
+    independent : Reports
+        Of these, the ones with noise of their own: what agreement is judged by.
     config_hash : str
         Of the campaign.
     told : sequence of str
@@ -82,12 +85,12 @@ def snapshot(
     """
     tasks = len(reports.table.tasks)
     guarantee = reports.mechanism.guarantee(answers=answers, tasks=tasks)
-    agreed = agreement(reports)
+    agreed = agreement(independent)
     cautions = [
         *_about_the_fit(estimate),
         *(Caution(code="assumption", message=message) for message in dict.fromkeys(told)),
         *_about_the_reports(reports),
-        *_about_the_devices(reports),
+        *_about_the_devices(independent),
         *_about_the_agreement(agreed),
     ]
     return {

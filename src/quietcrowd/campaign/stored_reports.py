@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign import tables
 from quietcrowd.campaign.channel_config import report_rule
 from quietcrowd.campaign.configuration import parse_mechanism
+from quietcrowd.campaign.near_copies import sent_again
 from quietcrowd.campaign.report_values import decoded
 from quietcrowd.mechanisms import Mechanism, Reports
 
@@ -28,11 +29,15 @@ class StoredReports:
     ----------
     reports : Reports
         Under the names of tasks and the pseudonyms of workers who reported.
+    independent : Reports
+        Those with noise of their own: where a device sends one report for all copies of a question,
+        the copies are one task here.
     gold : pyarrow.Table or None
         Known truths, columns ``task`` and ``label``.
     """
 
     reports: Reports
+    independent: Reports
     gold: pa.Table | None
 
 
@@ -66,10 +71,19 @@ def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
         columns = _sketches(connection, campaign.id, mechanism, people)
     if not len(columns):
         return None
-    workers = sorted(set(columns["worker"].to_pylist()))
-    listed = pa.array(sorted(names.values()))
+    workers = pa.array(sorted(set(columns["worker"].to_pylist())))
+
+    def read(rows: pa.Table, listed: Iterable[str]) -> Reports:
+        return mechanism.read_reports(rows, pa.array(sorted(listed)), workers, simulated=False)
+
+    reports = independent = read(columns, names.values())
+    copies = _copies(connection, campaign.id) if sent_again(mechanism) else {}
+    if copies:
+        questions = {copies.get(name, name) for name in names.values()}
+        independent = read(_once(columns, copies), questions)
     return StoredReports(
-        reports=mechanism.read_reports(columns, listed, pa.array(workers), simulated=False),
+        reports=reports,
+        independent=independent,
         gold=_gold([row for row in tasks if row.gold is not None]),
     )
 
@@ -96,6 +110,29 @@ def _reports(
     if bits is not None:
         columns["participation"] = decoded(bits, [row.bit for row in rows])
     return pa.table(columns)
+
+
+def _copies(connection: Connection, campaign: bytes) -> dict[str, str]:
+    """Return the first, by name, of the tasks that show the same, by the names of all of these."""
+    task = tables.task.c
+    mine = (task.campaign_id == campaign) & (task.data != "{}")
+    twice = select(task.data).where(mine).group_by(task.data).having(func.count() > 1)
+    wanted = select(task.name, task.data).where(mine, task.data.in_(twice)).order_by(task.name)
+    first: dict[str, str] = {}
+    return {
+        row.name: first.setdefault(row.data, row.name) for row in connection.execute(wanted).all()
+    }
+
+
+def _once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
+    """Return the rows of reports with copies as one task, one of each worker."""
+    tasks = [copies.get(name, name) for name in columns["task"].to_pylist()]
+    rows = {
+        cell: place
+        for place, cell in enumerate(zip(tasks, columns["worker"].to_pylist(), strict=True))
+    }
+    renamed = columns.set_column(0, "task", pa.array(tasks, pa.string()))
+    return renamed.take(pa.array(sorted(rows.values())))
 
 
 def _sketches(

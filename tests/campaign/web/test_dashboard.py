@@ -154,7 +154,9 @@ def result_rows():
     for name in ("one-layer", "laplace"):
         reports = reports_of(MECHANISMS[name], tasks=3, workers=4, seed=1)
         method = METHODS[usual_method(reports.table.domain, participation=False)]()
-        found.append(snapshot(method.fit(reports), reports, config_hash="", told=(), answers=3))
+        found.append(
+            snapshot(method.fit(reports), reports, reports, config_hash="", told=(), answers=3)
+        )
     return found
 
 
