@@ -311,17 +311,18 @@ def test_what_was_not_sent_is_not_missing(run, types, link, unreachable):
     assert (status, output) == (0, "")
     assert " ".join(errors.split()).endswith(
         "The server holds no report of you. Yours are on their way; the same command without "
-        "--show sends them."
+        "--show sends them, and --show shows them then."
     )
     told = json.loads(run(link, "--show", "--json")[1])
     assert told == {
-        **{"reports": [], "sketch": None, "sent": False},
+        **{"held": 0, "reports": [], "sketch": None, "sent": False},
         **{"as_sent": True, "missing": 0, "strange": 0},
     }
     unreachable()
     assert run(link, "--yes")[0] == 0
     told = json.loads(run(link, "--show", "--json")[1])
-    assert (told["sent"], told["as_sent"], len(told["reports"])) == (True, True, 2)
+    assert (told["sent"], told["as_sent"], told["held"]) == (True, True, len(told["reports"]))
+    assert told["held"] == 2
 
 
 @pytest.fixture

@@ -51,6 +51,7 @@ def show_held(client: Client, *, as_json: bool) -> None:
         typer.echo(
             json.dumps(
                 {
+                    "held": held.count,
                     "reports": _as_json(held.reports),
                     "sketch": held.sketch,
                     "sent": client.sent,
@@ -100,9 +101,14 @@ def _tell_held(held: HeldReports, client: Client) -> None:
             f"The server does not hold what this device sent: {counted(held.missing, 'report')} "
             f"missing or changed, {held.strange:,} not sent from here."
         )
+    elif client.committed and not client.sent:
+        what = counted(held.count, "report") if held.count else "no report"
+        note(
+            f"The server holds {what} of you. Yours are on their way; the same command without "
+            "--show sends them, and --show shows them then."
+        )
     elif held.empty:
-        waiting = " Yours are on their way; the same command without --show sends them."
-        note(f"The server holds no report of you.{waiting * client.committed}")
+        note("The server holds no report of you.")
     else:
         note(
             "The server holds what this device sent, and nothing else. Some of it may differ from "

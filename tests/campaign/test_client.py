@@ -534,7 +534,9 @@ def test_reports_that_arrived_without_an_acknowledgement_are_compared(device):
     with pytest.raises(UnansweredError):
         client.answer(ANSWERS)
     held = client.stored()
-    assert (client.sent, held.as_sent, len(held.reports)) == (False, True, 3)
+    assert (client.sent, held.as_sent, held.count, held.reports) == (False, True, 3, ())
+    client.resume()
+    assert client.stored().reports == client.sent_reports()
 
 
 def _on_get(change):

@@ -366,8 +366,8 @@ class Client:
     def stored(self) -> HeldReports:
         """Return what the server holds of this worker, compared with what was sent.
 
-        Reports without an acknowledgement are not missing where the server holds none: `resume`
-        sends them again.
+        Reports without an acknowledgement are not shown, and are not missing where the server holds
+        none: `resume` sends them again.
         """
         answer = self._server.ask("GET", "/me/reports", credential=self._member().credential)
         return HeldReports.read(

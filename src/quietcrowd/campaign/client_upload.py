@@ -217,16 +217,20 @@ class HeldReports:
 
     Attributes
     ----------
+    count : int
+        How many reports, or sketches, the server holds.
     reports : tuple of Report
-        Held by the server; none where a sketch was sent.
+        Held by the server; none where a sketch was sent, or where nothing was acknowledged yet:
+        what is on its way is nothing to look at.
     sketch : tuple of float or None
-        Held by the server, where a sketch was sent.
+        Held by the server, where a sketch was sent and acknowledged.
     missing : int
         How many were sent and are not held as they were sent.
     strange : int
         How many are held and were not sent from here.
     """
 
+    count: int
     reports: tuple[Report, ...]
     sketch: tuple[float, ...] | None
     missing: int
@@ -240,7 +244,7 @@ class HeldReports:
     @property
     def empty(self) -> bool:
         """Whether nothing is held."""
-        return not self.reports and self.sketch is None
+        return not self.count
 
     @classmethod
     def read(
@@ -265,7 +269,8 @@ class HeldReports:
         tasks : sequence of CampaignTask
             All of them.
         acknowledged : bool
-            Whether the server said that it took the upload; before that it may hold nothing.
+            Whether the server said that it took the upload. Before that it may hold nothing, and
+            what it holds is compared and not shown.
 
         Raises
         ------
@@ -276,11 +281,14 @@ class HeldReports:
         sketch = None if upload is None else upload.sketch
         try:
             sent = {*map(_sent, items), *([] if sketch is None else [_sent_sketch(sketch)])}
-            shown, its_sketch = document["reports"], document["sketch"]
-            held = {*map(_sent, shown), *([] if its_sketch is None else [_sent_sketch(its_sketch)])}
+            listed, its_sketch = document["reports"], document["sketch"]
+            sketches = [] if its_sketch is None else [_sent_sketch(its_sketch)]
+            held = {*map(_sent, listed), *sketches}
+            shown = acknowledged or upload is None
             return cls(
-                reports=_readable(shown, mechanism, tasks),
-                sketch=None if its_sketch is None else tuple(its_sketch["numbers"]),
+                count=len(listed) + len(sketches),
+                reports=_readable(listed, mechanism, tasks) if shown else (),
+                sketch=tuple(its_sketch["numbers"]) if sketches and shown else None,
                 missing=len(sent - held) if acknowledged or held else 0,
                 strange=len(held - sent),
             )
