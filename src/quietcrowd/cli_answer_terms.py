@@ -136,13 +136,14 @@ def tell_questions(client: Client) -> Mapping[str, str]:
                 f"The same question as {_listed([one for one in names if one != name])}. {rule}"
                 + (f": {_listed(names)}." if shared else ".")
             )
-    for name in client.reused:
+    reused = client.reused
+    for name in reused:
         notes.setdefault(name, []).append(
             "This device sends the report again that it sent before, whatever you answer."
         )
     for name in client.repeated:
         notes.setdefault(name, []).append("This device has reported on this question before.")
-    _tell_counts(client)
+    _tell_counts(client, reused)
     return {name: " ".join(told) for name, told in notes.items()}
 
 
@@ -152,21 +153,20 @@ def _one_report(client: Client) -> bool:
     return sent_again(client.terms.mechanism)
 
 
-def _tell_counts(client: Client) -> None:
-    """Say how many questions are copies or near-copies, or were reported on."""
-    copies, reused = sum(map(len, client.copies)), len(client.reused)
-    near = client.alike
+def _tell_counts(client: Client, reused: Sequence[str]) -> None:
+    """Say how many questions are copies or alike, or were reported on."""
+    copies, alike = sum(map(len, client.copies)), client.alike
     if copies:
         note(f"{copies:,} of the {client.terms.tasks:,} questions are copies of each other.")
-    if near:
-        largest = max(near, key=len)
+    if alike:
+        largest = max(alike, key=len)
         note(
             f"{len(largest):,} questions ask with the same words and show other data: "
             f"{_listed(largest)}. What they have in common shows in all their reports."
         )
     if reused:
         note(
-            f"{counted(reused, 'question')} had a report from this device before: it sends the "
+            f"{counted(len(reused), 'question')} had a report from this device before: it sends the "
             "same again, which tells nothing new of your answers. Equal reports can show the "
             "server that two of its pseudonyms are one worker."
         )

@@ -95,7 +95,7 @@ def test_what_fails_before_it_is_committed_shows_and_keeps_nothing(tmp_path, mon
 
 
 class Losing(Fake):
-    """A server that is gone whenever reports come; or takes them, shows them, and does not say so."""
+    """A server that is gone when reports come; or takes and shows them, and does not say so."""
 
     takes = False
 
