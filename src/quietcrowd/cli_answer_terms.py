@@ -166,8 +166,8 @@ def _tell_counts(client: Client, reused: Sequence[str]) -> None:
         )
     if reused:
         note(
-            f"{counted(len(reused), 'question')} had a report from this device before: it sends the "
-            "same again, which tells nothing new of your answers. Equal reports can show the "
+            f"{counted(len(reused), 'question')} had a report from this device before: it sends "
+            "the same again, which tells nothing new of your answers. Equal reports can show the "
             "server that two of its pseudonyms are one worker."
         )
 
