@@ -824,7 +824,7 @@ def test_a_closed_pipe_loses_no_result(folder, tmp_path):
     ("words", "rows", "way_out"),
     [
         (["randomize"], "t,a,maybe", "Name it with --labels, --levels or --between, or drop the"),
-        (["randomize"], "t,a,", "the answer is missing. Drop the row. Rows"),
+        (["randomize"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
         (["randomize"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates first, or"),
         (["infer", "--plain"], "t,a,maybe", "or drop the row with --skip-outside. Rows"),
         (["infer", "--plain"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),

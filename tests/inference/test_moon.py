@@ -24,6 +24,8 @@ from quietcrowd.inference.normal_laplace import log_density, score
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse, SampledVarianceGaussian
 from quietcrowd.testing import check_method
 
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
 
 DOMAIN = Interval(low=0, high=10)

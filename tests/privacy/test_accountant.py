@@ -131,8 +131,7 @@ def test_reports_charge_their_workers():
     domain = crowd.answers.domain
     one = qc.RandomizedResponse(domain=domain, epsilon=1.0)
     null = qc.RandomizedResponse(domain=domain, epsilon=0.5, null="category")
-    rng = np.random.default_rng(0)
-    reports = [mechanism.randomize(crowd.answers, rng) for mechanism in (one, null)]
+    reports = [mechanism.randomize(crowd.answers) for mechanism in (one, null)]
     ledger = PrivacyLedger.of_reports(*reports)
     frame = ledger.to_frame()
     counts = reports[0].table.answers_per_worker

@@ -10,6 +10,8 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.scale import Store, infer_store, partition_parquet, randomize_store
 
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
 COINS = qc.Categorical([0, 1])

@@ -15,6 +15,8 @@ from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
 
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+
 DOMAINS = {
     "labels": qc.Categorical(["no", "perhaps", "yes"]),
     "numbers": qc.Interval(low=0, high=10),
