@@ -5,6 +5,7 @@ import json
 import sys
 from functools import partial
 
+import attrs
 import pandas as pd
 import pytest
 
@@ -54,6 +55,17 @@ def test_several_files_with_a_delta_and_a_budget(run, files):
     assert frame["over_budget"].tolist() == over.tolist()
     assert f"{over.sum()} of 25 have spent more than the budget of 12." in errors
     assert "but for a probability delta = 1e-06" in errors
+
+
+def test_simulated_reports_are_told_once(run, files):
+    reports = qc.read_reports(files[0])
+    simulated = files[0].with_name("simulated.parquet")
+    qc.write_reports(attrs.evolve(reports, simulated=True), simulated)
+    assert "protect nobody" not in run(*files)[2]
+    status, _, errors = run(*files, simulated)
+    assert status == 0
+    assert errors.count("protect nobody") == 1
+    assert "note: the reports of campaign '3' are simulated: they protect nobody" in errors
 
 
 def test_json(run, files):

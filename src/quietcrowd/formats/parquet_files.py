@@ -41,8 +41,10 @@ def read_note(path: Path) -> dict[str, Any] | None:
     """Return the note in the metadata, or the mark of a frame of pandas, if there is one."""
     schema = pq.read_schema(path)
     metadata = schema.metadata or {}
-    note = json.loads(metadata[KEY]) if KEY in metadata else mark_in(schema)
-    if note is not None and not isinstance(note, dict):
+    if KEY not in metadata:  # pandas leaves the mark on what is counted per task, without workers
+        return mark_in(schema) if "worker" in schema.names else None
+    note = json.loads(metadata[KEY])
+    if not isinstance(note, dict):
         raise FormatError(f"{path}: the note in the metadata must be a JSON object; got {note!r}")
     return note
 
