@@ -98,7 +98,7 @@ FILLED = RandomizedResponse(domain=STARS, epsilon=1.0, null="category")
         *(
             (backend, suffix, write_table)
             for backend in ("pandas", "pyarrow")
-            for suffix in (*SUFFIXES, ".parquet")
+            for suffix in SUFFIXES
         ),
         ("pandas", ".parquet", pd.DataFrame.to_parquet),
         ("pyarrow", ".parquet", pq.write_table),
