@@ -123,8 +123,8 @@ def _randomized(
     if seed is not None:
         rng = np.random.default_rng(seed)
         return randomiser.randomize(table, rng=rng, participation_public=public)
-    if not public:
-        randomiser.check_left_out(table.dropped.out_of_domain)  # before long work
+    # before long work is announced
+    randomiser.check_left_out(table.dropped.out_of_domain, participation_public=public)
     announce_exact_noise(
         randomiser.noise_draws(
             answers=len(table), tasks=len(table.tasks), workers=len(table.workers)

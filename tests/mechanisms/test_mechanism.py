@@ -7,7 +7,7 @@ from attrs import evolve
 
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Categorical, Interval
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import (
     LaplacePerturbation,
     MatrixFactorization,
@@ -93,6 +93,12 @@ def test_they_are_taken_where_participation_is_public(name):
     reports = mechanism.randomize(answers, participation_public=True)
     assert len(reports) == 16
     assert reports.table.dropped == DroppedRows()
+
+
+def test_that_participation_is_public_is_said_with_true():
+    for other in ("no", 1, None):
+        with pytest.raises(ParameterError, match="participation_public must be True or False"):
+            OPEN["one-layer"].randomize(without_some(LABELS), participation_public=other)
 
 
 def test_a_repeated_row_is_left_out_for_no_answer():

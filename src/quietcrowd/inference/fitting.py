@@ -212,6 +212,11 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             Where `start` is of another method or another domain, or its reports were made in
             another way.
 
+        Warns
+        -----
+        NoiseIgnoredWarning, SimulatedNoiseWarning, NoSignalWarning
+            As `fit` does.
+
         Examples
         --------
         >>> import quietcrowd as qc
@@ -384,7 +389,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             return given
         if isinstance(data, Answers):
             return Given(answers=data)
-        frame = unmarked(data)  # who reads it says what the mark says
+        frame = unmarked(data)  # what the mark says is told by `fit` and `extend`, after errors
         if domain is None:
             answers = Answers.from_frame(frame, self._domain_of(as_frame(frame)), advice="frame")
         else:  # of an earlier estimate: no other one would do

@@ -254,24 +254,34 @@ class Mechanism(ABC):
                 f"{self.domain.example()}. Build the mechanism with domain=answers.domain."
             )
 
-    def check_left_out(self, rows: int) -> None:
-        """Raise AnswerError where rows were left out for their answer, and that would show.
+    def check_left_out(self, rows: int, *, participation_public: bool) -> None:
+        """Raise where rows were left out for their answer, and nobody said that this may show.
 
         Parameters
         ----------
         rows : int
             How many answers were left out because they were missing or not in the domain.
+        participation_public : bool
+            As of `randomize`.
+
+        Raises
+        ------
+        AnswerError, ParameterError
+            As of `randomize`.
         """
-        if rows and not self.participation_protected:
+        if not isinstance(participation_public, bool):
+            raise ParameterError(
+                f"participation_public must be True or False; got {participation_public!r}"
+            )
+        if rows and not participation_public and not self.participation_protected:
             raise AnswerError(
                 f"{rows:,} row{'s were' if rows > 1 else ' was'} left out for the answer, missing "
-                "or outside of the domain: that no report comes of it tells of the answer, and "
+                "or outside of the domain: a report that is missing tells of it, and "
                 f"{type(self).__name__} does not protect participation. Bring every answer into "
-                "the domain by a rule that is fixed beforehand; or take a mechanism by which "
-                "every worker reports every task (on the command line: laplace, "
-                "one-layer:null=category). Where everybody may know of which rows the answer was "
-                "missing or not possible, pass participation_public=True (on the command line: "
-                "--participation-public)."
+                "the domain by a rule that is fixed beforehand; or take a mechanism that hides who "
+                "answered (on the command line: laplace, one-layer:null=category). Where everybody "
+                "may know which rows these are, pass participation_public=True (on the command "
+                "line: --participation-public)."
             )
 
     def randomize(
@@ -308,7 +318,7 @@ class Mechanism(ABC):
             Where the answers are in another domain, there is no task or no worker, or answers
             were left out for what they are and that would show.
         ParameterError
-            Where `rng` is no NumPy generator.
+            Where `rng` is no NumPy generator, or `participation_public` neither True nor False.
         """
         if not isinstance(answers, Answers):
             raise AnswerError(
@@ -320,8 +330,9 @@ class Mechanism(ABC):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
         if not len(answers.tasks) or not len(answers.workers):
             raise AnswerError("there is no task or no worker to randomise for")
-        if not participation_public:
-            self.check_left_out(answers.dropped.out_of_domain)
+        self.check_left_out(
+            answers.dropped.out_of_domain, participation_public=participation_public
+        )
         given = answers.canonical
         if given.dropped != DroppedRows():  # nothing of it may leave with the reports
             given = evolve(given, dropped=DroppedRows())

@@ -157,8 +157,7 @@ def check_randomizable(
             "is partitioned by task: randomise in memory, groups of workers one by one, or take "
             "another mechanism"
         )
-    if not participation_public:
-        mechanism.check_left_out(store.dropped.out_of_domain)
+    mechanism.check_left_out(store.dropped.out_of_domain, participation_public=participation_public)
     return mechanism
 
 
