@@ -5,6 +5,7 @@ import json
 import sys
 from functools import partial
 
+import attrs
 import pandas as pd
 import pytest
 
@@ -69,6 +70,17 @@ def test_what_is_rarely_exceeded_is_more_than_the_epsilon_of_the_pair(run, tmp_p
     assert row["total_epsilon"] == pytest.approx(4.3068, abs=1e-4)
     assert row["total_tail"] == pytest.approx(4.7)
     assert "0.1 about one answer and 4.7 in total" in errors
+
+
+def test_simulated_reports_are_told_once(run, files):
+    reports = qc.read_reports(files[0])
+    simulated = files[0].with_name("simulated.parquet")
+    qc.write_reports(attrs.evolve(reports, simulated=True), simulated)
+    assert "protect nobody" not in run(*files)[2]
+    status, _, errors = run(*files, simulated)
+    assert status == 0
+    assert errors.count("protect nobody") == 1
+    assert "note: the reports of campaign '3' are simulated: they protect nobody" in errors
 
 
 def test_json(run, files):

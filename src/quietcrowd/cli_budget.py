@@ -70,8 +70,6 @@ def budget(
     else:
         frame.to_csv(sys.stdout, index=False)
     _tell_totals(frame, len(reports), delta, most)
-    if any(part.simulated for part in parts):
-        note("Simulated reports are among these: they protect nobody, whatever they spend.")
 
 
 def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:

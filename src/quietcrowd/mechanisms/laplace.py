@@ -15,6 +15,7 @@ from attrs import Factory, evolve, field, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.frames import unmarked
 from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain, cut_off
@@ -315,7 +316,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         if domain is None:
             return reports
         bits = Answers.from_frame(
-            columns,
+            unmarked(columns),
             domain,
             label="participation",
             tasks=tasks,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import Factory, evolve, field, frozen
 
-from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.privacy.budget_filter import filter_used
 from quietcrowd.privacy.guarantee import MOST_REPORTS, check_counts
@@ -151,6 +152,12 @@ class PrivacyLedger:
         ParameterError
             Where something else than reports is given, there are not as many names as reports, or
             two reports of one mechanism have the same name.
+
+        Warns
+        -----
+        SimulatedNoiseWarning
+            Where some of the reports are simulated: what they would have cost counts as if they
+            were real.
         """
         names = _names_for(len(reports), campaigns)
         counts: dict[_Key, int] = {}
@@ -165,6 +172,7 @@ class PrivacyLedger:
             drawn.add((name, one.mechanism))
             for worker, count in _counts_of(one):
                 _add(counts, (worker, name, one.mechanism), count)
+        _warn_of_simulations(names, reports)
         return cls(counts=counts)
 
     def charge(
@@ -375,6 +383,18 @@ def _names_for(reports: int, campaigns: Any) -> list[str]:
     for name in names:
         check_text("campaign", name)
     return list(names)
+
+
+def _warn_of_simulations(names: Iterable[str], reports: Iterable[Reports]) -> None:
+    simulated = [name for name, one in zip(names, reports, strict=True) if one.simulated]
+    if simulated:
+        several = len(simulated) > 1
+        warnings.warn(
+            f"the reports of campaign{'s' * several} {', '.join(map(repr, simulated))} are "
+            "simulated: they protect nobody, whatever the ledger says.",
+            SimulatedNoiseWarning,
+            stacklevel=3,
+        )
 
 
 def _add(counts: dict[_Key, int], key: _Key, count: int) -> None:
