@@ -100,30 +100,38 @@ class Draw:
         memo : Memo or None
             What fixed the noise; None where it is drawn now.
         """
-        mechanism = self.terms.mechanism
-        if channel_hash(mechanism) is None:
-            kept = {self._question(task): None for task in self.reported}
-            reports = mechanism.randomize(self.answers) if memo is None else memo.report(given)
-            if reports.sketches is not None:
-                return Upload.of_sketch(reports, self.terms), kept
-            own = coded_reports(reports, self.terms)
-            return self._upload({task.name: own[task.name] for task in self.reported}), kept
+        if channel_hash(self.terms.mechanism) is None:
+            return self._afresh(given, memo)
         assert memo is not None
-        texts = {str(name): answer for name, answer in given.items()}
-        drawn = coded_reports(memo.report(self.questions.once(texts)), self.terms)
-        sent: dict[str, Coded] = {}
+        return self._once(given, memo)
+
+    def _afresh(
+        self, given: Mapping[str, Any], memo: Memo | None
+    ) -> tuple[Upload, Mapping[str, Any]]:
+        """Draw for every answer; no report can serve another question or campaign."""
+        kept = {self._question(task): None for task in self.reported}
+        if memo is None:
+            reports = self.terms.mechanism.randomize(self.answers)
+        else:
+            reports = memo.report(given)
+        if reports.sketches is not None:
+            return Upload.of_sketch(reports, self.terms), kept
+        return self._upload(coded_reports(reports, self.terms)), kept
+
+    def _once(self, given: Mapping[str, Any], memo: Memo) -> tuple[Upload, Mapping[str, Any]]:
+        """Draw once for every question, and take what was sent before where there is such."""
+        answers = self.questions.once({str(name): answer for name, answer in given.items()})
+        drawn = coded_reports(memo.report(answers), self.terms)
+        sent, kept = {}, {}
         for task in self.reported:
-            question = self._question(task)
-            first = self.questions.first_of(task.name)
-            sent[task.name] = self.known[question] if question in self.known else drawn[first]
-        reports_kept = {
-            self._question(task): spell_coded(mechanism, sent[task.name]) for task in self.reported
-        }
-        return self._upload(sent), reports_kept
+            question, first = self._question(task), self.questions.first_of(task.name)
+            report = self.known[question] if question in self.known else drawn[first]
+            sent[task.name] = report
+            kept[question] = spell_coded(self.terms.mechanism, report)
+        return self._upload(sent), kept
 
     def _upload(self, sent: Mapping[str, Coded]) -> Upload:
-        ids = {task.name: task.id for task in self.reported}
-        return Upload.of({ids[name]: report for name, report in sent.items()}, self.terms)
+        return Upload.of({task.id: sent[task.name] for task in self.reported}, self.terms)
 
     def _question(self, task: CampaignTask) -> str:
         return self.questions.hashes[task.name]
