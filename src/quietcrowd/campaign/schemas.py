@@ -46,6 +46,7 @@ __all__ = [
     "Results",
     "SketchItem",
     "Spent",
+    "Tail",
     "TaskCount",
     "TaskDocument",
     "TaskForParticipant",
