@@ -962,7 +962,7 @@ def test_one_of_a_kind_is_singular(run, tmp_path):
     assert "\n1 report written to" in f"\n{errors}"
     assert "about it. Whether" in " ".join(errors.split())
     assert "1 task, 1 worker, 1 answer; " in run("infer", reports)[2]
-    assert "1 worker, 1 report, 1 campaign. " in run("budget", reports)[2]
+    assert "1 worker, 1 report, 1 campaign." in run("budget", reports)[2]
     assert "1 answer.\n" in run("convert", answers)[2]
     assert "1 report written" in run("convert", reports, tmp_path / "again.csv")[2]
 
