@@ -98,7 +98,7 @@ def randomize(
         randomiser,
         mechanism,
         table.answers_per_worker,
-        len(table.tasks),
+        table.tasks,
         simulated=reports.simulated,
         listed=all_tasks is not None,
     )

@@ -40,6 +40,7 @@ from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import check_real, check_whole, one_of, plain
 
@@ -457,7 +458,7 @@ class PrivTDSILike(Mechanism):
         """What a report can be; see `LaplacePerturbation.report_domain`."""
         return self.of_one_report.report_domain
 
-    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         one = self.of_one_report.guarantee(answers=answers, tasks=tasks)
         reported = self.of_one_report.guarantee(answers=min(answers, self.tasks_per_worker))

@@ -32,6 +32,7 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.loss_law import laplace_law, pure_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import one_of
 
@@ -199,7 +200,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         """What Theorem 1 says."""
         return self.epsilon
 
-    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
         return PrivacyGuarantee(
@@ -217,7 +218,7 @@ class LaplacePerturbation(TaskwiseMechanism):
             source="Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md",
         )
 
-    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss is distributed; see `Mechanism.loss`.
 
         Two numbers per cell, where participation is released, count as a coin of the same loss.

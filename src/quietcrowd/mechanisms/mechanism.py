@@ -19,6 +19,7 @@ from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.loss_law import pure_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import check_names, find_described
 
 if TYPE_CHECKING:
@@ -130,23 +131,26 @@ class Mechanism(ABC):
         check_names(cls.name, parameters, known)
 
     @abstractmethod
-    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
         """Return what a worker loses at most.
 
         Parameters
         ----------
         answers : int
             How many answers the worker gives.
-        tasks : int, optional
-            How many tasks there are; needed where every worker reports every task.
+        tasks : int, sequence or pyarrow.Array, optional
+            How many tasks there are, or their ids; needed where every worker reports every task.
+            For ids all answers together may lose less than for any tasks of that number. What they
+            lose less then, they lose less beside further tasks of the campaign, too.
 
         Raises
         ------
         ParameterError
-            Unless ``1 <= answers <= tasks``, or where `tasks` is needed and missing.
+            Unless ``1 <= answers <= tasks``, or where `tasks` is needed and missing, or names a
+            task twice.
         """
 
-    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss of what a worker reports is distributed, in the worst case.
 
         Parameters

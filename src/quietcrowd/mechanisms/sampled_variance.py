@@ -30,6 +30,7 @@ from quietcrowd.privacy.sampled_variance import (
     claimed_epsilon,
     claimed_rate,
 )
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import check_whole
 
@@ -225,7 +226,7 @@ class SampledVarianceGaussian(TaskwiseMechanism):
             return self.epsilon
         return claimed_epsilon(self.rate or 0.0, self.delta or 0.0, self.grid.width)
 
-    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
         """Return what a worker loses at most; see the class and `Mechanism.guarantee`.
 
         A pure loss (delta 0) for a single answer, where that is within the claim; else the

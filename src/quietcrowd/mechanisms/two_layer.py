@@ -35,6 +35,7 @@ from quietcrowd.privacy.guarantee import (
     show_loss,
 )
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import one_of
 
 __all__ = ["TwoLayerRandomizedResponse"]
@@ -205,7 +206,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         odds = (2 - self.low - self.high) * (self.domain.size - 1) / (self.low + self.high)
         return math.log(odds) if odds > 0 else -math.inf
 
-    def guarantee(self, answers: int = 1, tasks: int | None = None) -> PrivacyGuarantee:
+    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
         if count == 1:
@@ -233,7 +234,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             else "Sun et al., IEEE Big Data 2018, section VI-D; docs/theory/sparse-answers.md",
         )
 
-    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss is distributed; see `Mechanism.loss`.
 
         One draw serves all answers, so that they are one release.
