@@ -241,10 +241,15 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         """
         # needs SciPy, which a worker's device does not load
         from quietcrowd.privacy.shared_flip_delta import MAX_ANSWERS, two_layer_law
+        from quietcrowd.privacy.shared_row import row_law
 
         release = super().loss(answers, tasks)
         count = check_counts(answers, tasks, every_task=self.every_task)
         law = self.worker_law
+        chances = law.row_chances(count) if count > 1 else None
+        whole = None if chances is None else row_law(chances)
+        if whole is not None:
+            release = evolve(release, each=whole)
         if not isinstance(law, UniformFlips) or count > MAX_ANSWERS or release.answer.lost:
             return release
         low, high = law.bounds
