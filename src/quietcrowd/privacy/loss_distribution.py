@@ -31,7 +31,7 @@ _FINE = 1024
 """Steps of the largest loss of a single release."""
 
 _MOST_PLACES = 2**13
-"""Where a law has more places its step is doubled: a deviation has some 200 steps or more."""
+"""Where a law has more places its step is doubled; a normal one has 200 steps a deviation then."""
 
 _FINEST = 1e-9
 
