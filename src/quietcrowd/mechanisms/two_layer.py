@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -34,7 +34,9 @@ from quietcrowd.privacy.guarantee import (
     check_counts,
     show_loss,
 )
+from quietcrowd.privacy.loss_law import LossLaw
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.shared_row import row_law
 from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import one_of
 
@@ -241,15 +243,11 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         """
         # needs SciPy, which a worker's device does not load
         from quietcrowd.privacy.shared_flip_delta import MAX_ANSWERS, two_layer_law
-        from quietcrowd.privacy.shared_row import row_law
 
         release = super().loss(answers, tasks)
         count = check_counts(answers, tasks, every_task=self.every_task)
         law = self.worker_law
-        chances = law.row_chances(count) if count > 1 else None
-        whole = None if chances is None else row_law(chances)
-        if whole is not None:
-            release = evolve(release, each=whole)
+        release = evolve(release, each=_row_law(law, count) or release.each)
         if not isinstance(law, UniformFlips) or count > MAX_ANSWERS or release.answer.lost:
             return release
         low, high = law.bounds
@@ -320,3 +318,10 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     ) -> TwoLayerRandomizedResponse:
         names = ("low", "high", "epsilon", "law", "null")
         return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=64)
+def _row_law(law: WorkerLaw, answers: int) -> LossLaw | None:
+    """Return the law of the loss about all answers; None where a coin is to stand for it."""
+    chances = law.row_chances(answers) if answers > 1 else None
+    return None if chances is None else row_law(chances)

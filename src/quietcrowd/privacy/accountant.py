@@ -464,6 +464,8 @@ def _composed(parts: tuple[tuple[Mechanism, int, float], ...], delta: float) -> 
     """Return the loss about one answer and about all, of counts per mechanism and campaign."""
     if not parts:
         return 0.0, 0.0
+    if not delta:
+        return _summed(parts)
     losses = [
         _less(mechanism.loss(answers=count, tasks=count), spared)
         for mechanism, count, spared in parts
@@ -472,12 +474,26 @@ def _composed(parts: tuple[tuple[Mechanism, int, float], ...], delta: float) -> 
     return answer, compose_losses([(loss.each, loss.count) for loss in losses], delta)
 
 
+def _summed(parts: tuple[tuple[Mechanism, int, float], ...]) -> tuple[float, float]:
+    """Return both losses without any delta: sums of what the guarantees say, and no laws."""
+    stated = [(mechanism.guarantee(count, count), spared) for mechanism, count, spared in parts]
+    if any(one.delta for one, _ in stated):
+        return math.inf, math.inf
+    whole = [_spared_of(one.worker_epsilon, spared, one.epsilon) for one, spared in stated]
+    return sum_losses([(one.epsilon, 1) for one, _ in stated]), sum_losses([(e, 1) for e in whole])
+
+
+def _spared_of(whole: float, spared: float, least: float) -> float:
+    """Return what is left of a loss, rounded up, and not below that of one answer."""
+    return max(least, math.nextafter(whole - spared, math.inf)) if spared else whole
+
+
 def _less(loss: ReleaseLoss, spared: float) -> ReleaseLoss:
     """Return a loss of which all answers together lose less: a coin of the sum that is left."""
     if not spared:
         return loss
     whole = sum_losses([(loss.each.pure_epsilon, loss.count)])
-    left = max(loss.answer.pure_epsilon, math.nextafter(whole - spared, math.inf))
+    left = _spared_of(whole, spared, loss.answer.pure_epsilon)
     return evolve(loss, each=pure_law(left), count=1)
 
 

@@ -22,8 +22,8 @@ from quietcrowd.privacy.loss_law import LossLaw
 __all__ = ["RowChances", "own_row_laws", "row_law"]
 
 _UNIT = 2.0**-52
-_MOST_OUTCOMES = 2**25
-"""Of all laws together: about a second."""
+_MOST_OUTCOMES = 2**24
+"""Of all laws together: about half a second."""
 
 _PIECES = 2047
 """How many steps of the grid the largest loss has; with one more it is a power of two."""
