@@ -263,3 +263,8 @@ def test_all_answers_to_named_tasks_lose_less_than_to_any():
         assert mechanism.loss(tasks=range(100)).each.epsilon == named.worker_epsilon
     usual = MatrixFactorization(domain=Ordinal(range(10)), epsilon=1.0)
     assert usual.guarantee(tasks=range(1000)).worker_epsilon <= 313
+
+
+def test_profiles_of_too_many_numbers_are_not_made_for_a_guarantee():
+    mechanism = MatrixFactorization(domain=Ordinal(range(10)), epsilon=1.0, rank=4096)
+    assert mechanism.guarantee(tasks=range(20_000)).worker_epsilon == 20_000

@@ -49,6 +49,9 @@ _HIDING: tuple[Variant, ...] = ("fill", "statistics")
 
 MAX_STEPS = 100_000
 
+_MOST_NUMBERS = 2**26
+"""Profiles of so many numbers are made to state a guarantee."""
+
 
 def _usual_ridge(mechanism: MatrixFactorization) -> float:
     return 0.0 if mechanism.variant == "paper" else 1.0
@@ -280,14 +283,15 @@ class MatrixFactorization(Mechanism):
         )
 
     def _row_loss(self, tasks: Tasks | None) -> float:
-        """Return the loss about all answers to tasks that are named; infinity where none are.
+        """Return the loss about all answers to tasks that are named; infinity where none is known.
 
         As the answers change, each row of the profile moves b by at most the width times it, and,
         where it is hidden who answered, each row of its products moves the second moments once.
         """
-        if tasks is None or not are_named(tasks):
+        names = task_names(tasks) if are_named(tasks) else ()
+        if not names or len(names) * self.rank > _MOST_NUMBERS:
             return math.inf
-        largest = _largest_sums(self.channel.profile, task_names(tasks), self.variant)
+        largest = _largest_sums(self.channel.profile, names, self.variant)
         steps, scale = self.channel.grid.steps, Fraction(self.channel.noise.scale)
         moved = steps * largest.sums / scale
         if largest.moments:

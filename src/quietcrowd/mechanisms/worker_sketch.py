@@ -27,7 +27,7 @@ __all__ = [
 
 _EXACT = 2**53
 
-_MOST_NUMBERS = 2**26
+_MOST_NUMBERS = 2**24
 """So many products of all tasks are held at once."""
 
 

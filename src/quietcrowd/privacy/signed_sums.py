@@ -21,7 +21,7 @@ __all__ = ["largest_signed_norm", "spectral_norm_bound"]
 _MOST_TERMS = 2**29
 """So many numbers are added up where all signs are tried."""
 
-_MOST_NUMBERS = 2**26
+_MOST_NUMBERS = 2**24
 _WIDEST = 1024
 """The spectral bound is for tables of at most so many numbers, and so many rows or columns."""
 
