@@ -11,7 +11,10 @@ from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
-pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.NoSignalWarning"),
+    pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.SimulatedNoiseWarning"),
+]
 
 REPORTS, PER_TASK = 10**7, 100
 LIMIT = 40e-9

@@ -3,11 +3,14 @@
 import json
 import sys
 import time
+import warnings
 
 import numpy as np
 
 import quietcrowd as qc
 from peak_memory import peak_gigabytes
+
+warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
 
 
 def many_workers():

@@ -335,8 +335,69 @@ def test_reports_of_several_files_and_simulated_ones(run, folder, tmp_path):
     status, _, errors = run("infer", *paths)
     assert status == 0
     assert "60 tasks, 15 workers, 360 answers" in errors
+    assert "protect nobody" not in errors
     run("randomize", folder, "--simulate", 1, "-o", tmp_path / "s.parquet")
-    assert "protect nobody" in run("infer", tmp_path / "s.parquet")[2]
+    told = run("infer", tmp_path / "s.parquet")[2]
+    assert told.count("these reports are simulated: they protect nobody") == 1
+    assert told.count("simulated") == 1
+
+
+def test_rows_left_out_for_their_answer_need_a_mechanism_that_hides_it(run, tmp_path):
+    path, reports = tmp_path / "a.csv", tmp_path / "r.parquet"
+    path.write_text("task,worker,label\nt,a,no\nt,b,maybe\nu,a,\nu,b,yes\n")
+    words = ("randomize", path, "--labels", "no,yes", "-o", reports)
+    status, _, errors = run(*words)
+    assert status == 2
+    assert "or drop the row with --skip-outside" in errors
+    for more in ((), ("--simulate", 1)):
+        status, output, errors = run(*words, "--skip-outside", *more)
+        assert (status, output) == (2, "")
+        assert not reports.exists()
+        note, error = errors.splitlines()
+        assert note == "left out: 0 repeated answers, 2 that are missing or not possible"
+        assert error.startswith("quietcrowd: error: 2 rows were left out for the answer, missing")
+        assert "RandomizedResponse does not protect participation" in error
+        assert "pass participation_public=True (on the command line: --participation" in error
+    status, _, errors = run(*words, "--skip-outside", "--participation-public")
+    assert status == 0
+    assert "Not covered by this: that no report comes of 2 rows tells that the answer" in errors
+    assert len(qc.read_reports(reports)) == 2
+
+
+def test_a_mechanism_that_hides_who_answered_takes_them(run, tmp_path):
+    path, reports = tmp_path / "a.csv", tmp_path / "r.parquet"
+    path.write_text("task,worker,label\nt,a,no\nt,b,maybe\nu,a,\nu,b,yes\n")
+    lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
+    lists[0].write_text("task\nt\nu\n")
+    lists[1].write_text("worker\na\nb\nc\n")
+    words = ("randomize", path, "--labels", "no,yes", "-m", "one-layer:null=category")
+    words += ("--all-tasks", lists[0], "--all-workers", lists[1], "-o", reports)
+    status, _, errors = run(*words, "--skip-outside")
+    assert status == 0
+    assert "Not covered" not in errors
+    assert len(qc.read_reports(reports)) == 6
+
+
+def test_what_is_left_out_of_a_folder_is_counted(run, folder):
+    with (folder / "answers.csv").open("a") as file:
+        file.write("0,new,maybe\n0,newer,\n")
+    status, _, errors = run("infer", folder, "--plain", "--skip-outside")
+    assert status == 0
+    assert "left out: 0 repeated answers, 2 that are missing or not possible" in errors
+
+
+def test_an_epsilon_of_0_is_told_where_reports_are_made_and_read(run, folder, tmp_path):
+    reports = tmp_path / "r.parquet"
+    told = "Epsilon is 0 or next to it: reports tell nothing, and no truth can be inferred."
+    status, _, errors = run("randomize", folder, "-e", 0, "-o", reports)
+    assert status == 0
+    assert told in errors.splitlines()
+    status, _, errors = run("infer", reports)
+    assert status == 0
+    assert errors.count("RandomizedResponse tell nothing of the answers: its epsilon is 0") == 1
+    status, _, errors = run("randomize", folder, "-e", 0.1, "-o", tmp_path / "s.parquet")
+    assert told not in errors
+    assert "tell nothing" not in run("infer", tmp_path / "s.parquet")[2]
 
 
 def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
@@ -824,7 +885,7 @@ def test_a_closed_pipe_loses_no_result(folder, tmp_path):
     ("words", "rows", "way_out"),
     [
         (["randomize"], "t,a,maybe", "Name it with --labels, --levels or --between, or drop the"),
-        (["randomize"], "t,a,", "the answer is missing. Drop the row. Rows"),
+        (["randomize"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
         (["randomize"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates first, or"),
         (["infer", "--plain"], "t,a,maybe", "or drop the row with --skip-outside. Rows"),
         (["infer", "--plain"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
@@ -901,7 +962,7 @@ def test_one_of_a_kind_is_singular(run, tmp_path):
     assert "\n1 report written to" in f"\n{errors}"
     assert "about it. Whether" in " ".join(errors.split())
     assert "1 task, 1 worker, 1 answer; " in run("infer", reports)[2]
-    assert "1 worker, 1 report, 1 campaign. " in run("budget", reports)[2]
+    assert "1 worker, 1 report, 1 campaign." in run("budget", reports)[2]
     assert "1 answer.\n" in run("convert", answers)[2]
     assert "1 report written" in run("convert", reports, tmp_path / "again.csv")[2]
 

@@ -5,6 +5,7 @@ import json
 import sys
 from functools import partial
 
+import attrs
 import pandas as pd
 import pytest
 
@@ -53,7 +54,33 @@ def test_several_files_with_a_delta_and_a_budget(run, files):
     over = frame["total_epsilon"] > 12
     assert frame["over_budget"].tolist() == over.tolist()
     assert f"{over.sum()} of 25 have spent more than the budget of 12." in errors
-    assert "but for a probability delta = 1e-06" in errors
+    assert "With probability at least 1 - 1e-06 each, a worker has lost at most 1.5 about" in errors
+    assert "but for" not in errors
+    assert (frame["total_tail"] <= plain["total_epsilon"]).all()
+
+
+def test_what_is_rarely_exceeded_is_more_than_the_epsilon_of_the_pair(run, tmp_path):
+    domain = qc.Categorical(["no", "yes"])
+    rows = pd.DataFrame({"task": range(100), "worker": "ann", "label": "yes"})
+    answers = qc.Answers.from_frame(rows, domain)
+    path = tmp_path / "reports.csv"
+    qc.write_reports(qc.RandomizedResponse(domain=domain, epsilon=0.1).randomize(answers), path)
+    _, output, errors = run(path, "--delta", "1e-5")
+    (row,) = pd.read_csv(io.StringIO(output)).to_dict("records")
+    assert row["total_epsilon"] == pytest.approx(4.3068, abs=1e-4)
+    assert row["total_tail"] == pytest.approx(4.7)
+    assert "0.1 about one answer and 4.7 in total" in errors
+
+
+def test_simulated_reports_are_told_once(run, files):
+    reports = qc.read_reports(files[0])
+    simulated = files[0].with_name("simulated.parquet")
+    qc.write_reports(attrs.evolve(reports, simulated=True), simulated)
+    assert "protect nobody" not in run(*files)[2]
+    status, _, errors = run(*files, simulated)
+    assert status == 0
+    assert errors.count("protect nobody") == 1
+    assert "note: the reports of campaign '3' are simulated: they protect nobody" in errors
 
 
 def test_json(run, files):

@@ -90,7 +90,7 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
     ):
         status, _, errors = run(*words)
         assert status == 0
-        assert "protect nobody" in errors
+        assert errors.count("protect nobody") == 1
 
 
 @pytest.mark.parametrize(
@@ -169,6 +169,38 @@ def test_a_store_is_randomised(run, answers, tmp_path):
     status, _, errors = run("infer", folder, "-o", tmp_path / "t.parquet")
     assert status == 0
     assert "60 tasks, 25 workers, 300 answers" in errors
+
+
+def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_path):
+    frame = pd.DataFrame(
+        {"task": ["t", "t", "u", "v"], "worker": ["a", "b", "b", "c"]}, dtype="string"
+    ).assign(label=["no", "maybe", "yes", None])
+    qc.write_table(frame, tmp_path / "a.parquet")
+    folder, sent = tmp_path / "plain", tmp_path / "sent"
+    words = ("--plain", "--labels", "no,yes", "--skip-outside", "-o", folder)
+    assert run("partition", tmp_path / "a.parquet", *words)[0] == 0
+    words = ("randomize", folder, "-o", sent)
+    status, output, errors = run(*words)
+    assert (status, output) == (2, "")
+    (line,) = errors.splitlines()
+    assert line.startswith("quietcrowd: error: 2 rows were left out for the answer, missing or")
+    assert "--participation-public" in line
+    assert not sent.exists()
+    status, _, errors = run(*words, "--participation-public")
+    assert status == 0
+    assert "that no report comes of 2 rows tells that the answer was missing" in errors
+    assert len(Store.open(sent)) == 2
+    status, _, errors = run(*words, "--skip-outside")
+    assert status == 2
+    assert "--skip-outside does not go with it" in errors
+    lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
+    lists[0].write_text("task\nt\nu\nv\n")
+    lists[1].write_text("worker\na\nb\nc\n")
+    hiding = ("-m", "one-layer:null=category", "--all-tasks", lists[0], "--all-workers", lists[1])
+    status, _, errors = run("randomize", folder, "-o", tmp_path / "hidden", *hiding)
+    assert status == 0
+    assert "9 reports written" in errors
+    assert "Not covered" not in errors
 
 
 def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):

@@ -52,9 +52,14 @@ def test_a_planned_release_reports_and_keeps_its_budget(run, claims, tmp_path, m
     assert "drug 03       3 of at least 20 users" in text
     assert "… and 3 more\n" in text
     said = " ".join(text.split())
-    assert "Loss of one claim, given all others: at most epsilon = " in said
+    assert (
+        "With probability at least 1 - 1e-06 each, loss of one claim, given all others: at most "
+        "epsilon = "
+    ) in said
+    assert "Pairs of differential privacy, for composition, at delta = 1e-06: one claim" in said
+    assert "but for a probability" not in said
     assert "of all 4 claims of the busiest user together: " in said
-    assert f" % sure after reading {output}." in said
+    assert f" % sure after reading {output}, but for a chance of 1e-06." in said
     assert "stay with the collector" in " ".join(text.split())
     released = pd.read_csv(output)
     assert list(released.columns) == ["task", "claim"]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from quietcrowd.exceptions import NoSignalWarning as NoSignalWarning
     from quietcrowd.exceptions import ParameterError as ParameterError
     from quietcrowd.exceptions import QuietcrowdError as QuietcrowdError
+    from quietcrowd.exceptions import SimulatedNoiseWarning as SimulatedNoiseWarning
     from quietcrowd.exceptions import UnansweredError as UnansweredError
     from quietcrowd.formats import read_answers as read_answers
     from quietcrowd.formats import read_reports as read_reports
@@ -119,6 +120,7 @@ _HOME = {
     "RatioMean": "inference",
     "Reports": "mechanisms",
     "SampledVarianceGaussian": "mechanisms",
+    "SimulatedNoiseWarning": "exceptions",
     "SyntheticClaims": "synthesis",
     "TruthEstimate": "inference",
     "TwoLayerRandomizedResponse": "mechanisms",
@@ -187,6 +189,7 @@ __all__ = [
     "RatioMean",
     "Reports",
     "SampledVarianceGaussian",
+    "SimulatedNoiseWarning",
     "SyntheticClaims",
     "TruthEstimate",
     "TwoLayerRandomizedResponse",

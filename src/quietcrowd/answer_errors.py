@@ -95,8 +95,8 @@ ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
             column=_COLUMNS,
         ),
         "randomize": WaysOut(
-            missing="Drop the row.",
-            outside=f"{_OTHER_DOMAIN}, or drop the row.",
+            missing="Drop the row with --skip-outside.",
+            outside=f"{_OTHER_DOMAIN}, or drop the row with --skip-outside.",
             twice=_TWICE,
             column=_COLUMNS,
             empty="Where that is meant, list all ids with --all-tasks and --all-workers.",

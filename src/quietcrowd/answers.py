@@ -7,6 +7,7 @@ whole order depends on ids alone: reports are in that order.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
@@ -28,12 +29,13 @@ from quietcrowd.answer_errors import (
     plain_type,
 )
 from quietcrowd.domains import Domain
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.frames import (
     Backend,
     as_frame,
     column_of,
     dictionary_codes,
+    mark_of,
     positions_by_text,
     to_native,
 )
@@ -166,7 +168,8 @@ class Answers:
             What to do where a worker answered a task twice.
         out_of_domain : {"error", "skip"}
             What to do with an answer that is missing or not in the domain. Where the answers are
-            to be randomised, a skipped one shows: no report exists.
+            to be randomised, a skipped one shows: no report exists. A mechanism that does not
+            protect participation refuses such answers; see `Mechanism.randomize`.
         advice : str
             What errors say of how to go on, by what is read: ``answers``, ``frame``, ``claims``,
             ``reports``, ``infer``, ``randomize``, ``partition`` or ``folder``. Of reports nothing
@@ -184,6 +187,12 @@ class Answers:
             missing or outside the domain, a (task, worker) pair occurs twice, or no row is
             there and tasks or workers are not listed. The message names row, column and value;
             rows count from 0.
+
+        Warns
+        -----
+        NoiseIgnoredWarning
+            Where the frame says that it holds randomised reports, as one of `Reports.to_frame`
+            does. They are read as if they were answers.
 
         Examples
         --------
@@ -233,6 +242,7 @@ class Answers:
         if repeated:
             order, sorted_tasks = order[keep], sorted_tasks[keep]
             sorted_workers = sorted_workers[keep]
+        _warn_of_reports(native)
         return cls(
             domain=domain,
             tasks=task_ids,
@@ -304,13 +314,10 @@ class Answers:
         )
 
     def with_values(self, domain: Domain, values: npt.NDArray[Any]) -> Answers:
-        """Return the same (task, worker) pairs with other values, in another domain.
-
-        What was dropped on the way in is not told of the new table.
-        """
+        """Return the same (task, worker) pairs with other values, in another domain."""
         if len(values) != len(self):
             raise ParameterError(f"values must be {len(self)} long; got {len(values)}")
-        return evolve(self, domain=domain, values=values, dropped=DroppedRows())
+        return evolve(self, domain=domain, values=values)
 
     def without_null(self, null: npt.NDArray[np.bool_], domain: Domain) -> Answers:
         """Return the table without the rows that say "no answer"; `dropped` counts them.
@@ -347,6 +354,19 @@ class Answers:
                 "label": self.domain.decode(self.values),
             },
             backend,
+        )
+
+
+def _warn_of_reports(frame: Any) -> None:
+    """Warn where a frame that was read as plain answers says that it holds reports."""
+    mark = mark_of(frame)
+    if mark is not None:
+        warnings.warn(
+            "the frame says that it holds randomised reports, and they are read as plain answers: "
+            "whatever is inferred from them takes the noise for answers. A method knows what was "
+            "done to them where it is given the Reports themselves.",
+            NoiseIgnoredWarning,
+            stacklevel=3,
         )
 
 

@@ -33,7 +33,9 @@ def budget(
     ],
     delta: Annotated[
         float,
-        typer.Option(metavar="NUMBER", help="Probability that may be outside of the losses."),
+        typer.Option(
+            metavar="NUMBER", help="Of differential privacy; and how rare a larger loss is."
+        ),
     ] = 0.0,
     most: Annotated[
         float | None,
@@ -44,7 +46,8 @@ def budget(
     """Tell what each worker has spent.
 
     That is what is lost about one answer, and about all in total. Losses of several files add
-    up: a worker may have been asked the same in each.
+    up: a worker may have been asked the same in each. With --delta, epsilon is that of the pair
+    (epsilon, delta), which adds up; the tail is what is exceeded with that probability at most.
 
     Example: quietcrowd budget reports.parquet
 
@@ -63,17 +66,15 @@ def budget(
     if as_json:
         typer.echo(_as_json(frame, delta, most))
     elif sys.stdout.isatty():
-        _print_table(frame)
+        _print_table(frame, delta)
     else:
         frame.to_csv(sys.stdout, index=False)
     _tell_totals(frame, len(reports), delta, most)
-    if any(part.simulated for part in parts):
-        note("Simulated reports are among these: they protect nobody, whatever they spend.")
 
 
 def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:
     """Return all rows, and the largest losses; an infinite loss is null."""
-    losses = ("answer_epsilon", "total_epsilon")
+    losses = ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
     rows = [
         {name: finite_loss(row[name]) if name in losses else row[name] for name in row}
         for row in frame.to_dict("records")
@@ -82,9 +83,11 @@ def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:
     return json.dumps({"delta": delta, "budget": most, "most": largest, "workers": rows})
 
 
-def _print_table(frame: pd.DataFrame) -> None:
-    """Print those who have spent most."""
-    heads = ("\nworker", "\nreports", "cam-\npaigns", "epsilon,\none answer", "epsilon,\nin total")
+def _print_table(frame: pd.DataFrame, delta: float) -> None:
+    """Print those who have spent most; with a delta also what is rarely exceeded."""
+    heads = ["\nworker", "\nreports", "cam-\npaigns", "epsilon,\none answer", "epsilon,\nin total"]
+    if delta:
+        heads += ["tail,\none answer", "tail,\nin total"]
     table = plain_table(*heads, numeric_from=1)
     ordered = frame.sort_values("total_epsilon", ascending=False, kind="stable")
     for row in ordered.head(SHOWN).to_dict("records"):
@@ -94,6 +97,7 @@ def _print_table(frame: pd.DataFrame) -> None:
             f"{row['campaigns']:,}",
             show_loss(row["answer_epsilon"]),
             show_loss(row["total_epsilon"]) + (" †" if row.get("over_budget") else ""),
+            *([show_loss(row["answer_tail"]), show_loss(row["total_tail"])] if delta else []),
         )
     Console(highlight=False, markup=False).print(table)
     if len(frame) > SHOWN:
@@ -105,13 +109,25 @@ def _tell_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float 
         note("Nobody has reported anything.")
         return
     top = frame.nlargest(1, "total_epsilon").to_dict("records")[0]
-    outside = f", but for a probability delta = {delta:g}" * bool(delta)
     note(
         f"{counted(len(frame), 'worker')}, {counted(int(frame['reports'].sum()), 'report')}, "
-        f"{counted(campaigns, 'campaign')}. Nobody has lost more than epsilon = "
-        f"{show_loss(frame['answer_epsilon'].max())} about one answer and "
-        f"{show_loss(top['total_epsilon'])} in total (worker {top['worker']!r}){outside}."
+        f"{counted(campaigns, 'campaign')}."
     )
+    one, total = show_loss(frame["answer_epsilon"].max()), show_loss(top["total_epsilon"])
+    if not delta:
+        note(
+            f"Nobody has lost more than epsilon = {one} about one answer and {total} in total "
+            f"(worker {top['worker']!r})."
+        )
+    else:
+        tails = (show_loss(frame[name].max()) for name in ("answer_tail", "total_tail"))
+        note(
+            "With probability at least 1 - {:g} each, a worker has lost at most {} about one "
+            "answer and {} in total, if it was fixed beforehand what was asked. ".format(
+                delta, *tails
+            )
+            + f"Pairs (epsilon, delta), for composition: epsilon = {one} and {total}."
+        )
     if most is not None:
         over = int(frame["over_budget"].sum())
         note(f"{over:,} of {len(frame):,} have spent more than the budget of {most:g}.")

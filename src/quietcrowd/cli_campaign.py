@@ -23,6 +23,7 @@ from quietcrowd.campaign.extra import require_server
 from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.server_address import ServerAddress
 from quietcrowd.cli_exports import export_label_config, export_reports, export_truths
+from quietcrowd.cli_noise import tell_no_signal
 from quietcrowd.cli_notes import note
 from quietcrowd.cli_questions import read_line
 from quietcrowd.cli_requester import checked, requester_client
@@ -215,6 +216,7 @@ def create(
                 url, headers = f"/campaigns/{made}/tasks", {"Content-Type": file.media_type}
                 checked(client.post(url, content=part, headers=headers))
     note(summary)
+    tell_no_signal(chosen)
     typer.echo(made)
 
 

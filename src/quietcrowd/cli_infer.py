@@ -190,10 +190,7 @@ def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str |
         raise ParameterError(
             "--labels, --levels and --between go with --plain: reports carry their own"
         )
-    reports = read_reports(*paths)
-    if reports.simulated:
-        note("These reports are simulated: they protect nobody.")
-    return reports
+    return read_reports(*paths)
 
 
 def _estimate_as_json(estimate: TruthEstimate) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.cli_notes import note
+from quietcrowd.cli_notes import counted, note
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.task_names import Tasks
 
-__all__ = ["announce_exact_noise", "refuse_own_lists", "tell_guarantee"]
+__all__ = ["announce_exact_noise", "refuse_own_lists", "tell_guarantee", "tell_no_signal"]
 
 DRAWS_A_SECOND = 100_000
 
@@ -42,10 +42,12 @@ def tell_guarantee(
     *,
     simulated: bool,
     listed: bool,
+    left_out: int,
 ) -> None:
     """Say what reports protect, of the worker who gave most answers.
 
-    `listed` is whether all tasks were listed, as is needed where it is hidden who answered.
+    `listed` is whether all tasks were listed, as is needed where it is hidden who answered;
+    `left_out` is how many rows were left out because their answers were not possible.
     """
     if listed and not mechanism.participation_protected:
         note(
@@ -56,6 +58,18 @@ def tell_guarantee(
     if not mechanism.every_task:
         note(f"Answers of the busiest worker: {busiest:,}.")
     note(str(mechanism.guarantee(answers=max(1, busiest), tasks=tasks)))
+    if left_out and not mechanism.participation_protected:
+        note(
+            f"Not covered by this: that no report comes of {counted(left_out, 'row')} tells that "
+            "the answer was missing or not possible."
+        )
     note("Randomising the same answers once more costs as much once more.")
+    tell_no_signal(mechanism)
     if simulated:
         note("The noise is simulated: these reports protect nobody.")
+
+
+def tell_no_signal(mechanism: Mechanism) -> None:
+    """Say so where reports do not depend on the answers."""
+    if mechanism.tells_nothing:
+        note("Epsilon is 0 or next to it: reports tell nothing, and no truth can be inferred.")

@@ -53,6 +53,7 @@ __all__ = [
     "NeededOutput",
     "NewLabelConfig",
     "Output",
+    "ParticipationPublic",
     "Plain",
     "Scheduler",
     "Simulate",
@@ -239,6 +240,15 @@ Simulate = Annotated[
 SkipOutside = Annotated[
     bool,
     typer.Option("--skip-outside", help="Skip and count answers that are missing or not possible."),
+]
+
+
+ParticipationPublic = Annotated[
+    bool,
+    typer.Option(
+        "--participation-public",
+        help="Randomise although rows were skipped: all may know whose answers were not possible.",
+    ),
 ]
 
 

@@ -39,6 +39,8 @@ def randomize(
     columns: options.Columns = options.COLUMNS,
     duplicates: options.Duplicates = options.DUPLICATES,
     field: options.Field = None,
+    skip_outside: options.SkipOutside = False,
+    participation_public: options.ParticipationPublic = False,
     simulate: options.Simulate = None,
     scheduler: options.Scheduler = None,
 ) -> None:
@@ -64,11 +66,19 @@ def randomize(
                 "--columns": columns,
                 "--duplicates": duplicates,
                 "--field": field,
+                "--skip-outside": skip_outside,
             }
         )
-        lists = {"tasks": all_tasks, "workers": all_workers}
         randomize_a_store(
-            answers, output, (mechanism, maker), epsilon, simulate, scheduler, **lists
+            answers,
+            output,
+            (mechanism, maker),
+            epsilon,
+            simulate,
+            scheduler,
+            tasks=all_tasks,
+            workers=all_workers,
+            participation_public=participation_public,
         )
         return
     if scheduler is not None:
@@ -89,9 +99,10 @@ def randomize(
         advice="randomize",
         tasks=read_ids(all_tasks, "task"),
         workers=read_ids(all_workers, "worker"),
+        out_of_domain="skip" if skip_outside else "error",
     )
     randomiser = maker(domain=table.domain, epsilon=epsilon)
-    reports = _randomized(randomiser, table, simulate)
+    reports = _randomized(randomiser, table, simulate, public=participation_public)
     write_reports(reports, output)
     note(f"{counted(len(reports), 'report')} written to {output}; workers: {len(table.workers):,}.")
     tell_guarantee(
@@ -101,16 +112,22 @@ def randomize(
         table.tasks,
         simulated=reports.simulated,
         listed=all_tasks is not None,
+        left_out=table.dropped.out_of_domain,
     )
 
 
-def _randomized(randomiser: Mechanism, table: Answers, seed: int | None) -> Reports:
+def _randomized(
+    randomiser: Mechanism, table: Answers, seed: int | None, *, public: bool
+) -> Reports:
     """Return reports of answers, with exact noise unless a seed makes it a simulation."""
     if seed is not None:
-        return randomiser.randomize(table, rng=np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        return randomiser.randomize(table, rng=rng, participation_public=public)
+    # before long work is announced
+    randomiser.check_left_out(table.dropped.out_of_domain, participation_public=public)
     announce_exact_noise(
         randomiser.noise_draws(
             answers=len(table), tasks=len(table.tasks), workers=len(table.workers)
         )
     )
-    return randomiser.randomize(table)
+    return randomiser.randomize(table, participation_public=public)

@@ -39,16 +39,17 @@ def read_plain(
                 "--labels, --levels, --between and --field go with a file: a folder has its own"
             )
         ways = advice if advice == "claims" else "folder"
-        return load_dataset(path, duplicates=duplicates, advice=ways, **lists).answers
-    answers = read_answers(
-        path,
-        options.build_domain(*domain),
-        *options.three_columns(columns),
-        duplicates=duplicates,
-        field=field,
-        advice=advice,
-        **lists,
-    )
+        answers = load_dataset(path, duplicates=duplicates, advice=ways, **lists).answers
+    else:
+        answers = read_answers(
+            path,
+            options.build_domain(*domain),
+            *options.three_columns(columns),
+            duplicates=duplicates,
+            field=field,
+            advice=advice,
+            **lists,
+        )
     tell_dropped(answers.dropped)
     return answers
 

@@ -18,6 +18,7 @@ from quietcrowd.cli_notes import counted
 from quietcrowd.cli_tables import plain_table
 from quietcrowd.privacy.consent import show_most_sure
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
+from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
 from quietcrowd.synthesis.claim_plans import Budget
 
@@ -158,23 +159,35 @@ def _print_refused(synthetic: SyntheticClaims) -> None:
 
 def _what_it_tells(guarantee: PrivacyGuarantee) -> str:
     """Return the loss in words; what the paper claims for its own procedure is in the JSON."""
-    text = f"Loss of one claim, given all others: at most epsilon = {show_loss(guarantee.epsilon)}"
+    text = f"Loss of {_of_claims(guarantee, guarantee)}."
+    if guarantee.tail:
+        text = (
+            f"With probability at least 1 - {show_loss(guarantee.tail.probability, 3)} each, loss "
+            f"of {_of_claims(guarantee, guarantee.tail)}; against other values that are fixed "
+            "beforehand. Pairs of differential privacy, for composition, at delta = "
+            f"{show_loss(guarantee.delta, 3)}: {_of_claims(guarantee, guarantee)}."
+        )
+    return (
+        f"{text} Not hidden: who made claims about which tasks. True only if range, bandwidth and "
+        "grid were chosen without a look at the claims, and nothing else is released of them: a "
+        f"second release costs as much again. Proof: {guarantee.source}."
+    )
+
+
+def _of_claims(guarantee: PrivacyGuarantee, losses: PrivacyGuarantee | TailBound) -> str:
+    text = f"one claim, given all others: at most epsilon = {show_loss(losses.epsilon)}"
     if guarantee.answers > 1:
         text += (
             f"; of all {guarantee.answers:,} claims of the busiest user together: "
-            f"{show_loss(guarantee.worker_epsilon)}"
+            f"{show_loss(losses.worker_epsilon)}"
         )
-    return (
-        f"{text}; but for a probability delta = {show_loss(guarantee.delta, 3)}. Not hidden: who "
-        "made claims about which tasks. True only if range, bandwidth and grid were chosen without "
-        "a look at the claims, and nothing else is released of them: a second release costs as "
-        f"much again. Proof: {guarantee.source}."
-    )
+    return text
 
 
 def _who_may_see(synthetic: SyntheticClaims, output: Path) -> str:
     stay = "Raw claims, densities and weights stay with the collector."
-    loss = synthetic.guarantee.epsilon
+    guarantee = synthetic.guarantee
+    loss = (guarantee.tail or guarantee).epsilon
     if synthetic.simulated:
         return f"{output} is simulated: do not share it. {stay}"
     if not synthetic.may_be_shared:
@@ -182,10 +195,13 @@ def _who_may_see(synthetic: SyntheticClaims, output: Path) -> str:
             f"{output}: a loss of {show_loss(loss)} protects nobody. Whoever knows the other "
             f"claims may become certain of this one: do not share it. {stay}"
         )
+    rare = ""
+    if guarantee.tail:
+        rare = f", but for a chance of {show_loss(guarantee.tail.probability, 3)}"
     return (
         "Somebody who knows all claims but one, and thinks two values of it equally likely, is at "
-        f"most {show_most_sure(loss)} sure after reading {output}. Where that is little enough for "
-        f"you, it may be shared, once, and this text. {stay}"
+        f"most {show_most_sure(loss)} sure after reading {output}{rare}. Where that is little "
+        f"enough for you, it may be shared, once, and this text. {stay}"
     )
 
 

@@ -135,8 +135,6 @@ def infer_from_store(
     if gold is not None:
         refuse_overwriting(gold, output, workers, checkpoint)
     store = Store.open(folders[0])
-    if store.simulated:
-        note("These reports are simulated: they protect nobody.")
     known = None if gold is None else read_gold(gold, field, beside_answers=False)
     try:
         with _executor(scheduler) as executor:
@@ -174,11 +172,16 @@ def randomize_a_store(
     *,
     tasks: Path | None,
     workers: Path | None,
+    participation_public: bool,
 ) -> None:
     """Randomise a store; `mechanism` is a name with its parameters, and what makes it."""
     name, maker = mechanism
     store = Store.open(folder)
-    randomiser = check_randomizable(store, maker(domain=store.domain, epsilon=epsilon))
+    randomiser = check_randomizable(
+        store,
+        maker(domain=store.domain, epsilon=epsilon),
+        participation_public=participation_public,
+    )
     if simulate is None and (tasks is None or workers is None):
         refuse_own_lists(name, randomiser)
     listed = read_ids(tasks, "task"), read_ids(workers, "worker")
@@ -201,6 +204,7 @@ def randomize_a_store(
             seed=simulate,
             tasks=listed[0],
             workers=listed[1],
+            participation_public=participation_public,
             executor=executor,
             progress=sys.stderr.isatty(),
         )
@@ -213,6 +217,7 @@ def randomize_a_store(
         reports.tasks,
         simulated=reports.simulated,
         listed=tasks is not None,
+        left_out=store.dropped.out_of_domain,
     )
 
 

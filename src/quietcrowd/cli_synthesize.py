@@ -80,7 +80,7 @@ def synthesize(
     per: Annotated[
         str, _words(*BUDGETS, text="What --epsilon bounds: a claim, or all of a user.")
     ] = "claim",
-    delta: Annotated[float, _number("Probability outside of the bound.")] = 1e-6,
+    delta: Annotated[float, _number("Of the pair (epsilon, delta) of the bound.")] = 1e-6,
     claims: Annotated[int, _number("Synthetic claims wanted per task.")] = 30,
     k: Annotated[
         int | None, _number("Users a task must have, and claims that a candidate must resemble.")

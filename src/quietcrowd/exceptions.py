@@ -15,6 +15,7 @@
     └── QuietcrowdWarning          (UserWarning)
         ├── NoiseIgnoredWarning                   randomised reports are read as plain answers
         ├── NoSignalWarning                       the noise hides how the truths differ
+        ├── SimulatedNoiseWarning                 reports of a simulation are read as workers' own
         └── LeftOutWarning                        rows of a file are left out
 
 Messages name the place, the value that was met, and the way out. They are written for the
@@ -33,6 +34,7 @@ __all__ = [
     "ParameterError",
     "QuietcrowdError",
     "QuietcrowdWarning",
+    "SimulatedNoiseWarning",
     "UnansweredError",
 ]
 
@@ -74,11 +76,19 @@ class QuietcrowdWarning(UserWarning):
 
 
 class NoiseIgnoredWarning(QuietcrowdWarning):
-    """A method without a model of the noise was given randomised reports."""
+    """Randomised reports are read as plain answers, or by a method without a model of the noise."""
 
 
 class NoSignalWarning(QuietcrowdWarning):
     """The noise is so large that the truths cannot be told apart."""
+
+
+class SimulatedNoiseWarning(QuietcrowdWarning):
+    """Reports whose noise is simulated protect nobody, and are read as if workers had sent them.
+
+    Whoever simulates on purpose says
+    ``warnings.simplefilter("ignore", quietcrowd.SimulatedNoiseWarning)``.
+    """
 
 
 class LeftOutWarning(QuietcrowdWarning):

@@ -1,7 +1,13 @@
-"""Dataframes at the border: PyArrow inside, pandas, Polars or PyArrow outside."""
+"""Dataframes at the border: PyArrow inside, pandas, Polars or PyArrow outside.
+
+A frame of reports carries a mark that says so: a JSON object, as text, under the key `MARK` of
+pandas' ``attrs`` and of the metadata of an Arrow schema. It is a text, because pandas copies and
+compares ``attrs`` in nearly everything that it does. Polars has no place for it.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -14,16 +20,23 @@ import pyarrow.compute as pc
 from quietcrowd.exceptions import AnswerError, MissingExtraError, ParameterError
 
 __all__ = [
+    "MARK",
     "Backend",
     "as_frame",
     "backend_of",
     "column_of",
     "dictionary_codes",
+    "mark_in",
+    "mark_of",
     "positions_by_text",
     "to_native",
+    "unmarked",
 ]
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+MARK = "quietcrowd"
+"""Under this key stands what made the reports of a frame."""
 
 
 def as_frame(data: Any) -> nw.DataFrame[Any]:
@@ -126,8 +139,53 @@ def backend_of(frame: Any) -> Backend:
     return name if name in get_args(Backend) else "pandas"
 
 
-def to_native(columns: Mapping[str, pa.Array], backend: Backend) -> Any:
-    """Return a dataframe of the wanted kind.
+def mark_of(data: Any) -> dict[str, Any] | None:
+    """Return what a dataframe says of the reports in it, or None where it says nothing.
+
+    Keys are those of the note in a file of reports: ``mechanism`` and ``simulated``.
+    """
+    frame = as_frame(data)
+    if frame.implementation.is_pandas():
+        return _read_mark(frame.to_native().attrs.get(MARK))
+    if frame.implementation.is_pyarrow():
+        return mark_in(frame.to_native().schema)
+    return None
+
+
+def mark_in(schema: pa.Schema) -> dict[str, Any] | None:
+    """Return the mark in an Arrow schema, or that of the frame of pandas it was made of."""
+    metadata = schema.metadata or {}
+    if MARK.encode() in metadata:
+        return _read_mark(metadata[MARK.encode()])
+    try:
+        return _read_mark(json.loads(metadata[b"pandas"])["attributes"][MARK])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _read_mark(text: Any) -> dict[str, Any] | None:
+    """Return a mark from its text; None for what others may have put in its place."""
+    try:
+        mark = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return mark if isinstance(mark, dict) and "mechanism" in mark else None
+
+
+def unmarked(data: Any) -> Any:
+    """Return a dataframe without its mark; the columns are those of the given one."""
+    if mark_of(data) is None:
+        return data
+    native = as_frame(data).to_native()
+    if isinstance(native, pa.Table):
+        return native.replace_schema_metadata()
+    bare = native.copy(deep=False)
+    bare.attrs = {}
+    return bare
+
+
+def to_native(columns: Mapping[str, pa.Array], backend: Backend, mark: str | None = None) -> Any:
+    """Return a dataframe of the wanted kind; `mark` is what it says of itself, if it can.
 
     Raises
     ------
@@ -139,9 +197,12 @@ def to_native(columns: Mapping[str, pa.Array], backend: Backend) -> Any:
     table = pa.table(dict(columns))
     match backend:
         case "pyarrow":
-            return table
+            return table if mark is None else table.replace_schema_metadata({MARK: mark})
         case "pandas":
-            return table.to_pandas()
+            frame = table.to_pandas()
+            if mark is not None:
+                frame.attrs[MARK] = mark
+            return frame
         case "polars":
             try:
                 import polars as pl

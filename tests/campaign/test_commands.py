@@ -233,6 +233,16 @@ def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, 
     ]
 
 
+@pytest.mark.parametrize(("epsilon", "told"), [(0, True), (0.1, False)])
+def test_a_campaign_that_can_find_nothing_is_told(run, at_desk, tmp_path, epsilon, told):
+    (tmp_path / "t.csv").write_text(TASKS)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", "-e", epsilon)
+    status, one, errors = run("campaign", "create", "T", *words)
+    assert status == 0, errors
+    assert at_desk.client.get(f"/campaigns/{one}").status_code == 200
+    assert ("Epsilon is 0 or next to it: reports tell nothing" in errors) == told
+
+
 def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tmp_path):
     asked = '<Choices name="q" toName="t"><Choice value="no"/><Choice value="yes"/></Choices>'
     (tmp_path / "c.xml").write_text(f'<View><Text name="t" value="$question"/>{asked}</View>')

@@ -72,7 +72,14 @@ def test_results_are_those_of_the_library(server, desk, name):
     for worker in results["workers"]:
         assert worker["answer_epsilon"] is None or worker["answer_epsilon"] > 0
         assert worker["total_epsilon"] is None or worker["total_epsilon"] >= guarantee.epsilon
+        if worker["total_tail"] is not None and guarantee.delta:
+            assert worker["total_tail"] > worker["total_epsilon"]
     assert results["privacy"]["delta"] == guarantee.delta
+    tail = results["privacy"]["tail"]
+    assert (tail is None) == (guarantee.delta == 0)
+    if tail is not None:
+        assert tail["probability"] == guarantee.delta
+        assert tail["answer_epsilon"] == guarantee.tail.epsilon > guarantee.epsilon
 
 
 def test_later_inferences_start_from_earlier_ones(server, desk):

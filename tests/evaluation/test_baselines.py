@@ -24,6 +24,8 @@ from quietcrowd.inference.normal_laplace import log_density, posterior_mean
 from quietcrowd.mechanisms import LaplacePerturbation, Mechanism
 from quietcrowd.testing import check_method
 
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+
 CROWD = sparse_crowd(tasks=60, workers=40, sparsity=0.5, truths="uniform", seed=2)
 
 

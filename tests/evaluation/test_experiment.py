@@ -1,3 +1,5 @@
+import warnings
+
 import attrs
 import numpy as np
 import pandas as pd
@@ -192,3 +194,19 @@ def test_table_3_of_the_two_layer_paper(data_folder):  # noqa: ARG001
         for epsilon in (1.0, 0.5):
             weighted = found[mechanism, "weighted-vote", epsilon]
             assert weighted < found[mechanism, "majority", epsilon]
+
+
+def test_a_simulation_on_purpose_gives_no_warning():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        run(mechanisms=BOTH[:1], trials=2)
+    assert not told
+
+
+def test_rows_that_are_left_out_are_not_part_of_the_data_set():
+    frame = CROWD.answers.to_frame()
+    frame.loc[0, "label"] = "perhaps"
+    answers = qc.Answers.from_frame(frame, CROWD.answers.domain, out_of_domain="skip")
+    assert answers.dropped.out_of_domain == 1
+    found = run(dataset=attrs.evolve(CROWD, answers=answers), mechanisms=BOTH[:1], trials=2)
+    assert "one-layer" in set(found["mechanism"])

@@ -6,12 +6,14 @@ import warnings
 import attrs
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdWarning
-from quietcrowd.formats import read_reports, write_reports
+from quietcrowd.formats import read_answers, read_reports, write_reports, write_table
+from quietcrowd.formats.tables import read_note
 from quietcrowd.inference import Mean, RatioMean, noise_ignored
 from quietcrowd.mechanisms import (
     LaplacePerturbation,
@@ -84,6 +86,53 @@ def test_ids_of_other_types(mechanism, ids, suffix, tmp_path):
     pd.testing.assert_series_equal(
         *(found.set_index("task")["truth"].sort_index() for found in (after, before)), rtol=1e-9
     )
+
+
+FILLED = RandomizedResponse(domain=STARS, epsilon=1.0, null="category")
+
+
+@pytest.mark.parametrize("rng", [None, 0])
+@pytest.mark.parametrize(
+    ("backend", "suffix", "write"),
+    [
+        *(
+            (backend, suffix, write_table)
+            for backend in ("pandas", "pyarrow")
+            for suffix in SUFFIXES
+        ),
+        ("pandas", ".parquet", pd.DataFrame.to_parquet),
+        ("pyarrow", ".parquet", pq.write_table),
+    ],
+)
+def test_files_made_of_a_frame_of_reports_are_files_of_reports(
+    backend, suffix, write, rng, tmp_path
+):
+    generator = None if rng is None else np.random.default_rng(rng)
+    reports = FILLED.randomize(answers_in(STARS), generator)
+    path = tmp_path / f"a{suffix}"
+    write(reports.to_frame(backend), path)
+    back = read_reports(path)
+    assert back.mechanism == FILLED
+    assert back.simulated == (rng is not None)
+    assert np.array_equal(back.table.values, reports.table.values)
+    with pytest.raises(FormatError, match="these are randomised reports"):
+        read_answers(path, FILLED.report_domain)
+
+
+def test_what_is_counted_per_task_is_no_file_of_reports(tmp_path):
+    frame = FILLED.randomize(answers_in(STARS)).to_frame()
+    counts = frame.groupby("task")["label"].count().reset_index()
+    counts.attrs = frame.attrs  # as some operations of pandas do
+    for suffix in SUFFIXES:
+        write_table(counts, tmp_path / f"a{suffix}")
+        assert read_note(tmp_path / f"a{suffix}") is None
+
+
+def test_a_frame_of_polars_is_written_as_it_looks(tmp_path):
+    pytest.importorskip("polars")
+    write_table(FILLED.randomize(answers_in(STARS)).to_frame("polars"), tmp_path / "a.csv")
+    with pytest.raises(FormatError, match="the mechanism of these reports is missing"):
+        read_reports(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)

@@ -30,6 +30,7 @@ def test_reports_warn_and_plain_answers_do_not(method):
         method.fit(reports.table)
 
 
+@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 def test_quality_is_corrected_for_a_known_channel():
     mechanism = qc.RandomizedResponse(domain=CROWD.answers.domain, epsilon=1.5)
     reports = mechanism.randomize(CROWD.answers, rng=np.random.default_rng(3))
@@ -51,6 +52,7 @@ def test_quality_is_agreement_where_a_workers_noise_is_unknown():
 
 
 @pytest.mark.parametrize("labels", [2, 3, 4, 5, 7])
+@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 def test_quality_is_missing_where_reports_tell_nothing(labels):
     crowd = qc.synthetic_crowd(tasks=30, workers=20, labels=range(labels))
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=0.0)

@@ -71,6 +71,7 @@ def test_numbers_of_new_tasks_are_those_of_a_fit_to_all(method):
 
 
 @pytest.mark.parametrize("solver", ["em", "lagrange"])
+@pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 def test_moon_learns_on(solver):
     method = qc.MOON(solver=solver)
     reports = NOISY.randomize(NUMBERS.answers, rng=np.random.default_rng(2))

@@ -170,6 +170,7 @@ def test_a_single_report_says_no_more_than_its_channel(labels, epsilon):
 
 @pytest.mark.parametrize("null", [None, "category"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 2.0])
+@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
 def test_no_report_moves_the_odds_by_more_than_epsilon(epsilon, null):
     crowd = qc.synthetic_crowd(tasks=200, workers=40, answers_per_task=5, seed=2)
     mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon, null=null)

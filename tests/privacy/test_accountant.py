@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -131,8 +132,7 @@ def test_reports_charge_their_workers():
     domain = crowd.answers.domain
     one = qc.RandomizedResponse(domain=domain, epsilon=1.0)
     null = qc.RandomizedResponse(domain=domain, epsilon=0.5, null="category")
-    rng = np.random.default_rng(0)
-    reports = [mechanism.randomize(crowd.answers, rng) for mechanism in (one, null)]
+    reports = [mechanism.randomize(crowd.answers) for mechanism in (one, null)]
     ledger = PrivacyLedger.of_reports(*reports)
     frame = ledger.to_frame()
     counts = reports[0].table.answers_per_worker
@@ -147,6 +147,27 @@ def test_reports_charge_their_workers():
     assert len(together.charges) == 24
     with pytest.raises(ParameterError, match=r"one name for each of 2 reports; got \['a'\]"):
         PrivacyLedger.of_reports(*reports, campaigns=["a"])
+
+
+def test_simulated_reports_are_called_so_by_their_campaigns():
+    crowd = qc.synthetic_crowd(tasks=3, workers=2, answers_per_task=2)
+    one = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
+    real = one.randomize(crowd.answers)
+    simulated = one.randomize(crowd.answers, rng=np.random.default_rng(0))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        PrivacyLedger.of_reports(real)
+        assert not told
+        ledger = PrivacyLedger.of_reports(simulated, real, simulated)
+    assert [(warning.category, warning.filename) for warning in told] == [
+        (qc.SimulatedNoiseWarning, __file__)
+    ]
+    assert "the reports of campaigns '1', '3' are simulated: they protect nobody" in str(
+        told[0].message
+    )
+    assert ledger.spending()[0].total_epsilon == pytest.approx(9.0)  # as if they were real
+    with pytest.warns(qc.SimulatedNoiseWarning, match="of campaign 'spring' are simulated"):
+        PrivacyLedger.of_reports(simulated, campaigns=["spring"])
 
 
 def test_workers_without_a_report_are_not_charged():
@@ -364,7 +385,7 @@ def test_reports_charge_for_the_tasks_that_they_name():
         ),
         domain=SKETCHES.domain,
     )
-    ledger = PrivacyLedger.of_reports(SKETCHES.randomize(answers, np.random.default_rng(1)))
+    ledger = PrivacyLedger.of_reports(SKETCHES.randomize(answers))
     named = SKETCHES.guarantee(tasks=range(40)).worker_epsilon
     assert named < 27
     for delta in (0.0, 1e-6):

@@ -66,8 +66,8 @@ def test_tasks_within_a_budget_are_the_most(mechanism, delta):
     tasks = tasks_within(mechanism, 6.0, delta)
     ledger = PrivacyLedger()
     for count, exceeds in ((tasks, False), (tasks + 1, True)):
-        options = {"answers": count, "tasks": count, "delta": delta}
-        assert ledger.would_exceed("ann", mechanism, 6.0, **options) is exceeds
+        spent = ledger.charge("ann", mechanism, answers=count, tasks=count).spent("ann", delta)
+        assert (spent.total_epsilon > 6.0) is exceeds
 
 
 def test_no_task_or_all_of_them():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.privacy.consent import consent_sentences, most_sure, show_most_sure
+from quietcrowd.privacy.tail_bound import TailBound
 
 YES_NO = qc.Categorical(["no", "yes"])
 
@@ -151,8 +152,28 @@ def test_participation_and_all_tasks():
     ],
 )
 def test_chance_is_told(delta, cases):
-    *_, last = consent_sentences(guarantee(delta=delta))
-    assert last == f"In at most {cases} cases chance may tell more than that."
+    tail = TailBound(probability=delta, epsilon=1.2, linked_epsilon=1.2, worker_epsilon=3.0)
+    one, both, _, last = consent_sentences(guarantee(delta=delta, tail=tail))
+    assert last == f"Chance may tell more than each of these figures, in at most {cases} cases."
+    assert "thought it as likely as one other answer before is at most 76.9 % sure" in one
+    assert "thought it as likely as one other fact before is at most 95.3 % sure" in both
+
+
+def test_figures_beside_a_delta_are_those_of_the_tail():
+    mechanism = qc.SampledVarianceGaussian(
+        domain=qc.Interval(low=0, high=10), epsilon=1.0, delta=0.1
+    )
+    one, *_ = consent_sentences(mechanism.guarantee(answers=50), priors=(0.5, 0.9))
+    assert "one other answer before is at most 84.1 % sure of it after" in one
+    assert "was 90 % sure of it, and else of one other answer, before is at most 98 % sure" in one
+    assert "73.2" not in one
+
+
+def test_the_first_sentence_is_about_what_linked_answers_share():
+    mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.5)
+    one, *_ = consent_sentences(mechanism.guarantee(answers=20, linked=4))
+    assert one.startswith("About a fact that 4 of your answers share, as those to copies of a")
+    assert "at most 88.1 % sure" in one  # of a loss of 2
 
 
 @pytest.mark.parametrize("mechanism", qc.Mechanism.registry())

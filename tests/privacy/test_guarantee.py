@@ -39,7 +39,10 @@ def test_delta_and_participation_are_told():
         source="nowhere",
     )
     text = " ".join(str(guarantee).split())
-    assert "but for a probability delta = 1e-06." in text
+    assert "With probability at least 1 - 2e-06 each, a worker who gives 2 answers loses" in text
+    assert "at most epsilon = 1.694 about one of them, given the others, and 2.694 about" in text
+    assert "against another answer, or row of answers, that is fixed beforehand." in text
+    assert "the pairs of differential privacy at delta = 1e-06: epsilon = 1 about one" in text
     assert "Whether a task was answered is protected alike." in text
 
 

@@ -17,6 +17,8 @@ from quietcrowd.scale import Store, connect, infer_store, partition_parquet, ran
 from quietcrowd.scale.dask import DaskExecutor, _Pending
 from quietcrowd.scale.passes import Job
 
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
 PATIENCE = 120.0

@@ -338,3 +338,14 @@ def test_ids_that_arrow_cannot_print(tmp_path, name):
 def test_there_are_no_more_partitions_than_rows(write, tmp_path):
     store = partition_parquet(write(FRAME), tmp_path / "s", domain=DOMAIN, partitions=10_000)
     assert len(store.partitions) == len(FRAME)
+
+
+def test_a_file_made_of_a_frame_of_reports_is_none_of_answers(tmp_path):
+    crowd = qc.synthetic_crowd(tasks=5, workers=10)
+    domain = crowd.answers.domain
+    reports = qc.RandomizedResponse(domain=domain, epsilon=1.0).randomize(crowd.answers)
+    path = tmp_path / "a.parquet"
+    reports.to_frame().to_parquet(path)
+    with pytest.raises(qc.FormatError, match="these are randomised reports"):
+        partition_parquet(path, tmp_path / "s", domain=domain)
+    assert partition_parquet(path, tmp_path / "s").mechanism == reports.mechanism

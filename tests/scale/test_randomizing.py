@@ -10,6 +10,8 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.scale import Store, infer_store, partition_parquet, randomize_store
 
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
 COINS = qc.Categorical([0, 1])
@@ -320,3 +322,29 @@ def test_partitions_that_others_wrote_as_well_are_forgotten(stores, tmp_path):
     with qc.noise_ignored():
         found = infer_store(Store.open(made.folder), qc.MajorityVote(), tmp_path / "t.parquet")
     assert found.truths.exists()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_rows_left_out_for_their_answer_are_refused_where_that_shows(tmp_path, name):
+    """Otherwise they are no answers, and their tasks and workers are there all the same."""
+    mechanism = MECHANISMS[name]
+    inside, outside = ("no", "never") if mechanism.domain == LABELS else (3.0, 11.0)
+    frame = pd.DataFrame(
+        {"task": ["t", "u", "u"], "worker": ["a", "a", "b"], "label": [inside, inside, outside]}
+    )
+    frame.loc[3] = ["v", "c", None]
+    qc.write_table(frame, tmp_path / "a.parquet")
+    options = {"domain": mechanism.domain, "out_of_domain": "skip"}
+    store = partition_parquet(tmp_path / "a.parquet", tmp_path / "s", **options)
+    randomize = partial(randomize_store, store, mechanism)
+    if mechanism.participation_protected:
+        made = randomize(tmp_path / "r")
+        assert made.workers.to_pylist() == ["a", "b", "c"]
+        assert len(made) + made.dropped.null_reports == 9
+        return
+    with pytest.raises(qc.AnswerError, match=r"^2 rows .* participation_public=True"):
+        randomize(tmp_path / "r", seed=1)
+    assert not (tmp_path / "r").exists()
+    made = randomize(tmp_path / "r", participation_public=True)
+    assert len(made) == 2
+    assert made.dropped.out_of_domain == 0

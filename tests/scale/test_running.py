@@ -15,6 +15,8 @@ from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
 
+pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
+
 DOMAINS = {
     "labels": qc.Categorical(["no", "perhaps", "yes"]),
     "numbers": qc.Interval(low=0, high=10),
@@ -336,3 +338,23 @@ def test_threads_are_counted(stores, tmp_path):
     with pytest.raises(qc.ParameterError, match="threads must be a whole number"):
         infer_store(stores("labels", 1), qc.MajorityVote(), tmp_path / "t.parquet", threads=0)
     assert os.listdir(tmp_path) == []
+
+
+def test_simulated_reports_and_an_epsilon_of_0_are_told(tmp_path):
+    crowd = qc.synthetic_crowd(tasks=20, workers=10)
+    told = {}
+    for name, epsilon, rng in (("real", 1.0, None), ("simulated", 0.0, np.random.default_rng(0))):
+        mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
+        qc.write_reports(mechanism.randomize(crowd.answers, rng), tmp_path / f"{name}.parquet")
+        store = partition_parquet(tmp_path / f"{name}.parquet", tmp_path / name)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            infer_store(store, qc.MajorityVote(), tmp_path / "t.parquet")
+        assert {one.filename for one in seen} == {__file__}
+        told[name] = [one.category for one in seen]
+    assert told["real"] == [qc.NoiseIgnoredWarning]
+    assert told["simulated"] == [
+        qc.SimulatedNoiseWarning,
+        qc.NoSignalWarning,
+        qc.NoiseIgnoredWarning,
+    ]

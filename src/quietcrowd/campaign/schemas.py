@@ -46,6 +46,7 @@ __all__ = [
     "Results",
     "SketchItem",
     "Spent",
+    "Tail",
     "TaskCount",
     "TaskDocument",
     "TaskForParticipant",
@@ -311,13 +312,25 @@ class Agreement(BaseModel):
     )
 
 
+class Tail(BaseModel):
+    """Losses that are each exceeded with a probability at most; null where nothing limits them."""
+
+    probability: float
+    answer_epsilon: float | None
+    worker_epsilon: float | None
+
+
 class Spent(BaseModel):
-    """What a worker who gives all answers loses at most; null where that is without limit."""
+    """What a worker who gives all answers loses at most; null where that is without limit.
+
+    With a delta above 0 the losses are pairs (epsilon, delta), and `tail` says how rare more is.
+    """
 
     mechanism: str
     answer_epsilon: float | None
     worker_epsilon: float | None
     delta: float
+    tail: Tail | None
     participation_protected: bool
 
 
@@ -341,7 +354,8 @@ class Results(BaseModel):
         description="task, truth, reports, and confidence or standard_error, by the method."
     )
     workers: list[JsonObject] = Field(
-        description="worker, quality, reports, answer_epsilon, total_epsilon, by the method."
+        description="worker, quality, reports, losses: answer_epsilon, total_epsilon, and their "
+        "tails answer_tail, total_tail; by the method."
     )
     privacy: Spent | None
     agreement: Agreement | None

@@ -14,6 +14,7 @@ from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.accountant import PrivacyLedger
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
+from quietcrowd.privacy.tail_bound import TailBound
 
 __all__ = ["MOST_OF_ONE", "Caution", "count_reports", "snapshot"]
 
@@ -115,7 +116,19 @@ def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any
         "answer_epsilon": finite_loss(float(guarantee.epsilon)),
         "worker_epsilon": finite_loss(float(guarantee.worker_epsilon)),
         "delta": float(guarantee.delta),
+        "tail": _tail(guarantee.tail),
         "participation_protected": guarantee.participation_protected,
+    }
+
+
+def _tail(tail: TailBound | None) -> dict[str, Any] | None:
+    """Return what is exceeded with a small probability at most; None where nothing is."""
+    if tail is None:
+        return None
+    return {
+        "probability": float(tail.probability),
+        "answer_epsilon": finite_loss(float(tail.epsilon)),
+        "worker_epsilon": finite_loss(float(tail.worker_epsilon)),
     }
 
 
@@ -128,8 +141,10 @@ def _with_losses(
     return [
         {
             **worker,
-            "answer_epsilon": finite_loss(float(spent[worker["worker"]].answer_epsilon)),
-            "total_epsilon": finite_loss(float(spent[worker["worker"]].total_epsilon)),
+            **{
+                name: finite_loss(float(getattr(spent[worker["worker"]], name)))
+                for name in ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
+            },
         }
         for worker in workers
     ]

@@ -237,8 +237,10 @@ class TeslaLike(
 
     Examples
     --------
+    >>> import warnings
     >>> import numpy as np
     >>> import quietcrowd as qc
+    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
     >>> mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))
@@ -458,13 +460,16 @@ class PrivTDSILike(Mechanism):
         """What a report can be; see `LaplacePerturbation.report_domain`."""
         return self.of_one_report.report_domain
 
-    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
-        one = self.of_one_report.guarantee(answers=answers, tasks=tasks)
+        one = self.of_one_report.guarantee(answers=answers, tasks=tasks, linked=linked)
         reported = self.of_one_report.guarantee(answers=min(answers, self.tasks_per_worker))
         return evolve(
             one,
             worker_epsilon=reported.worker_epsilon,
+            linked_epsilon=min(one.linked_epsilon, reported.worker_epsilon),
             assumptions=(f"at most {self.tasks_per_worker} answers are reported", *one.assumptions),
         )
 

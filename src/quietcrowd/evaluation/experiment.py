@@ -320,7 +320,9 @@ class Experiment:
     def _trial(self, cell: _Cell, trial: int, crowd: _Crowd) -> dict[str, tuple[float, ...]]:
         key = zlib.crc32(repr(cell.mechanism).encode())
         rng = np.random.default_rng(np.random.SeedSequence((self.seed, key, trial)))
-        reports = cell.mechanism.randomize(crowd.dataset.answers, rng=rng)
+        # The rows of a data set are what was answered: those that were left out are none of it.
+        answers = crowd.dataset.answers
+        reports = cell.mechanism.randomize(answers, rng=rng, participation_public=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QuietcrowdWarning)
             return {

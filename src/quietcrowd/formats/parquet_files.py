@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.column_names import resolve
 from quietcrowd.formats.whole_file import replacing
+from quietcrowd.frames import MARK, mark_in
 
 __all__ = ["names", "read", "read_note", "write"]
 
 NAME = "Parquet"
 """What this module reads, for messages."""
 
-KEY = b"quietcrowd"
+KEY = MARK.encode()
 
 
 def names(path: Path) -> list[str]:
@@ -37,10 +38,13 @@ def read(path: Path, wanted: tuple[str, ...]) -> pa.Table:
 
 
 def read_note(path: Path) -> dict[str, Any] | None:
-    """Return the note in the metadata, if there is one."""
-    metadata = pq.read_schema(path).metadata or {}
-    note = json.loads(metadata[KEY]) if KEY in metadata else None
-    if note is not None and not isinstance(note, dict):
+    """Return the note in the metadata, or the mark of a frame of pandas, if there is one."""
+    schema = pq.read_schema(path)
+    metadata = schema.metadata or {}
+    if KEY not in metadata:  # pandas leaves the mark on what is counted per task, without workers
+        return mark_in(schema) if "worker" in schema.names else None
+    note = json.loads(metadata[KEY])
+    if not isinstance(note, dict):
         raise FormatError(f"{path}: the note in the metadata must be a JSON object; got {note!r}")
     return note
 

@@ -25,7 +25,7 @@ from quietcrowd.formats import (
 from quietcrowd.formats.choice import Choice
 from quietcrowd.formats.column_names import resolve
 from quietcrowd.formats.whole_file import check_folder
-from quietcrowd.frames import as_frame
+from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.validation import did_you_mean
 
 __all__ = [
@@ -293,7 +293,8 @@ def write_table(
         Its suffix says how: ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``; or ``.csv.gz``,
         ``.tsv.gz``, ``.jsonl.gz``.
     note : mapping, optional
-        What to keep with the table; JSON-ready.
+        What to keep with the table; JSON-ready. Default: what a frame with a column ``worker``
+        says of the reports in it.
     file_format : str, optional
         One of ``csv``, ``parquet``, ``jsonl``, ``crowd-kit``, ``mturk``, ``toloka``,
         ``label-studio``, ``label-studio-min``, ``label-studio-csv``.
@@ -305,4 +306,6 @@ def write_table(
     """
     check_target(Path(path), file_format)
     table = as_frame(frame).to_arrow()
+    if note is None and "worker" in table.column_names:  # what is counted per task has none
+        note = mark_of(frame)
     find_format(Path(path), file_format).module.write(table, Path(path), note)

@@ -15,7 +15,14 @@ from attrs import evolve, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.frames import Backend, as_frame, backend_of, positions_by_text
+from quietcrowd.frames import (
+    Backend,
+    as_frame,
+    backend_of,
+    mark_of,
+    positions_by_text,
+    unmarked,
+)
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.extending import (
     WorkerUnion,
@@ -24,7 +31,12 @@ from quietcrowd.inference.extending import (
     refuse_swept_tasks,
 )
 from quietcrowd.inference.method import Estimates, StateT, TallyT, TruthInference
-from quietcrowd.inference.noise_warning import warn_noise_ignored
+from quietcrowd.inference.noise_warning import (
+    warn_no_signal,
+    warn_noise_ignored,
+    warn_reports_in_frame,
+    warn_simulated,
+)
 from quietcrowd.inference.partition import Overview, Partition, Summary, partition_of
 from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.sweep import LoopResult, run_loop
@@ -112,7 +124,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         data : Reports, Answers or dataframe
             A frame has columns ``task``, ``worker``, ``label``; its domain is what occurs: the
             labels, or all numbers. Reports that say NULL are left out;
-            ``estimate.answers.dropped.null_reports`` counts them.
+            ``estimate.answers.dropped.null_reports`` counts them. What a frame of reports holds is
+            read as plain answers: its columns may have been changed since it was made.
         start : TruthEstimate, optional
             An earlier estimate of the same method: its workers' state is the first one here.
             Workers are matched by what their ids print as; a new one starts as the median.
@@ -139,7 +152,13 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         Warns
         -----
         NoiseIgnoredWarning
-            Where the method has no model of the noise in the reports that it was given.
+            Where the method has no model of the noise in the reports that it was given, or was
+            given a frame of `Reports.to_frame`.
+        SimulatedNoiseWarning
+            Where the reports, or those of the frame, are simulated.
+        NoSignalWarning
+            Where the reports tell nothing of the answers, or so little that the method finds that
+            the noise hides how the truths differ.
         """
         return self._fit(data, start, gold, threads)
 
@@ -156,8 +175,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         self._check_given(given, start)
         ready = self.prepare(given, gold)
         first = None if start is None else self._align(start, given.answers.workers)
-        if isinstance(data, Reports):  # after all errors of what came in
-            self.warn_of_noise(data.mechanism, 4)
+        self._warn_of(data, 4)  # after all errors of what came in
         result = run_loop(self, [ready.partition], ready.summary, start=first, threads=threads)
         self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 4)
         return self._conclude(given, ready, result, ready.partition.draws)
@@ -194,6 +212,11 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             Where `start` is of another method or another domain, or its reports were made in
             another way.
 
+        Warns
+        -----
+        NoiseIgnoredWarning, SimulatedNoiseWarning, NoSignalWarning
+            As `fit` does.
+
         Examples
         --------
         >>> import quietcrowd as qc
@@ -215,8 +238,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         refuse_swept_tasks(start, given.answers)
         union = WorkerUnion.of(start, given)
         ready = self._lay_out(union.given, gold, joined_overview(start.summary, union))
-        if isinstance(data, Reports):
-            self.warn_of_noise(data.mechanism, 3)
+        self._warn_of(data, 3)
         result = extend_loop(self, start, union, ready.partition, ready.summary)
         self.warn_of_signal(ready.summary, result.state, Scatter.of(result.estimates), 3)
         swept = np.concatenate([start.swept, ready.partition.draws])
@@ -367,10 +389,11 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             return given
         if isinstance(data, Answers):
             return Given(answers=data)
+        frame = unmarked(data)  # what the mark says is told by `fit` and `extend`, after errors
         if domain is None:
-            answers = Answers.from_frame(data, self._domain_of(as_frame(data)), advice="frame")
+            answers = Answers.from_frame(frame, self._domain_of(as_frame(frame)), advice="frame")
         else:  # of an earlier estimate: no other one would do
-            answers = Answers.from_frame(data, domain, advice="reports")
+            answers = Answers.from_frame(frame, domain, advice="reports")
         return Given(answers=answers, backend=backend_of(data))
 
     def refuse(self, mechanism: Any) -> None:
@@ -380,6 +403,33 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         self, summary: Summary, state: StateT | None, scatter: Scatter, stacklevel: int
     ) -> None:
         """Warn where the noise hides what was to be found."""
+
+    def _warn_of(self, data: Any, stacklevel: int) -> None:
+        """Warn of what the reports that the method was given are, or those of a frame."""
+        if isinstance(data, Reports):
+            self.warn_of_reports(data.mechanism, stacklevel + 1, simulated=data.simulated)
+        elif not isinstance(data, Answers) and (mark := mark_of(data)) is not None:
+            if mark.get("simulated"):
+                warn_simulated(stacklevel)
+            warn_reports_in_frame(type(self).__name__, stacklevel)
+
+    def warn_of_reports(self, mechanism: Any, stacklevel: int, *, simulated: bool) -> None:
+        """Warn of what reports are, and of what the method does not know of them.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            What made them.
+        stacklevel : int
+            As of `warnings.warn`, called from here.
+        simulated : bool
+            Whether the noise is simulated.
+        """
+        if simulated:
+            warn_simulated(stacklevel)
+        if mechanism.tells_nothing:
+            warn_no_signal(type(mechanism).__name__, stacklevel)
+        self.warn_of_noise(mechanism, stacklevel + 1)
 
     def warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
         """Warn of what the method does not know of the reports of a mechanism."""

@@ -137,8 +137,10 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
 
     Examples
     --------
+    >>> import warnings
     >>> import numpy as np
     >>> import quietcrowd as qc
+    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.sparse_crowd(tasks=100, workers=60, sparsity=0.5, truths="uniform", seed=1)
     >>> mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=10.0, fill=None)
     >>> reports = mechanism.randomize(crowd.answers, rng=np.random.default_rng(1))

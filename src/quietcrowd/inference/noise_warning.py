@@ -6,9 +6,16 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from quietcrowd.exceptions import NoiseIgnoredWarning
+from quietcrowd.exceptions import NoiseIgnoredWarning, NoSignalWarning, SimulatedNoiseWarning
 
-__all__ = ["noise_ignored", "warn_filled", "warn_noise_ignored"]
+__all__ = [
+    "noise_ignored",
+    "warn_filled",
+    "warn_no_signal",
+    "warn_noise_ignored",
+    "warn_reports_in_frame",
+    "warn_simulated",
+]
 
 
 def warn_noise_ignored(
@@ -39,6 +46,36 @@ def warn_filled(method: str, stacklevel: int) -> None:
         " was filled in for no answer counts as an answer and draws the truths towards it. With "
         'participation="released", RatioMean is free of that.',
         NoiseIgnoredWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def warn_reports_in_frame(method: str, stacklevel: int) -> None:
+    """Warn that a method was given a frame that says that it holds reports."""
+    warnings.warn(
+        f"the frame says that it holds randomised reports: {method} reads them as plain answers, "
+        "and is surer of the truths than it should be. Give it the Reports themselves.",
+        NoiseIgnoredWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def warn_simulated(stacklevel: int) -> None:
+    """Warn that reports protect nobody."""
+    warnings.warn(
+        "these reports are simulated: they protect nobody. Real ones are made without rng= (on "
+        "the command line: without --simulate).",
+        SimulatedNoiseWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def warn_no_signal(mechanism: str, stacklevel: int) -> None:
+    """Warn that the reports of a mechanism do not depend on the answers."""
+    warnings.warn(
+        f"the reports of {mechanism} tell nothing of the answers: its epsilon is 0 or next to it, "
+        "and what is found in them is chance. It takes a larger epsilon.",
+        NoSignalWarning,
         stacklevel=stacklevel + 1,
     )
 

@@ -167,7 +167,9 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
 
     Examples
     --------
+    >>> import warnings
     >>> import quietcrowd as qc
+    >>> warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)  # simulated on purpose
     >>> crowd = qc.sparse_crowd(tasks=50, workers=2000, sparsity=0.5, truths="uniform", seed=1)
     >>> domain = crowd.answers.domain
     >>> released = qc.LaplacePerturbation(domain=domain, epsilon=1.0, participation="released")

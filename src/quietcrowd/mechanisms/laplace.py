@@ -15,6 +15,7 @@ from attrs import Factory, evolve, field, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.frames import unmarked
 from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain, cut_off
@@ -29,6 +30,7 @@ from quietcrowd.privacy.guarantee import (
     PrivacyGuarantee,
     add_losses,
     check_counts,
+    check_linked,
 )
 from quietcrowd.privacy.loss_law import laplace_law, pure_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
@@ -200,13 +202,17 @@ class LaplacePerturbation(TaskwiseMechanism):
         """What Theorem 1 says."""
         return self.epsilon
 
-    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
         return PrivacyGuarantee(
             answers=answers,
             epsilon=self.channel.epsilon,
             worker_epsilon=add_losses(self.channel.epsilon, count),
+            linked=linked,
+            linked_epsilon=add_losses(self.channel.epsilon, check_linked(linked, count)),
             participation_protected=self.every_task,
             tasks=count if self.every_task else None,
             claimed_epsilon=self.claimed_epsilon,
@@ -311,7 +317,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         if domain is None:
             return reports
         bits = Answers.from_frame(
-            columns,
+            unmarked(columns),
             domain,
             label="participation",
             tasks=tasks,

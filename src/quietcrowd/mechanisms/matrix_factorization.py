@@ -34,6 +34,7 @@ from quietcrowd.privacy.guarantee import (
     PrivacyGuarantee,
     add_losses,
     check_counts,
+    check_linked,
 )
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.signed_sums import largest_signed_norm
@@ -258,15 +259,20 @@ class MatrixFactorization(Mechanism):
         """What Theorem 4 says."""
         return self.epsilon
 
-    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         hides = self.variant in _HIDING
         count = check_counts(answers, tasks, every_task=hides)
         one = self.channel.epsilon
+        whole = min(add_losses(one, count), self._row_loss(tasks))
         return PrivacyGuarantee(
             answers=answers,
             epsilon=one,
-            worker_epsilon=min(add_losses(one, count), self._row_loss(tasks)),
+            worker_epsilon=whole,
+            linked=linked,
+            linked_epsilon=min(whole, add_losses(one, check_linked(linked, count))),
             participation_protected=hides,
             tasks=count if hides else None,
             claimed_epsilon=self.claimed_epsilon,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,16 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import fields_dict, frozen
+from attrs import evolve, fields_dict, frozen
 
-from quietcrowd.answers import Answers
+from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.frames import unmarked
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.loss_law import pure_law
+from quietcrowd.privacy.loss_tail import composed_tail
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
 from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import check_names, find_described
 
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Mechanism"]
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
+
+LEAST_LOSS = 1e-6
+"""Nobody has the 10^12 reports on a task that a signal of this loss would take to be seen."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -90,6 +97,13 @@ class Mechanism(ABC):
         return self.guarantee(tasks=1).participation_protected
 
     @property
+    def tells_nothing(self) -> bool:
+        """Whether reports hardly depend on the answers: two answers lose at most `LEAST_LOSS`."""
+        if self.channel.epsilon > LEAST_LOSS:
+            return False
+        return self.guarantee(answers=2, tasks=2).worker_epsilon <= LEAST_LOSS
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns of a file of reports."""
         return ("task", "worker", "label")
@@ -131,7 +145,9 @@ class Mechanism(ABC):
         check_names(cls.name, parameters, known)
 
     @abstractmethod
-    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most.
 
         Parameters
@@ -142,13 +158,55 @@ class Mechanism(ABC):
             How many tasks there are, or their ids; needed where every worker reports every task.
             For ids all answers together may lose less than for any tasks of that number. What they
             lose less then, they lose less beside further tasks of the campaign, too.
+        linked : int
+            How many of the answers may share one fact, as copies of a question do.
 
         Raises
         ------
         ParameterError
-            Unless ``1 <= answers <= tasks``, or where `tasks` is needed and missing, or names a
-            task twice.
+            Unless ``1 <= linked <= answers <= tasks``, where `tasks` is needed and missing, or
+            where it names a task twice. (Where every worker reports every task, up to so many
+            tasks may be linked.)
         """
+
+    def tail(
+        self,
+        probability: float,
+        answers: int = 1,
+        tasks: Tasks | None = None,
+        *,
+        linked: int = 1,
+    ) -> TailBound:
+        """Return losses that are each exceeded with a probability at most.
+
+        Parameters
+        ----------
+        probability : float
+            Above 0 and below 1.
+        answers, tasks, linked
+            As those of `guarantee`.
+
+        Notes
+        -----
+        Of `loss`, and never more than a pure loss. The loss is about one alternative that is fixed
+        beforehand; ``docs/theory/tail-bounds.md``.
+
+        Raises
+        ------
+        ParameterError
+            Where the probability is out of its range, or as `guarantee`.
+        """
+        check_tail_probability(probability)
+        guarantee = self.guarantee(answers, tasks, linked=linked)
+        loss = self.loss(answers, tasks)
+        pure = math.inf if guarantee.delta else guarantee.linked_epsilon
+        shared = [(loss.each, min(linked, loss.count))]
+        return TailBound(
+            probability=float(probability),
+            epsilon=composed_tail([(loss.answer, 1)], probability),
+            linked_epsilon=min(pure, composed_tail(shared, probability)),
+            worker_epsilon=composed_tail([(loss.each, loss.count)], probability),
+        )
 
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss of what a worker reports is distributed, in the worst case.
@@ -212,7 +270,7 @@ class Mechanism(ABC):
             every worker reports every task, one is missing.
         """
         table = Answers.from_frame(
-            columns, self.report_domain, tasks=tasks, workers=workers, advice="reports"
+            unmarked(columns), self.report_domain, tasks=tasks, workers=workers, advice="reports"
         )
         self.check_complete(table.workers, table.answers_per_worker, len(table.tasks))
         return Reports(table=table, mechanism=self, simulated=simulated)
@@ -247,7 +305,43 @@ class Mechanism(ABC):
                 f"{self.domain.example()}. Build the mechanism with domain=answers.domain."
             )
 
-    def randomize(self, answers: Answers, rng: np.random.Generator | None = None) -> Reports:
+    def check_left_out(self, rows: int, *, participation_public: bool) -> None:
+        """Raise where rows were left out for their answer, and nobody said that this may show.
+
+        Parameters
+        ----------
+        rows : int
+            How many answers were left out because they were missing or not in the domain.
+        participation_public : bool
+            As of `randomize`.
+
+        Raises
+        ------
+        AnswerError, ParameterError
+            As of `randomize`.
+        """
+        if not isinstance(participation_public, bool):
+            raise ParameterError(
+                f"participation_public must be True or False; got {participation_public!r}"
+            )
+        if rows and not participation_public and not self.participation_protected:
+            raise AnswerError(
+                f"{rows:,} row{'s were' if rows > 1 else ' was'} left out for the answer, missing "
+                "or outside of the domain: a report that is missing tells of it, and "
+                f"{type(self).__name__} does not protect participation. Bring every answer into "
+                "the domain by a rule that is fixed beforehand; or take a mechanism that hides who "
+                "answered (on the command line: laplace, one-layer:null=category). Where everybody "
+                "may know which rows these are, pass participation_public=True (on the command "
+                "line: --participation-public)."
+            )
+
+    def randomize(
+        self,
+        answers: Answers,
+        rng: np.random.Generator | None = None,
+        *,
+        participation_public: bool = False,
+    ) -> Reports:
         """Randomise answers, as the workers' devices do.
 
         Parameters
@@ -257,6 +351,11 @@ class Mechanism(ABC):
         rng : numpy.random.Generator, optional
             For simulation: fast, reproducible, and private to nobody. The reports are marked
             `simulated`. Default: the operating system's randomness.
+        participation_public : bool
+            Whether everybody may know which rows were left out with ``out_of_domain="skip"``, and
+            so that their answers were missing or not in the domain. Otherwise a mechanism that
+            does not protect participation refuses what is left: a report that is missing would
+            tell of the answer. No guarantee covers what that tells.
 
         Returns
         -------
@@ -267,9 +366,10 @@ class Mechanism(ABC):
         Raises
         ------
         AnswerError
-            Where the answers are in another domain, or there is no task or no worker.
+            Where the answers are in another domain, there is no task or no worker, or answers
+            were left out for what they are and that would show.
         ParameterError
-            Where `rng` is no NumPy generator.
+            Where `rng` is no NumPy generator, or `participation_public` neither True nor False.
         """
         if not isinstance(answers, Answers):
             raise AnswerError(
@@ -281,7 +381,13 @@ class Mechanism(ABC):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
         if not len(answers.tasks) or not len(answers.workers):
             raise AnswerError("there is no task or no worker to randomise for")
-        return self._randomize(answers.canonical, rng)
+        self.check_left_out(
+            answers.dropped.out_of_domain, participation_public=participation_public
+        )
+        given = answers.canonical
+        if given.dropped != DroppedRows():  # nothing of it may leave with the reports
+            given = evolve(given, dropped=DroppedRows())
+        return self._randomize(given, rng)
 
     @abstractmethod
     def _parameters(self) -> dict[str, Any]:

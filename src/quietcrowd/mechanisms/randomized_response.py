@@ -31,6 +31,7 @@ from quietcrowd.privacy.guarantee import (
     PrivacyGuarantee,
     add_losses,
     check_counts,
+    check_linked,
 )
 from quietcrowd.privacy.loss_law import channel_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
@@ -147,13 +148,17 @@ class RandomizedResponse(LabelMechanism):
             return math.inf
         return math.log((1 - flip) * (self.size - 1) / flip)
 
-    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
         return PrivacyGuarantee(
             answers=answers,
             epsilon=self.channel.epsilon,
             worker_epsilon=add_losses(self.channel.epsilon, count),
+            linked=linked,
+            linked_epsilon=add_losses(self.channel.epsilon, check_linked(linked, count)),
             participation_protected=self.every_task,
             tasks=count if self.every_task else None,
             claimed_epsilon=self.claimed_epsilon,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,6 +92,18 @@ class Reports:
 
         Its columns are ``task``, ``worker``, ``label``, and ``participation`` where that is
         released; or ``worker``, ``coordinate``, ``number`` where sketches are sent.
+
+        The frame says that it holds reports, in a JSON object with the keys ``mechanism``, a
+        description, and ``simulated``. It stands as text under the key ``quietcrowd`` in ``attrs``
+        of pandas and in the metadata of an Arrow schema, and goes with the frame into a file
+        of `write_table`, or into a Parquet file of these libraries. Whatever reads such a frame as
+        plain answers warns. Polars has no place for it; it is lost there, and where an Arrow table
+        is made into a frame of pandas.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Which kind of dataframe.
         """
         if self.sketches is not None:
             workers, length = self.sketches.shape
@@ -102,8 +115,19 @@ class Reports:
                     "number": pa.array(self.sketches.reshape(-1)),
                 },
                 backend,
+                self._mark(),
             )
         table = self.table.to_frame("pyarrow")
         if self.participation is not None:
             table = table.append_column("participation", pa.array(self.participation))
-        return to_native({name: table[name] for name in table.column_names}, backend)
+        return to_native({name: table[name] for name in table.column_names}, backend, self._mark())
+
+    def _mark(self) -> str:
+        """Return what a frame says of the reports in it; see `quietcrowd.frames`."""
+        mechanism = self.mechanism
+        kind = type(mechanism)
+        if mechanism.registry().get(getattr(kind, "name", "")) is kind:
+            described = mechanism.to_dict()
+        else:  # made for comparison: no file could be read with it
+            described = {"mechanism": kind.__name__}
+        return json.dumps({"mechanism": described, "simulated": self.simulated})

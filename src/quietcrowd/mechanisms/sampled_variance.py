@@ -22,7 +22,12 @@ from quietcrowd.mechanisms.parameters import optional_number
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
-from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, check_counts
+from quietcrowd.privacy.guarantee import (
+    ABOUT_TASKS,
+    PrivacyGuarantee,
+    check_counts,
+    check_linked,
+)
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.sampled_variance import (
     MAX_ANSWERS,
@@ -30,6 +35,7 @@ from quietcrowd.privacy.sampled_variance import (
     claimed_epsilon,
     claimed_rate,
 )
+from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
 from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import check_whole
@@ -114,12 +120,14 @@ class SampledVarianceGaussian(TaskwiseMechanism):
     One answer alone: N(0, V) with an exponential V is Laplace noise, so the loss is pure,
     ``width * sqrt(2 rate)``; `guarantee` states it where it is within the claimed epsilon.
 
-    In all other cases `guarantee` states the claimed epsilon, and as delta an upper bound on what
-    is outside of it, for one answer given all others, even if the worker's variance became known:
+    In all other cases `guarantee` states the claimed epsilon, and as delta an upper bound on the
+    least one there, for one answer given all others, even if the worker's variance became known:
     with many answers it does. No pure loss holds then that does not grow with the fineness of the
     grid. The delta is below the claimed one, so that the claim holds; its proof does not, since no
     Gaussian noise loses a bounded amount. `worker_epsilon` is the loss about all n answers
-    together at the same delta: about n times the claim. (Infinite where none can be proved.)
+    together at the same delta: about n times the claim. (Infinite where none can be proved.) A
+    report loses more than the claimed epsilon about twice as often as that delta says; `tail` says
+    what is exceeded with that probability.
 
     References
     ----------
@@ -226,7 +234,9 @@ class SampledVarianceGaussian(TaskwiseMechanism):
             return self.epsilon
         return claimed_epsilon(self.rate or 0.0, self.delta or 0.0, self.grid.width)
 
-    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see the class and `Mechanism.guarantee`.
 
         A pure loss (delta 0) for a single answer, where that is within the claim; else the
@@ -236,18 +246,21 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         count = check_counts(answers, tasks)
         check_whole("answers", answers, 1, MAX_ANSWERS)
         law, claimed = self.channel.law, self.claimed_epsilon
-        epsilon = worker_epsilon = self.channel.epsilon
+        epsilon = linked_epsilon = worker_epsilon = self.channel.epsilon
         delta = 0.0
         if count > 1 or epsilon > claimed:
-            epsilon = worker_epsilon = claimed
+            epsilon = claimed
             delta = law.delta_at(epsilon)
-            if count > 1:
-                worker_epsilon = max(epsilon, law.epsilon_at(delta, count=count))
+            linked_epsilon = self._epsilon_of(check_linked(linked, count), delta)
+            worker_epsilon = self._epsilon_of(count, delta)
         return PrivacyGuarantee(
             answers=answers,
             epsilon=epsilon,
             worker_epsilon=worker_epsilon,
+            linked=linked,
+            linked_epsilon=linked_epsilon,
             delta=delta,
+            tail=self.tail(delta, answers, linked=linked) if delta else None,
             participation_protected=False,
             claimed_epsilon=claimed,
             claimed_delta=self.delta or 0.0,
@@ -258,6 +271,45 @@ class SampledVarianceGaussian(TaskwiseMechanism):
                 *ABOUT_TASKS,
             ),
             source="docs/theory/sampled-variance.md; claimed by Li et al., ICDCS 2020",
+        )
+
+    def _epsilon_of(self, differing: int, delta: float) -> float:
+        """Return what is lost at a delta where rows may differ in so many answers."""
+        claimed = self.claimed_epsilon
+        if differing == 1:
+            return claimed
+        return max(claimed, self.channel.law.epsilon_at(delta, count=differing))
+
+    def tail(
+        self,
+        probability: float,
+        answers: int = 1,
+        tasks: Tasks | None = None,
+        *,
+        linked: int = 1,
+    ) -> TailBound:
+        """Return losses that are each exceeded with a probability at most; see `Mechanism.tail`.
+
+        They are those of who learns the worker's variance besides, or of who does not, whichever
+        are larger; and for one answer alone at most the pure loss.
+        """
+        # needs SciPy, which a worker's device loads for this mechanism alone
+        from quietcrowd.privacy.sampled_variance_tail import variance_tail_epsilon
+
+        check_tail_probability(probability)
+        count = check_counts(answers, tasks)
+        shared = check_linked(linked, count)
+        epsilon, linked_epsilon, worker_epsilon = (
+            variance_tail_epsilon(self.channel.law, probability, differing=differing, answers=count)
+            for differing in (1, shared, count)
+        )
+        if count == 1:
+            epsilon = linked_epsilon = worker_epsilon = min(epsilon, self.channel.epsilon)
+        return TailBound(
+            probability=float(probability),
+            epsilon=epsilon,
+            linked_epsilon=linked_epsilon,
+            worker_epsilon=worker_epsilon,
         )
 
     def draw_workers(

@@ -31,7 +31,9 @@ from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
     PrivacyGuarantee,
+    add_losses,
     check_counts,
+    check_linked,
     show_loss,
 )
 from quietcrowd.privacy.loss_law import LossLaw
@@ -208,7 +210,9 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         odds = (2 - self.low - self.high) * (self.domain.size - 1) / (self.low + self.high)
         return math.log(odds) if odds > 0 else -math.inf
 
-    def guarantee(self, answers: int = 1, tasks: Tasks | None = None) -> PrivacyGuarantee:
+    def guarantee(
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
         if count == 1:
@@ -216,6 +220,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         else:
             cell = self.worker_law.cell_epsilon(count)
             row = self.worker_law.row_epsilon(count)
+        shared = check_linked(linked, count)
         what = "epsilon" if self.law == "epsilon" else "flip probability"
         kind = "task" if self.every_task else "answer"
         draws = " for answers and once for NULL" if self.every_task else ""
@@ -223,6 +228,8 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             answers=answers,
             epsilon=cell,
             worker_epsilon=row,
+            linked=linked,
+            linked_epsilon=cell if shared == 1 else min(row, add_losses(cell, shared)),
             participation_protected=self.every_task,
             tasks=count if self.every_task else None,
             claimed_epsilon=self.claimed_epsilon,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
-from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
+from quietcrowd.privacy.budget_filter import filter_used
 from quietcrowd.privacy.guarantee import MOST_REPORTS, check_counts
 from quietcrowd.privacy.loss_distribution import compose_losses, sum_losses
 from quietcrowd.privacy.loss_law import pure_law
+from quietcrowd.privacy.loss_tail import composed_tail
 from quietcrowd.privacy.mechanism_access import check_mechanism, check_reports, read_mechanism
 from quietcrowd.privacy.release_loss import ReleaseLoss
 from quietcrowd.privacy.task_names import Tasks, are_named
@@ -59,6 +62,9 @@ class Charge:
 class Spending:
     """What a worker has spent at most; losses are natural logarithms, rounded up.
 
+    At a delta above 0 `answer_epsilon` and `total_epsilon` are pairs (epsilon, delta) of
+    differential privacy. How likely a loss is larger they do not say; the two tails do.
+
     Attributes
     ----------
     worker : str
@@ -68,16 +74,21 @@ class Spending:
     total_epsilon : float
         About all answers together.
     delta : float
-        Probability that may be outside of either.
+        Of the pairs; 0 for pure losses.
+    answer_tail, total_tail : float
+        Each is exceeded with probability `delta` at most; at a delta of 0 the losses themselves.
     """
 
     worker: str
     answer_epsilon: float
     total_epsilon: float
     delta: float = 0.0
+    answer_tail: float = field(default=Factory(lambda self: self.answer_epsilon, takes_self=True))
+    total_tail: float = field(default=Factory(lambda self: self.total_epsilon, takes_self=True))
 
 
 _Key: TypeAlias = "tuple[str, str, Mechanism]"
+_Part: TypeAlias = "tuple[Mechanism, int, float]"
 
 
 def _copied(numbers: Mapping[_Key, Any]) -> dict[_Key, Any]:
@@ -157,6 +168,12 @@ class PrivacyLedger:
         ParameterError
             Where something else than reports is given, there are not as many names as reports, or
             two reports of one mechanism have the same name.
+
+        Warns
+        -----
+        SimulatedNoiseWarning
+            Where some of the reports are simulated: what they would have cost counts as if they
+            were real.
         """
         names = _names_for(len(reports), campaigns)
         counts: dict[_Key, int] = {}
@@ -175,6 +192,7 @@ class PrivacyLedger:
                 key = (worker, name, one.mechanism)
                 _add(counts, key, count)
                 _spare(spared, key, less)
+        _warn_of_simulations(names, reports)
         return cls(counts=counts, spared=spared)
 
     def charge(
@@ -225,7 +243,7 @@ class PrivacyLedger:
         worker : str or int
             Id.
         delta : float
-            Probability that may be outside, below 1. At 0 losses are summed; above it they are
+            Of the pairs (epsilon, delta), below 1. At 0 losses are summed; above it they are
             composed, tightly where answers have noise of their own, and never to more than their
             sum.
 
@@ -233,6 +251,13 @@ class PrivacyLedger:
         ------
         ParameterError
             Where delta is out of range.
+
+        Notes
+        -----
+        The sum holds whenever it is looked at. Above delta 0 what is returned holds for a schedule
+        of mechanisms and answers that was fixed beforehand. Where it depended on earlier reports
+        how many there are, it is the reading of an odometer at a time that the data chose, and no
+        guarantee: then `used` says what holds. See ``docs/theory/budgets.md``.
         """
         _check_delta(delta)
         one = _check_worker(worker)
@@ -258,16 +283,19 @@ class PrivacyLedger:
         campaign: str = "1",
         delta: float = 0.0,
     ) -> bool:
-        """Return whether a charge would take a worker's total above a budget.
+        """Return whether a charge would take a worker's total above a budget: a privacy filter.
+
+        Who makes no report where this says so is (budget, delta)-private in total, also where it
+        depends on earlier reports which come next; see `used`.
 
         Parameters
         ----------
         worker, mechanism, answers, tasks, campaign
             As those of `charge`.
         budget : float
-            The most that a worker may lose in total, finite and at least 0.
+            The most that a worker may lose in total, finite and at least 0; fixed beforehand.
         delta : float
-            As that of `spent`.
+            Of the whole, below 1; fixed beforehand.
 
         Raises
         ------
@@ -276,13 +304,42 @@ class PrivacyLedger:
         """
         check_real("budget", budget, 0)
         after = self.charge(worker, mechanism, answers=answers, tasks=tasks, campaign=campaign)
-        return after.spent(worker, delta).total_epsilon > budget
+        return after.used(worker, budget, delta) > budget
+
+    def used(self, worker: str | int, budget: float, delta: float = 0.0) -> float:
+        """Return how much of a budget a worker has used, however the releases were chosen.
+
+        At delta 0 it is the sum of the losses. Above it, it is what a filter counts: as a rule
+        more than `spent`, since it holds for a worker who stops, or goes on, because of earlier
+        reports; and never more than the sum.
+
+        Parameters
+        ----------
+        worker : str or int
+            Id.
+        budget, delta : float
+            Of the whole, fixed before the first report; finite and at least 0, delta below 1.
+
+        Raises
+        ------
+        ParameterError
+            Where a number is out of its range.
+
+        References
+        ----------
+        See `would_exceed` and ``docs/theory/budgets.md``.
+        """
+        check_real("budget", budget, 0)
+        _check_delta(delta)
+        one = _check_worker(worker)
+        own = [charge for charge in self.charges if charge.worker == one]
+        return _used(_parts(own), float(budget), float(delta))
 
     def to_frame(self, delta: float = 0.0, backend: Backend = "pandas") -> Any:
         """Return what each worker has spent as a dataframe.
 
-        Its columns are ``worker``, ``reports``, ``campaigns``, ``answer_epsilon`` and
-        ``total_epsilon``.
+        Its columns are ``worker``, ``reports``, ``campaigns``, ``answer_epsilon``,
+        ``total_epsilon``, ``answer_tail`` and ``total_tail``; see `Spending`.
         """
         spending = self.spending(delta)
         reports: dict[str, int] = {}
@@ -297,6 +354,8 @@ class PrivacyLedger:
                 "campaigns": [len(names) for names in campaigns.values()],
                 "answer_epsilon": [one.answer_epsilon for one in spending],
                 "total_epsilon": [one.total_epsilon for one in spending],
+                "answer_tail": [one.answer_tail for one in spending],
+                "total_tail": [one.total_tail for one in spending],
             },
             backend,
         )
@@ -347,6 +406,18 @@ def _names_for(reports: int, campaigns: Any) -> list[str]:
     for name in names:
         check_text("campaign", name)
     return list(names)
+
+
+def _warn_of_simulations(names: Iterable[str], reports: Iterable[Reports]) -> None:
+    simulated = [name for name, one in zip(names, reports, strict=True) if one.simulated]
+    if simulated:
+        several = len(simulated) > 1
+        warnings.warn(
+            f"the reports of campaign{'s' * several} {', '.join(map(repr, simulated))} are "
+            "simulated: they protect nobody, whatever the ledger says.",
+            SimulatedNoiseWarning,
+            stacklevel=3,
+        )
 
 
 def _add(counts: dict[_Key, int], key: _Key, count: int) -> None:
@@ -454,27 +525,52 @@ def _as_text(worker: Any) -> str:
 
 
 def _spending(worker: str, charges: Iterable[Charge], delta: float) -> Spending:
-    parts = tuple((charge.mechanism, charge.count, charge.spared) for charge in charges)
-    answer, total = _composed(parts, delta)
-    return Spending(worker=worker, answer_epsilon=answer, total_epsilon=total, delta=delta)
+    answer, total, answer_tail, total_tail = _composed(_parts(charges), delta)
+    return Spending(
+        worker=worker,
+        answer_epsilon=answer,
+        total_epsilon=total,
+        delta=delta,
+        answer_tail=answer_tail,
+        total_tail=total_tail,
+    )
+
+
+def _parts(charges: Iterable[Charge]) -> tuple[_Part, ...]:
+    return tuple((charge.mechanism, charge.count, charge.spared) for charge in charges)
 
 
 @lru_cache(maxsize=4096)
-def _composed(parts: tuple[tuple[Mechanism, int, float], ...], delta: float) -> tuple[float, float]:
-    """Return the loss about one answer and about all, of counts per mechanism and campaign."""
-    if not parts:
-        return 0.0, 0.0
+def _composed(parts: tuple[_Part, ...], delta: float) -> tuple[float, float, float, float]:
+    """Return the loss about one answer and about all, and their tails, of counts per campaign."""
     if not delta:
-        return _summed(parts)
-    losses = [
+        return _summed(parts) * 2
+    losses = _losses(parts)
+    answer = [(loss.answer, 1) for loss in losses]
+    total = [(loss.each, loss.count) for loss in losses]
+    pairs = compose_losses(answer, delta), compose_losses(total, delta)
+    if len(parts) == 1 and not parts[0][2]:
+        ((mechanism, count, _),) = parts
+        tail = mechanism.tail(delta, answers=count, tasks=count)
+        return *pairs, tail.epsilon, tail.worker_epsilon
+    return *pairs, composed_tail(answer, delta), composed_tail(total, delta)
+
+
+@lru_cache(maxsize=4096)
+def _used(parts: tuple[_Part, ...], budget: float, delta: float) -> float:
+    if not delta:
+        return _summed(parts)[1]
+    return filter_used([(loss.each, loss.count) for loss in _losses(parts)], budget, delta)
+
+
+def _losses(parts: tuple[_Part, ...]) -> list[ReleaseLoss]:
+    return [
         _less(mechanism.loss(answers=count, tasks=count), spared)
         for mechanism, count, spared in parts
     ]
-    answer = compose_losses([(loss.answer, 1) for loss in losses], delta)
-    return answer, compose_losses([(loss.each, loss.count) for loss in losses], delta)
 
 
-def _summed(parts: tuple[tuple[Mechanism, int, float], ...]) -> tuple[float, float]:
+def _summed(parts: tuple[_Part, ...]) -> tuple[float, float]:
     """Return both losses without any delta: sums of what the guarantees say, and no laws."""
     stated = [(mechanism.guarantee(count, count), spared) for mechanism, count, spared in parts]
     if any(one.delta for one, _ in stated):

@@ -116,6 +116,9 @@ def _first(fits: Callable[[int], bool], low: int, high: int) -> int:
 def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int:
     """Return how many tasks of a campaign a worker can be given within a budget.
 
+    Their number is fixed beforehand, so that losses are composed exactly. A device that decides as
+    it goes counts by `PrivacyLedger.used`, and may take fewer.
+
     Parameters
     ----------
     mechanism : Mechanism
@@ -123,7 +126,7 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
     budget : float
         The most that a worker may lose in total, finite and at least 0.
     delta : float
-        Probability that may be outside, below 1.
+        Of the pair (budget, delta), below 1.
 
     Returns
     -------

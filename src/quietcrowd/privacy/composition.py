@@ -65,7 +65,7 @@ def composed_epsilon(epsilon: float, delta: float, count: int, total_delta: floa
     count : int
         How many, at least 1.
     total_delta : float
-        Probability outside of the result, below 1.
+        Of the pair that results, below 1.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def compose_curve(epsilon_at: Callable[[float], float], count: int, total_delta:
     count : int
         How many, at least 1.
     total_delta : float
-        Probability outside of the result.
+        Of the pair that results.
     """
     each = [share * total_delta / count for share in SHARES]
     return min(composed_epsilon(epsilon_at(delta), delta, count, total_delta) for delta in each)

@@ -3,7 +3,7 @@
 A loss of epsilon multiplies the odds of anything about an answer by at most ``exp(epsilon)``. So
 whoever thought it likely with probability p before is at most
 ``p / (p + (1 - p) exp(-epsilon))`` sure after, whatever else they know. Printed figures are
-rounded up: "at most" is true.
+rounded up: "at most" is true. Where delta is above 0 the figures are those of the tail bound.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def consent_sentences(
     Returns
     -------
     tuple of str
-        About one answer; about a fact that shows in all of them, where there are several; about
-        having answered; and about chance, where delta is above 0.
+        About one answer, or a fact that linked answers share; about a fact that shows in all of
+        them, where there are several; about having answered; and about chance, where delta is
+        above 0.
 
     Raises
     ------
@@ -60,9 +61,9 @@ def consent_sentences(
 
     Notes
     -----
-    For delta above 0: two laws that differ by (epsilon, delta) at most can be drawn by giving
-    everything away with probability delta, and else losing at most epsilon; so the composition
-    theorem is proved (P. Kairouz, S. Oh, P. Viswanath, ICML 2015). The last sentence says this.
+    For delta above 0 the figures are those of `PrivacyGuarantee.tail`: each is exceeded with its
+    probability at most, against one alternative that is fixed beforehand; the last sentence says
+    so. A pair (epsilon, delta) would not do: its epsilon may be exceeded more often.
 
     Examples
     --------
@@ -164,19 +165,24 @@ def _percent(probability: Fraction) -> str:
     return f"{shown / 10**digits:.{digits}f}".removesuffix(".0") + " %"
 
 
-def _limits(epsilon: float, priors: Sequence[float]) -> str:
-    """Return "whoever thought it ... before is at most ... sure of it after" for every prior."""
+def _limits(epsilon: float, priors: Sequence[float], other: str) -> str:
+    """Return "whoever thought it ... before is at most ... sure of it after" for every prior.
+
+    `other` names the one alternative that is fixed beforehand, where chance may tell more.
+    """
     return "; ".join(
-        f"whoever {_before(prior)} before is at most {show_most_sure(epsilon, prior)} sure of it "
-        "after"
+        f"whoever {_before(prior, other)} before is at most {show_most_sure(epsilon, prior)} sure "
+        "of it after"
         for prior in priors
     )
 
 
-def _before(prior: float) -> str:
+def _before(prior: float, other: str) -> str:
     if prior == 0.5:
-        return "thought it as likely as not"
-    return f"was {_percent(_as_printed(prior))} sure of it"
+        return f"thought it as likely as {other or 'not'}"
+    return f"was {_percent(_as_printed(prior))} sure of it" + f", and else of {other}," * bool(
+        other
+    )
 
 
 def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
@@ -188,10 +194,17 @@ def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
 def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:
     others = (guarantee.tasks or guarantee.answers) > 1
     who = "one answer, for somebody who knows all your others" if others else "one answer"
-    if _hides_nothing(guarantee.epsilon, priors):
+    if guarantee.linked > 1:
+        who = (
+            f"a fact that {guarantee.linked:,} of your answers share, as those to copies of a "
+            "question do, for somebody who knows all your others"
+        )
+    epsilon = (guarantee.tail or guarantee).linked_epsilon
+    if _hides_nothing(epsilon, priors):
         return f"About {who}: it is not hidden; somebody can become practically certain of it."
     more = "; where answers go together, the others tell of it too" if others else ""
-    return f"About {who}: {_limits(guarantee.epsilon, priors)}{more}."
+    other = "one other answer" if guarantee.tail else ""
+    return f"About {who}: {_limits(epsilon, priors, other)}{more}."
 
 
 def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[str, ...]:
@@ -202,17 +215,18 @@ def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[st
     if guarantee.tasks is not None:
         who = f"all {count:,} questions together, answered or not"
     fact = "a fact that shows in every one of them, as a general opinion may"
-    if _hides_nothing(guarantee.worker_epsilon, priors):
+    epsilon = (guarantee.tail or guarantee).worker_epsilon
+    if _hides_nothing(epsilon, priors):
         how = "it is not hidden; somebody can become practically certain of it"
     else:
-        how = _limits(guarantee.worker_epsilon, priors)
+        how = _limits(epsilon, priors, "one other fact" if guarantee.tail else "")
     return (f"About {who}, and {fact}: {how}.",)
 
 
 def _about_chance(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
-    if not guarantee.delta:
+    if guarantee.tail is None:
         return ()
-    delta = _as_printed(guarantee.delta)
-    cases = min(math.floor(1 / delta), _MANY)
-    how = f"one of {cases:,}" if cases > 1 else f"{_percent(delta)} of all"
-    return (f"In at most {how} cases chance may tell more than that.",)
+    probability = _as_printed(guarantee.tail.probability)
+    cases = min(math.floor(1 / probability), _MANY)
+    how = f"one of {cases:,}" if cases > 1 else f"{_percent(probability)} of all"
+    return (f"Chance may tell more than each of these figures, in at most {how} cases.",)

@@ -64,7 +64,7 @@ class Attempt:
     claims: int
 
     def epsilon(self, delta: float) -> float:
-        """Return the loss of one attempt but for a probability `delta`, rounded up.
+        """Return the least epsilon of one attempt at a delta, rounded up.
 
         Infinite where candidates pass more often than `delta` allows though no other claim could
         have given them, or where candidates are never dropped.
@@ -81,7 +81,7 @@ class Attempt:
         return log_ratio_up(largest)
 
     def delta(self, epsilon: float) -> float:
-        """Return the probability outside of a loss `epsilon` of one attempt, rounded up.
+        """Return a delta of one attempt at an epsilon, rounded up.
 
         1 where `epsilon` is less than what failing tells.
         """

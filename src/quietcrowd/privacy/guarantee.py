@@ -8,10 +8,11 @@ from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.privacy.task_names import Tasks, are_named, task_names
 from quietcrowd.validation import check_whole, plain
 
@@ -22,14 +23,17 @@ __all__ = [
     "PrivacyGuarantee",
     "add_losses",
     "check_counts",
+    "check_linked",
     "finite_loss",
     "show_loss",
 ]
 
-ABOUT_TASKS = ("which tasks are answered does not depend on the answers",)
+_SENT_UNSEEN = "what is sent, or withdrawn, does not depend on what was drawn"
+
+ABOUT_TASKS = ("which tasks are answered does not depend on the answers", _SENT_UNSEEN)
 """What is assumed where reports exist for the answered tasks alone."""
 
-PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforehand",)
+PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforehand", _SENT_UNSEEN)
 """What is assumed where every worker reports every task."""
 
 MOST_REPORTS = 10**7
@@ -60,12 +64,25 @@ def finite_loss(epsilon: float) -> float | None:
     return epsilon if math.isfinite(epsilon) else None
 
 
+def _tail_of_pairs(guarantee: PrivacyGuarantee) -> TailBound | None:
+    """Return what the pairs alone say of chance; None where no loss is larger."""
+    if not guarantee.delta:
+        return None
+    return TailBound.of_pair(
+        guarantee.epsilon, guarantee.linked_epsilon, guarantee.worker_epsilon, guarantee.delta
+    )
+
+
 @frozen(kw_only=True)
 class PrivacyGuarantee:
     """What a worker who gives a number of answers loses at most.
 
     Neighbouring inputs are the answers of one worker; everything else, the rest of the crowd
     included, is known to the adversary. All losses are natural logarithms.
+
+    At a delta of 0 no loss is larger than what is stated. Above 0 `epsilon`, `linked_epsilon` and
+    `worker_epsilon` are each the first number of a pair (epsilon, delta) of differential privacy:
+    what adds up, and what is cited. How likely a loss is larger they do not say; `tail` does.
 
     Attributes
     ----------
@@ -75,8 +92,14 @@ class PrivacyGuarantee:
         Loss about one answer, given all others of the worker.
     worker_epsilon : float
         Loss about all answers together: between any two rows of the worker.
+    linked : int
+        How many of the answers may share one fact, as copies of a question do.
+    linked_epsilon : float
+        Loss about such a fact, given the other answers; `epsilon` where none are linked.
     delta : float
-        Probability outside of the bound; 0 for pure privacy.
+        Of the pairs (epsilon, delta); 0 for pure privacy, where the losses have no exception.
+    tail : TailBound or None
+        Losses that are exceeded with a small probability at most; None where delta is 0.
     participation_protected : bool
         Whether the fact of having answered a task is protected as an answer is.
     tasks : int or None
@@ -96,7 +119,10 @@ class PrivacyGuarantee:
     answers: int = field(converter=plain)
     epsilon: float
     worker_epsilon: float
+    linked: int = field(default=1, converter=plain)
+    linked_epsilon: float = field(default=Factory(lambda self: self.epsilon, takes_self=True))
     delta: float = 0.0
+    tail: TailBound | None = field(default=Factory(_tail_of_pairs, takes_self=True))
     participation_protected: bool
     tasks: int | None = None
     claimed_epsilon: float
@@ -118,31 +144,65 @@ class PrivacyGuarantee:
         return covered and self.participation_protected >= self.participation_claimed
 
     def __str__(self) -> str:
-        plural = (self.tasks or self.answers) != 1
-        if self.tasks is None:
-            who = f"gives {self.answers:,} answer{'s' * plural}"
-        else:
-            who = f"reports {self.tasks:,} task{'s' * plural}, answered or not,"
-        loss = (
-            f"A worker who {who} loses at most epsilon = {show_loss(self.epsilon)} "
-            f"about {'one of them' if plural else 'it'}"
-        )
-        if plural:
-            loss += f", given the others, and {show_loss(self.worker_epsilon)} about all together"
-        if self.delta:
-            loss += f", but for a probability delta = {show_loss(self.delta, 3)}"
-        claim = f"{self.claimed_epsilon:.4g}"
-        if self.claimed_delta:
-            claim += f" with delta = {self.claimed_delta:.3g}"
         sentences = (
-            loss,
+            *(self._loss_by_chance() if self.tail else (self._loss(),)),
             "Whether a task was answered "
             + ("is protected alike" if self.participation_protected else "is not protected"),
-            f"The paper's claim of {claim} " + ("holds" if self.claim_holds else "does not hold"),
+            self._claim(),
             f"Assumed: {'; '.join(self.assumptions)}",
             f"Source: {self.source}",
         )
         return textwrap.fill(". ".join(sentences) + ".", width=80, break_on_hyphens=False)
+
+    def _loss(self) -> str:
+        return f"A worker who {self._who()} loses at most {self._about(self)}"
+
+    def _loss_by_chance(self) -> tuple[str, str]:
+        """Say what is lost but for a small probability, and the pairs that are cited."""
+        assert self.tail is not None
+        alternative = (
+            "against another answer, or row of answers, that is fixed beforehand"
+            if self._many
+            else "against another answer that is fixed beforehand"
+        )
+        tail = (
+            f"With probability at least 1 - {show_loss(self.tail.probability, 3)} each, a worker "
+            f"who {self._who()} loses at most {self._about(self.tail)}, {alternative}"
+        )
+        pairs = (
+            "For composition, the pairs of differential privacy at delta = "
+            f"{show_loss(self.delta, 3)}: {self._about(self)}"
+        )
+        return tail, pairs
+
+    @property
+    def _many(self) -> bool:
+        return (self.tasks or self.answers) != 1
+
+    def _who(self) -> str:
+        if self.tasks is None:
+            return f"gives {self.answers:,} answer{'s' * self._many}"
+        return f"reports {self.tasks:,} task{'s' * self._many}, answered or not,"
+
+    def _about(self, losses: PrivacyGuarantee | TailBound) -> str:
+        """Print what is lost about one answer, about linked ones, and about all."""
+        text = (
+            f"epsilon = {show_loss(losses.epsilon)} about {'one of them' if self._many else 'it'}"
+        )
+        if not self._many:
+            return text
+        linked = ""
+        if self.linked > 1:
+            shown = show_loss(losses.linked_epsilon)
+            linked = f" {shown} about a fact that {self.linked:,} of them share,"
+        whole = show_loss(losses.worker_epsilon)
+        return f"{text}, given the others,{linked} and {whole} about all together"
+
+    def _claim(self) -> str:
+        claim = f"{self.claimed_epsilon:.4g}"
+        if self.claimed_delta:
+            claim += f" with delta = {self.claimed_delta:.3g}"
+        return f"The paper's claim of {claim} {'holds' if self.claim_holds else 'does not hold'}"
 
 
 def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False) -> int:
@@ -166,6 +226,18 @@ def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False)
             f"guarantee(answers={answers}, tasks=1000)"
         )
     return int(count)
+
+
+def check_linked(linked: int, count: int) -> int:
+    """Return how many reports share a fact.
+
+    Raises
+    ------
+    ParameterError
+        Unless it is a whole number from 1 to `count`.
+    """
+    check_whole("linked", linked, 1, count)
+    return int(linked)
 
 
 def add_losses(epsilon: float, count: int) -> float:

@@ -200,8 +200,13 @@ class LossDistribution:
         exact = (self.first + np.arange(len(self.masses))) * self.step
         return np.asarray(exact + 2 * _UNIT * np.abs(exact), np.float64)
 
+    @property
+    def last_loss(self) -> float:
+        """The largest finite loss."""
+        return float(self._losses[-1])
+
     def delta(self, epsilon: float) -> float:
-        """Return the probability outside of `epsilon`, rounded up: the sum of P - exp(epsilon) Q.
+        """Return the least delta at `epsilon`, rounded up: the sum of max(0, P - exp(epsilon) Q).
 
         Parameters
         ----------
@@ -223,7 +228,7 @@ class LossDistribution:
         """
         if self.delta(0.0) <= delta:
             return 0.0
-        low, high = 0.0, max(0.0, float(self._losses[-1]))
+        low, high = 0.0, max(0.0, self.last_loss)
         if self.delta(high) > delta:
             return math.inf
         while high - low > 1e-12 * high:
@@ -257,7 +262,7 @@ def compose_losses(parts: Sequence[tuple[LossLaw, int]], delta: float) -> float:
     parts : sequence of (LossLaw, int)
         Each law, and how many releases have it.
     delta : float
-        Probability that may be outside; 0 for the pure loss, which is a sum.
+        Of the pair (epsilon, delta); 0 for the pure loss, which is a sum.
 
     Returns
     -------

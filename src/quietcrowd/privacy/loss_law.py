@@ -58,6 +58,8 @@ class LossLaw:
     pure_epsilon : float
         What holds without any exception: `epsilon`, or infinity where something is lost, unless
         `lost` stands for the rounding of the masses alone.
+    is_of_all_pairs : bool
+        Whether any two answers that differ have this very law, and not one that it dominates.
     """
 
     masses: npt.NDArray[np.float64] = field(converter=_array)
@@ -65,6 +67,15 @@ class LossLaw:
     lost: float = 0.0
     epsilon: float
     pure_epsilon: float = field(default=Factory(_pure, takes_self=True))
+    is_of_all_pairs: bool = False
+
+    def is_same_as(self, other: LossLaw) -> bool:
+        """Whether both are one law."""
+        return (
+            np.array_equal(self.masses, other.masses)
+            and np.array_equal(self.losses, other.losses)
+            and self.lost == other.lost
+        )
 
     @property
     def is_even(self) -> bool:
@@ -79,6 +90,8 @@ class LossLaw:
         second: npt.NDArray[np.float64],
         epsilon: float,
         rounding: float = 0.0,
+        *,
+        is_of_all_pairs: bool = False,
     ) -> LossLaw:
         """Return the law for a report of the law `first` that might be of the law `second`.
 
@@ -90,6 +103,8 @@ class LossLaw:
             Upper bound on any loss.
         rounding : float
             Upper bound on what rounding the probabilities changes in a delta.
+        is_of_all_pairs : bool
+            See the class.
         """
         likely = first > 0
         with np.errstate(divide="ignore"):
@@ -101,6 +116,7 @@ class LossLaw:
             lost=rounding,
             epsilon=epsilon,
             pure_epsilon=epsilon,
+            is_of_all_pairs=is_of_all_pairs,
         )
 
 
@@ -193,7 +209,9 @@ def channel_law(weights: npt.NDArray[np.uint64], epsilon: float) -> LossLaw:
     profile = _only_profile(weights)
     if profile is not None:
         total = int(weights[0].sum())
-        return LossLaw.of_pair(profile[0] / total, profile[1] / total, epsilon)
+        return LossLaw.of_pair(
+            profile[0] / total, profile[1] / total, epsilon, is_of_all_pairs=True
+        )
     answers, reports = weights.shape
     if answers * (answers - 1) * reports > _MOST_TERMS:
         return pure_law(epsilon)

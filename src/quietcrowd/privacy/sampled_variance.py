@@ -18,6 +18,7 @@ from attrs import frozen
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
+    "CUT",
     "MAX_ANSWERS",
     "MEAN",
     "VarianceLaw",
@@ -32,7 +33,7 @@ MEAN = 2**42
 
 MAX_ANSWERS = 10**7
 _MOST_EPSILON = 2.0**60
-_CUT = 8.0
+CUT = 8.0
 """Below this variance, in squared steps, everything counts as lost."""
 
 
@@ -152,11 +153,11 @@ class VarianceLaw:
     def _of_the_grid(self, epsilon: float, count: int) -> float:
         """Return by how much sums over the grid may exceed the integrals in their place."""
         small = 0.0
-        if self.least < _CUT:
-            away = self.steps * math.sqrt(count / _CUT)
-            small = _CUT * self.rate * (1 - gaussian_delta(epsilon, away))
+        if self.least < CUT:
+            away = self.steps * math.sqrt(count / CUT)
+            small = CUT * self.rate * (1 - gaussian_delta(epsilon, away))
         rate = self.rate / count  # of the variance of the sum of what differs
-        bends = rate * (0.33 * math.log1p(1 / (_CUT * self.rate)) + 0.375)
+        bends = rate * (0.33 * math.log1p(1 / (CUT * self.rate)) + 0.375)
         return small + bends + 0.09 * epsilon * math.sqrt(rate) / (self.steps * count)
 
     def epsilon_at(self, delta: float, count: int = 1) -> float:

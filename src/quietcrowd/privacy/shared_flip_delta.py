@@ -1,7 +1,7 @@
-"""How likely a worker's reports lose more than epsilon, when one flip probability serves all.
+"""What a worker's reports lose at a delta, when one flip probability serves all.
 
 `shared_flip` gives the loss that no report exceeds. That of most reports is smaller; here is the
-probability that is outside of a smaller epsilon. Derivation and checks:
+law of that loss, and the least delta at a smaller epsilon. Derivation and checks:
 ``docs/theory/accounting.md``.
 """
 
@@ -47,7 +47,7 @@ class _Joint:
 def two_layer_delta(
     epsilon: float, answers: int, *, labels: int, low: int, high: int, total: int = 2**32
 ) -> float:
-    """Return the probability outside of `epsilon` about one of a worker's answers, rounded up.
+    """Return the least delta at `epsilon` about one of a worker's answers, rounded up.
 
     Parameters
     ----------
@@ -103,6 +103,7 @@ def two_layer_law(answers: int, *, labels: int, low: int, high: int, total: int 
         np.concatenate([joint.differs, joint.agrees, rest]),
         epsilon,
         rounding=min(1.0, joint.error * (2 + math.exp(min(epsilon, 700.0)))),
+        is_of_all_pairs=True,
     )
 
 

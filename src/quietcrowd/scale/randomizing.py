@@ -48,6 +48,7 @@ def randomize_store(
     seed: int | None = None,
     tasks: Iterable[Any] | None = None,
     workers: Iterable[Any] | None = None,
+    participation_public: bool = False,
     threads: int | None = None,
     executor: Executor | None = None,
     progress: bool = False,
@@ -72,6 +73,8 @@ def randomize_store(
     tasks, workers : iterable, optional
         All ids, in any order, including those without an answer; both or none. Where a mechanism
         hides who answered, those that occur in the store would give it away.
+    participation_public : bool
+        As of `Mechanism.randomize`, for rows that were left out when the store was made.
     threads : int, optional
         Default: as many as the process may use.
     executor : Executor, optional
@@ -88,8 +91,8 @@ def randomize_store(
     Raises
     ------
     AnswerError
-        Where the store holds reports, its domain is not that of the mechanism, or an id is not in
-        a given list.
+        Where the store holds reports, its domain is not that of the mechanism, an id is not in
+        a given list, or answers were left out for what they are and that would show.
     ParameterError
         Where the mechanism works on all tasks at once, every worker reports every task and that
         is too much, something is at `folder` already, `folder` lies in the store, or a parameter
@@ -101,7 +104,7 @@ def randomize_store(
     check_whole("threads", threads, 1)
     if seed is not None:
         check_whole("seed", seed, 0)
-    taskwise = check_randomizable(store, mechanism)
+    taskwise = check_randomizable(store, mechanism, participation_public=participation_public)
     refuse_overwriting(store.folder, Path(folder))
     listed = _listed(store, tasks, workers)
     ids = _sorted(store.workers if listed is None else listed.workers)
@@ -141,7 +144,9 @@ def randomize_store(
     return evolve(reports, folder=Path(folder))
 
 
-def check_randomizable(store: Store, mechanism: Mechanism) -> TaskwiseMechanism:
+def check_randomizable(
+    store: Store, mechanism: Mechanism, *, participation_public: bool
+) -> TaskwiseMechanism:
     """Return the mechanism if it can randomise a store; errors as of `randomize_store`."""
     if store.mechanism is not None:
         raise AnswerError(f"{store.folder}: these are reports, randomised already")
@@ -152,6 +157,7 @@ def check_randomizable(store: Store, mechanism: Mechanism) -> TaskwiseMechanism:
             "is partitioned by task: randomise in memory, groups of workers one by one, or take "
             "another mechanism"
         )
+    mechanism.check_left_out(store.dropped.out_of_domain, participation_public=participation_public)
     return mechanism
 
 

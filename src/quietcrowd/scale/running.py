@@ -128,7 +128,7 @@ def infer_store(
 
     Warns
     -----
-    NoiseIgnoredWarning, NoSignalWarning
+    NoiseIgnoredWarning, NoSignalWarning, SimulatedNoiseWarning
         As `FittingMethod.fit` does.
     """
     kept = None if checkpoint is None else Path(checkpoint)
@@ -139,7 +139,7 @@ def infer_store(
     states = None if kept is None else _checkpoint(job, kept)
     course = Course() if states is None else states.load()
     if store.mechanism is not None:  # after all errors of what came in
-        method.warn_of_noise(store.mechanism, 3)
+        method.warn_of_reports(store.mechanism, 3, simulated=store.simulated)
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
         run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
         save = None if states is None else states.save

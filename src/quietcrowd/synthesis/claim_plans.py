@@ -44,7 +44,7 @@ def plan_for_claims(
     answers : Answers
         The claims.
     epsilon : float
-        What is lost at most, but for a probability `delta`; above 0.
+        Of the pair (epsilon, delta); above 0.
     bandwidth : float
         In the unit of the claims.
     per : {"claim", "user"}

@@ -242,7 +242,7 @@ class CrowdDensity:
         Parameters
         ----------
         delta : float
-            Probability outside of the bound, at least 0 and below 1.
+            Of the pair (epsilon, delta), at least 0 and below 1.
 
         Raises
         ------

@@ -15,6 +15,7 @@ from quietcrowd.privacy.composition import compose_curve
 from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
+from quietcrowd.privacy.tail_bound import TailBound, tail_of_curve
 from quietcrowd.synthesis.privacy_test import TOTAL
 from quietcrowd.synthesis.seed_weights import SeedBounds, floored_bounds, uniform_bounds
 from quietcrowd.validation import check_whole
@@ -33,6 +34,9 @@ LOOP = (
     "none: a loop that goes on until enough candidates pass tells of the claims which candidates "
     "can pass",
 )
+SHARES = (0.5, 0.1, 0.01, 0.001)
+"""Parts of a probability at which pairs are looked at."""
+
 SOURCE = "docs/theory/pris-crowd.md"
 PRINTED = "Huai et al., IJCAI 2019, Theorem 2; docs/theory/pris-crowd.md"
 
@@ -89,7 +93,7 @@ def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> Pri
     size : ReleaseSize
         What is public of the claims.
     delta : float
-        Probability outside of the bounds, of the user's claims together; at least 0, below 1.
+        Of the pairs (epsilon, delta), of the user's claims together; at least 0, below 1.
 
     Raises
     ------
@@ -110,11 +114,29 @@ def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> Pri
         epsilon=losses[1],
         worker_epsilon=losses[size.answers],
         delta=delta if holds else 0.0,
+        tail=_tail(method, size, delta) if holds and delta else None,
         participation_protected=False,
         claimed_epsilon=claimed_epsilon,
         claimed_delta=claimed_delta,
         assumptions=ASSUMPTIONS if holds else LOOP,
         source=SOURCE if holds else PRINTED,
+    )
+
+
+def _tail(method: PrisCrowd, size: ReleaseSize, delta: float) -> TailBound:
+    """Return what is exceeded with probability `delta` at most, by pairs of smaller deltas."""
+    losses = {
+        changed: tail_of_curve(
+            ((_loss(method, size, delta * share, changed), delta * share) for share in SHARES),
+            delta,
+        )
+        for changed in {1, size.answers}
+    }
+    return TailBound(
+        probability=delta,
+        epsilon=losses[1],
+        linked_epsilon=losses[1],
+        worker_epsilon=losses[size.answers],
     )
 
 

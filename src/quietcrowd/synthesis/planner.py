@@ -92,7 +92,7 @@ def plan_releases(
     Parameters
     ----------
     epsilon : float
-        Of all `answers` claims of a user together, but for a probability `delta`; above 0.
+        Of the pair (epsilon, delta), of all `answers` claims of a user together; above 0.
     bandwidth : float
         In the unit of the claims.
     users, most_users, answers, tasks, delta

@@ -242,7 +242,7 @@ class PrisCrowd:
             How many tasks are released, at least `answers`, which is the default; it matters for
             global weights, which couple them.
         delta : float
-            Probability outside of the bounds, at least 0 and below 1.
+            Of the pairs (epsilon, delta), at least 0 and below 1.
 
         Raises
         ------

@@ -69,7 +69,8 @@ class SyntheticClaims:
     @property
     def may_be_shared(self) -> bool:
         """Whether this is no simulation and its loss is a promise at all, if a weak one."""
-        return not self.simulated and self.guarantee.epsilon <= LARGEST_PROMISE
+        loss = (self.guarantee.tail or self.guarantee).epsilon
+        return not self.simulated and loss <= LARGEST_PROMISE
 
     @property
     def claims(self) -> Any:

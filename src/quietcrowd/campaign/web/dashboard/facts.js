@@ -42,12 +42,17 @@ export function showAgreement(results) {
   showShare(byId("agreement-answers"), answers, results === null ? LATER : sure);
 }
 
-/** Show what a worker loses at most. */
+/** Show what a worker loses at most, and how rare more is; pairs (ε, δ) say that not. */
 export function showPrivacy(results) {
   const privacy = results === null ? null : results.privacy;
-  say(byId("answer-epsilon"), privacy === null ? LATER : loss(privacy.answer_epsilon));
-  say(byId("worker-epsilon"), privacy === null ? LATER : loss(privacy.worker_epsilon));
-  say(byId("delta"), privacy === null ? LATER : loss(privacy.delta));
+  const tail = privacy === null ? null : privacy.tail;
+  const rare = tail === null ? "" : `, but for a chance of ${loss(tail.probability)}`;
+  const told = (name) => (privacy === null ? LATER : loss((tail ?? privacy)[name]) + rare);
+  say(byId("answer-epsilon"), told("answer_epsilon"));
+  say(byId("worker-epsilon"), told("worker_epsilon"));
+  const pairs = (name) => `(${loss(privacy[name])}, ${loss(privacy.delta)})`;
+  const both = tail === null ? "δ = 0" : `${pairs("answer_epsilon")} and ${pairs("worker_epsilon")}`;
+  say(byId("delta"), privacy === null ? LATER : both);
   const hidden = privacy !== null && privacy.participation_protected;
   say(byId("participation"), privacy === null ? LATER : hidden ? "hidden as answers are" : "not hidden");
 }

@@ -28,8 +28,8 @@ function columns(workers) {
     {
       name: "ε spent",
       numeric: true,
-      value: (worker) => worker.total_epsilon ?? Infinity,
-      text: (worker) => loss(worker.total_epsilon),
+      value: (worker) => worker.total_tail ?? Infinity,
+      text: (worker) => loss(worker.total_tail),
     },
   ];
 }

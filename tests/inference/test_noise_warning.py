@@ -1,0 +1,129 @@
+"""Who is told what of reports: simulated, in a frame, or of an epsilon of 0."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.mechanisms import TwoLayerRandomizedResponse
+
+CROWD = qc.synthetic_crowd(tasks=20, workers=10, answers_per_task=5, seed=1)
+DOMAIN = CROWD.answers.domain
+MECHANISM = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+REAL = MECHANISM.randomize(CROWD.answers)
+SIMULATED = MECHANISM.randomize(CROWD.answers, rng=np.random.default_rng(0))
+METHODS = (qc.MajorityVote(), qc.WeightedVote(), qc.DawidSkene(), qc.GLAD())
+
+
+def told(call, *given, **options):
+    """Return the kinds of warnings that a call gives, all of them about this file."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        call(*given, **options)
+    assert {one.filename for one in seen} <= {__file__}
+    return [one.category for one in seen]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_simulated_reports_are_called_so_and_real_ones_are_not(method):
+    for call in (method.fit, method.fit_predict):
+        assert told(call, SIMULATED) == [qc.SimulatedNoiseWarning, qc.NoiseIgnoredWarning]
+        assert told(call, REAL) == [qc.NoiseIgnoredWarning]
+        assert told(call, CROWD.answers) == []
+
+
+def test_reports_that_are_extended_by_are_told_too():
+    with qc.noise_ignored():
+        start = qc.MajorityVote().fit(REAL)
+    moved = CROWD.answers.to_frame().assign(task=lambda rows: rows["task"] + 1000)
+    answers = qc.Answers.from_frame(moved, DOMAIN)
+    extend = qc.MajorityVote().extend
+    simulated = MECHANISM.randomize(answers, rng=np.random.default_rng(0))
+    assert told(extend, start, simulated) == [qc.SimulatedNoiseWarning, qc.NoiseIgnoredWarning]
+    assert told(extend, start, MECHANISM.randomize(answers)) == [qc.NoiseIgnoredWarning]
+
+
+def test_a_method_that_knows_the_noise_tells_of_simulations_too():
+    numbers = qc.sparse_crowd(tasks=20, workers=300, sparsity=0.5, seed=1).answers
+    mechanism = qc.LaplacePerturbation(
+        domain=numbers.domain, epsilon=50.0, participation="released"
+    )
+    reports = mechanism.randomize(numbers, rng=np.random.default_rng(0))
+    assert told(qc.RatioMean().fit, reports) == [qc.SimulatedNoiseWarning]
+    with pytest.warns(qc.SimulatedNoiseWarning, match="simulated: they protect nobody"):
+        qc.RatioMean().fit(reports)
+
+
+def test_warnings_come_after_all_errors():
+    unknown = pd.DataFrame({"task": ["none"], "label": [DOMAIN.labels[0]]})
+    marked = SIMULATED.to_frame()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for data in (SIMULATED, marked):
+            with pytest.raises(qc.AnswerError, match="no task of the answers"):
+                qc.MajorityVote().fit(data, gold=unknown)
+        with pytest.raises(qc.AnswerError, match="column 'label' is missing"):
+            qc.MajorityVote().fit(marked.drop(columns="label"))
+
+
+@pytest.mark.parametrize("backend", ["pandas", "pyarrow"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_frame_of_reports_is_read_as_answers_with_a_warning(method, backend):
+    real, simulated = (reports.to_frame(backend) for reports in (REAL, SIMULATED))
+    for call in (method.fit, method.fit_predict):
+        assert told(call, real) == [qc.NoiseIgnoredWarning]
+        assert told(call, simulated) == [qc.SimulatedNoiseWarning, qc.NoiseIgnoredWarning]
+    with pytest.warns(qc.NoiseIgnoredWarning, match=f"{type(method).__name__} reads them as plain"):
+        found = method.fit(real)
+    plain = method.fit(qc.Answers.from_frame(REAL.table.to_frame(), DOMAIN))
+    assert np.array_equal(found.estimates.truths, plain.estimates.truths)
+
+
+def test_frames_that_are_extended_by_are_told_too():
+    start = qc.MajorityVote().fit(CROWD.answers)
+    more = REAL.to_frame()
+    more["task"] += 1000
+    assert told(qc.MajorityVote().extend, start, more) == [qc.NoiseIgnoredWarning]
+
+
+def test_polars_and_frames_without_a_mark_are_plain_answers():
+    pl = pytest.importorskip("polars")
+    unmarked = REAL.to_frame()
+    unmarked.attrs.clear()
+    for frame in (REAL.to_frame("polars"), pl.from_arrow(REAL.to_frame("pyarrow")), unmarked):
+        assert told(qc.MajorityVote().fit, frame) == []
+
+
+@pytest.mark.parametrize("backend", ["pandas", "pyarrow"])
+def test_from_frame_tells_of_reports(backend):
+    assert told(qc.Answers.from_frame, REAL.to_frame(backend), DOMAIN) == [qc.NoiseIgnoredWarning]
+    assert told(qc.Answers.from_frame, CROWD.answers.to_frame(backend), DOMAIN) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(qc.AnswerError, match="outside the domain"):
+            qc.Answers.from_frame(REAL.to_frame(backend), qc.Categorical(["none"]))
+
+
+@pytest.mark.parametrize("null", [None, "category"])
+@pytest.mark.parametrize("method", METHODS)
+def test_an_epsilon_of_0_is_told(method, null):
+    nothing = qc.RandomizedResponse(domain=DOMAIN, epsilon=0.0, null=null)
+    with qc.noise_ignored():
+        assert told(method.fit, nothing.randomize(CROWD.answers)) == [
+            qc.NoSignalWarning,
+            qc.NoiseIgnoredWarning,
+        ]
+    with (
+        qc.noise_ignored(),
+        pytest.warns(qc.NoSignalWarning, match=r"RandomizedResponse tell nothing .* epsilon is 0"),
+    ):
+        method.fit(nothing.randomize(CROWD.answers))
+
+
+def test_a_secret_probability_around_a_half_is_not_called_nothing():
+    mechanism = TwoLayerRandomizedResponse(domain=DOMAIN, low=0.0, high=1.0)
+    assert mechanism.channel.epsilon == 0
+    reports = mechanism.randomize(CROWD.answers)
+    assert told(qc.MajorityVote().fit, reports) == [qc.NoiseIgnoredWarning]

@@ -1,0 +1,170 @@
+"""What every mechanism refuses, and what it says of itself."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from attrs import evolve
+
+from quietcrowd.answers import Answers, DroppedRows
+from quietcrowd.domains import Categorical, Interval
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.mechanisms import (
+    LaplacePerturbation,
+    MatrixFactorization,
+    Mechanism,
+    RandomizedResponse,
+    SampledVarianceGaussian,
+    TwoLayerRandomizedResponse,
+)
+
+LABELS, NUMBERS = Categorical(["no", "yes"]), Interval(low=0, high=10)
+
+OPEN = {
+    "one-layer": RandomizedResponse(domain=LABELS, epsilon=1.0),
+    "two-layer": TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4),
+    "two-layer, epsilon": TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
+    "laplace, fill=None": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=None),
+    "sampled-variance": SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1),
+    # every worker reports every task, and which were answered shows nevertheless
+    "ridge": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="ridge"),
+}
+"""Mechanisms by which participation shows."""
+
+HIDING = {
+    "null": RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"),
+    "two-layer, null": TwoLayerRandomizedResponse(
+        domain=LABELS, epsilon=1.0, law="epsilon", null="category"
+    ),
+    "uniform": LaplacePerturbation(domain=NUMBERS, epsilon=1.0),
+    "midpoint": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill="midpoint"),
+    "a number": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, fill=2.0),
+    "released": LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+    "fill": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="fill"),
+    "statistics": MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=2, variant="statistics"),
+}
+"""Mechanisms that protect it."""
+
+
+def rows_in(domain):
+    """Return answers of five workers to four tasks; two are none, and are all of one worker."""
+    inside = ["no", "yes"] if domain is LABELS else [3.0, 7.0]
+    outside = ["perhaps", None] if domain is LABELS else [11.0, None]
+    frame = pd.DataFrame(
+        [(f"t{task}", f"w{worker}") for task in range(4) for worker in range(4)],
+        columns=["task", "worker"],
+    ).assign(label=lambda rows: np.resize(inside, len(rows)))
+    out = pd.DataFrame({"task": ["t0", "t4"], "worker": "w9", "label": outside})
+    return pd.concat([out, frame.astype({"label": object})], ignore_index=True)
+
+
+def without_some(domain):
+    return Answers.from_frame(rows_in(domain), domain, out_of_domain="skip")
+
+
+def test_every_mechanism_is_tried():
+    tried = {type(one) for one in (*OPEN.values(), *HIDING.values())}
+    assert tried == set(Mechanism.registry().values())
+    assert not any(one.participation_protected for one in OPEN.values())
+    assert all(one.participation_protected for one in HIDING.values())
+
+
+@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("rng", [None, 0])
+def test_rows_left_out_for_their_answer_are_refused_where_that_shows(name, rng):
+    mechanism = OPEN[name]
+    answers = without_some(mechanism.domain)
+    assert answers.dropped.out_of_domain == 2
+    kind = type(mechanism).__name__
+    generator = None if rng is None else np.random.default_rng(rng)
+    message = rf"^2 rows were left out .* {kind} does not protect"
+    with pytest.raises(AnswerError, match=message) as no:
+        mechanism.randomize(answers, generator)
+    for way_out in ("participation_public=True", "--participation-public", "fixed beforehand"):
+        assert way_out in str(no.value)
+    assert all(label not in str(no.value) for label in ("perhaps", "11", "w9", "t4"))
+    with pytest.raises(AnswerError, match=r"^1 row was left out"):
+        mechanism.randomize(evolve(answers, dropped=DroppedRows(out_of_domain=1)), generator)
+
+
+@pytest.mark.parametrize("name", [name for name in OPEN if name != "ridge"])
+def test_they_are_taken_where_participation_is_public(name):
+    mechanism = OPEN[name]
+    answers = without_some(mechanism.domain)
+    reports = mechanism.randomize(answers, participation_public=True)
+    assert len(reports) == 16
+    assert reports.table.dropped == DroppedRows()
+
+
+def test_that_participation_is_public_is_said_with_true():
+    for other in ("no", 1, None):
+        with pytest.raises(ParameterError, match="participation_public must be True or False"):
+            OPEN["one-layer"].randomize(without_some(LABELS), participation_public=other)
+
+
+def test_a_repeated_row_is_left_out_for_no_answer():
+    mechanism = OPEN["one-layer"]
+    frame = pd.DataFrame({"task": ["t", "t"], "worker": ["w", "w"], "label": ["no", "yes"]})
+    answers = Answers.from_frame(frame, LABELS, duplicates="last")
+    assert len(mechanism.randomize(answers)) == 1
+
+
+def test_other_values_of_the_same_rows_do_not_hide_what_was_left_out():
+    answers = without_some(LABELS)
+    turned = answers.with_values(LABELS, 1 - answers.values)
+    with pytest.raises(AnswerError, match=r"^2 rows were left out"):
+        OPEN["one-layer"].randomize(turned)
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_where_participation_is_protected_such_a_row_is_no_answer(name):
+    """It leaves what would leave had nothing been answered there: guarantees cover that."""
+    mechanism = HIDING[name]
+    domain = mechanism.domain
+    skipped = without_some(domain)
+    rows = rows_in(domain)
+    silent = Answers.from_frame(
+        rows[rows["worker"] != "w9"], domain, tasks=skipped.tasks, workers=skipped.workers
+    )
+    one, other = (
+        mechanism.randomize(answers, np.random.default_rng(4)) for answers in (skipped, silent)
+    )
+    assert one.table.dropped == DroppedRows()
+    assert "w9" in one.table.workers.to_pylist()
+    assert "t4" in one.table.tasks.to_pylist()
+    pd.testing.assert_frame_equal(one.to_frame(), other.to_frame())
+    assert len(mechanism.randomize(skipped)) == len(one) == 5 * 5
+
+
+EMPTY = {
+    "one-layer": RandomizedResponse(domain=LABELS, epsilon=0.0),
+    "flips": RandomizedResponse(domain=LABELS, flip_probability=0.5),
+    "next to it": RandomizedResponse(domain=LABELS, epsilon=1e-9),
+    "three labels": RandomizedResponse(
+        domain=Categorical(["a", "b", "c"]), epsilon=0.0, null="category"
+    ),
+    "law": TwoLayerRandomizedResponse(domain=LABELS, epsilon=0.0, law="epsilon"),
+    "law, null": TwoLayerRandomizedResponse(
+        domain=LABELS, epsilon=0.0, law="epsilon", null="category"
+    ),
+    "one flip for all": TwoLayerRandomizedResponse(domain=LABELS, low=0.5, high=0.5),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_reports_that_tell_nothing_are_known(name):
+    assert EMPTY[name].tells_nothing
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        *OPEN.values(),
+        *HIDING.values(),
+        # one report tells nothing; two tell whether the answers are the same
+        TwoLayerRandomizedResponse(domain=LABELS, low=0.0, high=1.0),
+        RandomizedResponse(domain=LABELS, flip_probability=0.9),
+        RandomizedResponse(domain=LABELS, epsilon=0.001),
+    ],
+)
+def test_others_tell_something(mechanism):
+    assert not mechanism.tells_nothing

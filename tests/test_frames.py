@@ -1,0 +1,96 @@
+"""What a frame says of itself stays with it, and disturbs nothing."""
+
+import copy
+import json
+import pickle
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import MARK, mark_in, mark_of, to_native, unmarked
+
+COLUMNS = {"task": pa.array([1, 2, 2]), "label": pa.array(["a", "b", "a"])}
+TEXT = json.dumps({"mechanism": {"mechanism": "one-layer"}, "simulated": True})
+
+
+@pytest.fixture(params=["pandas", "pyarrow"])
+def marked(request):
+    return to_native(COLUMNS, request.param, TEXT)
+
+
+def test_a_mark_is_read_again(marked):
+    assert mark_of(marked) == json.loads(TEXT)
+
+
+def test_polars_has_no_place_for_it():
+    pytest.importorskip("polars")
+    frame = to_native(COLUMNS, "polars", TEXT)
+    assert mark_of(frame) is None
+    assert frame.columns == ["task", "label"]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_no_mark_is_none(backend):
+    pytest.importorskip(backend)
+    frame = to_native(COLUMNS, backend)
+    assert mark_of(frame) is None
+    assert unmarked(frame) is frame
+
+
+def test_a_mark_is_taken_off_and_the_given_frame_keeps_it(marked):
+    bare = unmarked(marked)
+    assert type(bare) is type(marked)
+    assert mark_of(bare) is None
+    assert mark_of(marked) is not None
+    assert bare.equals(marked)
+
+
+def test_it_goes_from_pandas_into_arrow_and_parquet(tmp_path):
+    frame = to_native(COLUMNS, "pandas", TEXT)
+    assert mark_of(pa.Table.from_pandas(frame)) == json.loads(TEXT)
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert mark_of(pd.read_parquet(tmp_path / "a.parquet")) == json.loads(TEXT)
+    assert mark_in(pa.parquet.read_schema(tmp_path / "a.parquet")) == json.loads(TEXT)
+
+
+def test_pandas_does_with_it_what_it_does_without():
+    frame = to_native(COLUMNS, "pandas", TEXT)
+    plain = to_native(COLUMNS, "pandas")
+    assert json.loads(json.dumps(frame.attrs)) == frame.attrs
+    for same in (frame[frame["task"] > 1], frame.rename(columns={"label": "answer"}), frame.copy()):
+        assert mark_of(same) is not None
+    for other in (pickle.loads(pickle.dumps(frame)), copy.deepcopy(frame), pd.concat([frame] * 2)):
+        assert mark_of(other) is not None
+    both = pd.concat([frame, plain])
+    assert mark_of(both) is None
+    assert len(both) == 6
+    assert len(frame.merge(plain, on="task")) == 5
+    assert frame.groupby("task")["label"].count().tolist() == [1, 2]
+    assert frame.to_csv() == plain.to_csv()
+    pd.testing.assert_frame_equal(frame, plain)
+
+
+@pytest.mark.parametrize(
+    "other", ["mine", "{", "[]", "{}", "3", 3, None, {"mechanism": 1}, "[" * 100_000]
+)
+def test_what_others_put_in_its_place_is_no_mark(other):
+    frame = to_native(COLUMNS, "pandas")
+    frame.attrs[MARK] = other
+    assert mark_of(frame) is None
+    if isinstance(other, str):
+        table = to_native(COLUMNS, "pyarrow", other)
+        assert mark_of(table) is None
+        assert mark_in(table.schema) is None
+
+
+def test_broken_metadata_of_pandas_are_no_mark():
+    table = pa.table(COLUMNS)
+    for text in ("{", "[]", "{}", '{"attributes": []}', '{"attributes": null}'):
+        assert mark_of(table.replace_schema_metadata({"pandas": text})) is None
+
+
+def test_what_is_no_frame_has_no_mark():
+    with pytest.raises(AnswerError, match="expected a pandas, Polars or PyArrow dataframe"):
+        mark_of([1])
