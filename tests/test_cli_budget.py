@@ -134,3 +134,17 @@ def test_a_file_is_named_once(run, files):
     status, _, errors = run(files[0], files[0])
     assert status != 0
     assert "named twice" in errors
+
+
+def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path):
+    answers = qc.sparse_crowd(tasks=100, workers=6, sparsity=0.5, seed=1).answers
+    mechanism = qc.MatrixFactorization(domain=answers.domain, epsilon=1.0, rank=12)
+    path = tmp_path / "reports.parquet"
+    qc.write_reports(mechanism.randomize(answers), path)
+    status, output, _ = run(path)
+    frame = pd.read_csv(io.StringIO(output))
+    named = mechanism.guarantee(tasks=answers.tasks).worker_epsilon
+    assert status == 0
+    assert frame["reports"].tolist() == [100] * 6
+    assert frame["total_epsilon"].tolist() == pytest.approx([named] * 6)
+    assert named < 40

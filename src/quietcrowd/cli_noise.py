@@ -8,6 +8,7 @@ import numpy.typing as npt
 from quietcrowd.cli_notes import counted, note
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.privacy.task_names import Tasks
 
 __all__ = ["announce_exact_noise", "refuse_own_lists", "tell_guarantee", "tell_no_signal"]
 
@@ -37,7 +38,7 @@ def tell_guarantee(
     mechanism: Mechanism,
     name: str,
     answers_per_worker: npt.NDArray[np.int64],
-    tasks: int,
+    tasks: Tasks,
     *,
     simulated: bool,
     listed: bool,

@@ -109,7 +109,7 @@ def randomize(
         randomiser,
         mechanism,
         table.answers_per_worker,
-        len(table.tasks),
+        table.tasks,
         simulated=reports.simulated,
         listed=all_tasks is not None,
         left_out=table.dropped.out_of_domain,

@@ -1,3 +1,4 @@
+import itertools
 import json
 import math
 from itertools import pairwise
@@ -220,3 +221,50 @@ def test_too_many_numbers_are_refused_before_profiles_are_made():
         MatrixFactorization(domain=STARS, epsilon=1.0, rank=100).randomize(answers)
     with pytest.raises(ParameterError, match="4,000 numbers for each of"):
         MatrixFactorization(domain=STARS, epsilon=1.0, rank=4000).randomize(answers)
+
+
+@pytest.mark.parametrize("variant", ["fill", "statistics", "ridge", "paper"])
+def test_no_two_rows_of_named_tasks_are_farther_apart_than_stated(variant):
+    """All rows of four tasks, in integers; "fill" and "statistics" with missing answers."""
+    domain, tasks = Ordinal(range(3)), ["a", "b", "c", "d"]
+    mechanism = MatrixFactorization(domain=domain, epsilon=1.0, rank=2, variant=variant)
+    channel = mechanism.channel
+    profile = channel.profile.matrix(pa.array(tasks))
+    places = channel.grid.places(domain.numbers(np.arange(3))).astype(np.int64) - channel.centre
+    rows = [(int(place), True) for place in places]
+    rows += [(0, False)] * mechanism.participation_protected
+    kappa = worker_sketch.moment_sensitivity(profile)
+    worst = 0.0
+    sums, moments = [], []
+    for row in itertools.product(rows, repeat=4):
+        cells, answered = zip(*row, strict=True)
+        sums.append(np.array(cells) @ profile)
+        moments.append(worker_sketch.second_moments(profile, np.array([answered]))[0])
+    sums, moments = np.array(sums), np.array(moments)
+    for one, of_one in zip(sums, moments, strict=True):
+        loss = np.abs(sums - one).sum(axis=1) / channel.noise.scale
+        if variant == "statistics":
+            loss = loss + np.abs(moments - of_one).sum(axis=1) / (kappa / channel.moments_epsilon)
+        worst = max(worst, float(loss.max()))
+    stated = mechanism.guarantee(answers=4, tasks=tasks).worker_epsilon
+    assert worst <= stated * (1 + 1e-12) < 0.95 * mechanism.guarantee(4, 4).worker_epsilon
+    if variant != "statistics":  # its bound adds two maxima of different rows
+        assert worst == pytest.approx(stated)
+
+
+def test_all_answers_to_named_tasks_lose_less_than_to_any():
+    for profile, largest in (("gaussian", 36.5), ("rademacher", 29.8), ("buckets", 100.0)):
+        mechanism = MatrixFactorization(
+            domain=Ordinal(range(10)), epsilon=1.0, rank=12, profile=profile
+        )
+        named = mechanism.guarantee(tasks=range(100))
+        assert round(named.worker_epsilon, 1) == largest
+        assert mechanism.guarantee(tasks=100).worker_epsilon == 100.0
+        assert mechanism.loss(tasks=range(100)).each.epsilon == named.worker_epsilon
+    usual = MatrixFactorization(domain=Ordinal(range(10)), epsilon=1.0)
+    assert usual.guarantee(tasks=range(1000)).worker_epsilon <= 313
+
+
+def test_profiles_of_too_many_numbers_are_not_made_for_a_guarantee():
+    mechanism = MatrixFactorization(domain=Ordinal(range(10)), epsilon=1.0, rank=4096)
+    assert mechanism.guarantee(tasks=range(20_000)).worker_epsilon == 20_000

@@ -373,3 +373,53 @@ def test_names_of_campaigns(campaigns):
 def test_a_budget_is_a_finite_number(budget):
     with pytest.raises(ParameterError, match="budget must be a finite number, at least 0; got"):
         PrivacyLedger().would_exceed("ann", ONE, budget)
+
+
+SKETCHES = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=4)
+
+
+def test_reports_charge_for_the_tasks_that_they_name():
+    answers = qc.Answers.from_frame(
+        pd.DataFrame(
+            {"task": [*range(40)] * 2, "worker": ["ann"] * 40 + ["bob"] * 40, "label": [1] * 80}
+        ),
+        domain=SKETCHES.domain,
+    )
+    ledger = PrivacyLedger.of_reports(SKETCHES.randomize(answers))
+    named = SKETCHES.guarantee(tasks=range(40)).worker_epsilon
+    assert named < 27
+    for delta in (0.0, 1e-6):
+        spent = ledger.spent("ann", delta)
+        assert named - 1e-5 <= spent.total_epsilon <= named + 1e-12
+        assert spent.answer_epsilon <= 1.0
+    assert ledger == PrivacyLedger().charge("ann", SKETCHES, tasks=range(40)).charge(
+        "bob", SKETCHES, tasks=[*range(40)]
+    )
+    assert {round(charge.spared + named, 9) for charge in ledger.charges} == {40.0}
+    assert PrivacyLedger.from_json(ledger.to_json()) == ledger
+    assert not ledger.would_exceed("ann", SKETCHES, 2 * named + 1e-9, tasks=range(40), campaign="2")
+    assert ledger.would_exceed("ann", SKETCHES, 2 * named + 1e-9, tasks=40, campaign="2")
+
+
+def test_further_tasks_of_a_campaign_cost_what_any_tasks_cost():
+    first, whole = range(40), range(60)
+    ledger = PrivacyLedger().charge("ann", SKETCHES, tasks=first)
+    named = ledger.spent("ann").total_epsilon
+    unnamed = ledger.charge("ann", SKETCHES, tasks=20).spent("ann").total_epsilon
+    both = ledger.charge("ann", SKETCHES, tasks=range(40, 60)).spent("ann").total_epsilon
+    together = SKETCHES.guarantee(tasks=whole).worker_epsilon
+    rest = SKETCHES.guarantee(tasks=range(40, 60)).worker_epsilon
+    assert unnamed == pytest.approx(named + 20)
+    assert both == pytest.approx(named + rest)
+    assert together <= both <= unnamed
+
+
+def test_a_ledger_that_claims_to_spare_more_than_is_lost_still_costs_one_answer():
+    text = PrivacyLedger().charge("ann", SKETCHES, tasks=range(40)).to_json()
+    data = json.loads(text)
+    data["charges"][0][4] = 1e9
+    assert PrivacyLedger.from_json(json.dumps(data)).spent("ann").total_epsilon == 1.0
+    for wrong in (-1.0, "1", None, True):
+        data["charges"][0][4] = wrong
+        with pytest.raises(FormatError, match="what named tasks lose less"):
+            PrivacyLedger.from_json(json.dumps(data))

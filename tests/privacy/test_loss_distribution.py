@@ -3,6 +3,7 @@
 import json
 import math
 import subprocess
+import time
 from decimal import Context, Decimal, localcontext
 from itertools import product
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import FiniteChannel
@@ -69,6 +71,28 @@ def exact_delta(channel, count, epsilon):
                 second = keep**differ * other**agree if agree + differ else Decimal(1)
                 delta += max(Decimal(0), first - factor * second) * ways * neither
         return delta / Decimal(TOTAL) ** count
+
+
+def binomial_delta(channel, count, epsilon):
+    """Return delta of `count` binary responses from binomial probabilities."""
+    first = channel.weights[0, 0] / TOTAL
+    one = math.log(first / (1 - first))
+    least = max(0, math.ceil((epsilon / one + count) / 2))
+    likely = count * first + 40 * math.sqrt(count * first * (1 - first)) + 40
+    agree = np.arange(least, min(count, int(likely)) + 1)
+    terms = binom.pmf(agree, count, first) * -np.expm1(epsilon - (2 * agree - count) * one)
+    return float(terms.sum())
+
+
+def binomial_epsilon(channel, count, delta):
+    """Return the least epsilon of `count` binary responses at delta."""
+    low, high = 0.0, count * channel.epsilon
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if binomial_delta(channel, count, middle) <= delta else (middle, high)
+        )
+    return high
 
 
 def enumerated_delta(pairs, epsilon):
@@ -164,7 +188,7 @@ def test_laplace_noise_costs_less_than_its_pure_loss_and_covers_every_distance()
     assert found < compose_losses([(pure_law(1.0), 10)], 1e-6)
     places = np.arange(-3000, 3064)
     one = math.tanh(1 / 128) * np.exp(-np.abs(places) / 64.0)
-    losses = LossDistribution.of_law(law, grid_step([(law, 1)]))
+    losses = LossDistribution.of_law(law, grid_step(law, 1))
     for distance in (1, 32, 63, 64):
         other = math.tanh(1 / 128) * np.exp(-np.abs(places - distance) / 64.0)
         for epsilon in (0.0, 0.3, 0.9):
@@ -210,8 +234,8 @@ def test_sums_are_exact_where_they_can_be():
 
 def test_messages():
     one = LossDistribution.of_law(pure_law(1.0), 1.0)
-    with pytest.raises(ParameterError, match=r"the steps are 1\.0 and 0\.5"):
-        one.compose(LossDistribution.of_law(pure_law(1.0), 0.5))
+    with pytest.raises(ParameterError, match=r"the steps are 1\.0 and 0\.3"):
+        one.compose(LossDistribution.of_law(pure_law(1.0), 0.3))
     with pytest.raises(ParameterError, match="count must be a whole number, at least 1"):
         one.repeated(0)
     with pytest.raises(ParameterError, match="the loss is infinite"):
@@ -223,6 +247,65 @@ def test_many_answers_cost_about_what_a_normal_loss_would():
     found = compose_losses([(law, 10**5)], 1e-6)
     mean, deviation = 10**5 * 0.01 * math.tanh(0.005), 0.01 * math.sqrt(10**5)
     assert mean < found < mean + 6 * deviation
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.001])
+def test_ten_million_answers_are_reckoned_in_a_moment_and_hardly_above_the_exact_loss(epsilon):
+    channel, count, delta = response(2, epsilon), 10**7, 1e-6
+    start = time.process_time()
+    found = compose_losses([(law_of(channel), count)], delta)
+    assert time.process_time() - start < 2
+    exact = binomial_epsilon(channel, count, delta)
+    mean = count * epsilon * math.tanh(epsilon / 2)
+    assert exact <= found <= exact + 0.002 * (exact - mean)
+
+
+def test_campaigns_of_ten_million_answers_are_reckoned_in_a_moment():
+    channels = [response(2, 0.1 * place) for place in range(1, 11)]
+    start = time.process_time()
+    found = compose_losses([(law_of(channel), 10**7) for channel in channels], 1e-6)
+    assert time.process_time() - start < 2
+    mean = sum(10**7 * channel.epsilon * math.tanh(channel.epsilon / 2) for channel in channels)
+    deviation = math.sqrt(
+        sum(10**7 * (channel.epsilon / math.cosh(channel.epsilon / 2)) ** 2 for channel in channels)
+    )
+    # The sum is normal, but for next to nothing: 4.753 deviations are exceeded once in 10^6.
+    assert mean + 4 * deviation <= found <= mean + 4.79 * deviation
+
+
+def test_few_large_losses_beside_many_small_ones():
+    large, small = response(2, 10.0), response(2, 0.001)
+    found = compose_losses([(law_of(small), 10**7), (law_of(large), 1)], 1e-6)
+    kept = large.weights[0, 0] / TOTAL
+
+    def exact(epsilon):
+        right = binomial_delta(small, 10**7, epsilon - large.epsilon)
+        return kept * right + (1 - kept) * binomial_delta(small, 10**7, epsilon + large.epsilon)
+
+    assert exact(found) <= 1e-6
+    assert exact(found - 1e-3) > 1e-6
+
+
+@given(st.integers(1, 400), st.floats(0.01, 3.0), st.floats(0.001, 2.0))
+@settings(max_examples=40, deadline=None)
+def test_a_coarser_grid_never_gains(count, loss, step):
+    fine = LossDistribution.of_law(pure_law(loss), step).repeated(count)
+    coarse, moved = fine.coarsened(), fine.on_grid(0.7 * fine.step)
+    for epsilon in (0.0, 0.3 * loss, 1.1 * loss, 0.5 * loss * count):
+        exact = fine.delta(epsilon) * (1 - 1e-12)  # sums of other terms round otherwise
+        assert coarse.delta(epsilon) >= exact
+        assert moved.delta(epsilon) >= exact
+    assert coarse.step == 2 * fine.step
+    assert coarse.masses.sum() == pytest.approx(fine.masses.sum())
+    assert coarse.epsilon(1e-6) <= fine.epsilon(1e-6) + 2 * fine.step
+
+
+def test_laws_on_halves_of_one_grid_are_added():
+    coarse = LossDistribution.of_law(pure_law(1.0), 1.0)
+    fine = LossDistribution.of_law(pure_law(1.0), 0.25)
+    both = coarse.compose(fine)
+    assert both.step == 1.0
+    assert both.epsilon(1e-3) == pytest.approx(coarse.repeated(2).epsilon(1e-3))
 
 
 def test_laws_hold_upper_bounds_that_cannot_be_changed():

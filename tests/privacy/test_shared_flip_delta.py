@@ -2,11 +2,13 @@
 
 import itertools
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import integrate
+from scipy.special import betainc
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import TOTAL
@@ -134,3 +136,25 @@ def test_messages():
         two_layer_delta(1.0, 0, **options)
     with pytest.raises(ParameterError, match="epsilon must be a finite number, at least 0"):
         two_layer_delta(-1.0, 1, **options)
+
+
+def test_nothing_is_left_out_where_agreements_are_certain_or_impossible():
+    answers, low, high = 20_000, 2**29, 2**31
+    kept, start, end = np.arange(answers), (low + 0.5) / TOTAL, (high - 0.5) / TOTAL
+    width = answers * (answers + 1) * (end - start)
+    beta = betainc(answers - kept, kept + 2, [[start], [end]])
+    agrees = (kept + 1) / width * (beta[1] - beta[0])
+    beta = betainc(answers - kept + 1, kept + 1, [[start], [end]])
+    differs = (answers - kept) / width * (beta[1] - beta[0])
+    for epsilon in (0.0, 0.5, 1.0, 1.5):
+        one = np.maximum(agrees - math.exp(epsilon) * differs, 0).sum()
+        other = np.maximum(differs - math.exp(epsilon) * agrees, 0).sum()
+        found = two_layer_delta(epsilon, answers, labels=2, low=low, high=high)
+        assert found == pytest.approx(one + other, abs=1e-9)
+
+
+def test_a_million_answers_are_reckoned_in_a_moment():
+    start = time.process_time()
+    law = two_layer_law(10**6, labels=2, low=0, high=2_310_189_219)
+    assert time.process_time() - start < 2
+    assert law.masses.sum() == pytest.approx(1)

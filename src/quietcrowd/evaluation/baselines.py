@@ -40,6 +40,7 @@ from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import check_real, check_whole, one_of, plain
 
@@ -460,7 +461,7 @@ class PrivTDSILike(Mechanism):
         return self.of_one_report.report_domain
 
     def guarantee(
-        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         one = self.of_one_report.guarantee(answers=answers, tasks=tasks, linked=linked)

@@ -266,8 +266,9 @@ def _plan_sketch(mechanism: Mechanism, channel: SketchChannel, answers: int) -> 
         pairs = [(VALUE, [high, *rest], [low, *rest])]
     sketch = _SketchLaw(mechanism, channel, tasks)
     epsilon = _sketch_epsilon(mechanism, channel, profile)
+    whole = mechanism.guarantee(answers=answers, tasks=range(answers)).worker_epsilon
     return AuditPlan(
-        exact=ExactLoss(epsilon=epsilon, worker_epsilon=add_losses(epsilon, answers)),
+        exact=ExactLoss(epsilon=epsilon, worker_epsilon=min(whole, add_losses(epsilon, answers))),
         attacks=[
             Attack(
                 name=name,

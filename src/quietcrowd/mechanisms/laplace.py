@@ -34,6 +34,7 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.loss_law import laplace_law, pure_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import one_of
 
@@ -202,7 +203,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         return self.epsilon
 
     def guarantee(
-        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
@@ -223,7 +224,7 @@ class LaplacePerturbation(TaskwiseMechanism):
             source="Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md",
         )
 
-    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss is distributed; see `Mechanism.loss`.
 
         Two numbers per cell, where participation is released, count as a coin of the same loss.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -36,6 +36,9 @@ from quietcrowd.privacy.guarantee import (
     check_counts,
     check_linked,
 )
+from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.privacy.signed_sums import largest_signed_norm
+from quietcrowd.privacy.task_names import Tasks, are_named, task_names
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import check_real, check_whole, one_of, plain
 
@@ -46,6 +49,9 @@ Variant: TypeAlias = Literal["fill", "ridge", "statistics", "paper"]
 _HIDING: tuple[Variant, ...] = ("fill", "statistics")
 
 MAX_STEPS = 100_000
+
+_MOST_NUMBERS = 2**26
+"""Profiles of so many numbers are made to state a guarantee."""
 
 
 def _usual_ridge(mechanism: MatrixFactorization) -> float:
@@ -128,6 +134,10 @@ class MatrixFactorization(Mechanism):
     epsilon for both. With the noise of "paper", number of levels / epsilon, the loss about a value
     is ``epsilon width / levels``.
 
+    All answers to n tasks together lose at most n times as much. Where the tasks are named, as in
+    ``guarantee(tasks=["a", "b"])``, it is less: rows of answers move b by a sum of the profiles
+    with signs, and few of these point the same way.
+
     References
     ----------
     H. Sun et al., IEEE Big Data 2018, equations 9 and 10, Algorithm 2, Theorem 4. Which part of it
@@ -138,6 +148,9 @@ class MatrixFactorization(Mechanism):
     >>> mechanism = MatrixFactorization(domain=Ordinal(range(10)), epsilon=1.0)
     >>> mechanism.guarantee(tasks=200).epsilon, mechanism.guarantee(tasks=200).claim_holds
     (1.0, True)
+    >>> named = mechanism.guarantee(tasks=range(200))
+    >>> mechanism.guarantee(tasks=200).worker_epsilon, round(named.worker_epsilon, 1)
+    (200.0, 54.7)
     """
 
     name: ClassVar[str] = "matrix-factorization"
@@ -247,18 +260,19 @@ class MatrixFactorization(Mechanism):
         return self.epsilon
 
     def guarantee(
-        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         hides = self.variant in _HIDING
         count = check_counts(answers, tasks, every_task=hides)
         one = self.channel.epsilon
+        whole = min(add_losses(one, count), self._row_loss(tasks))
         return PrivacyGuarantee(
             answers=answers,
             epsilon=one,
-            worker_epsilon=add_losses(one, count),
+            worker_epsilon=whole,
             linked=linked,
-            linked_epsilon=add_losses(one, check_linked(linked, count)),
+            linked_epsilon=min(whole, add_losses(one, check_linked(linked, count))),
             participation_protected=hides,
             tasks=count if hides else None,
             claimed_epsilon=self.claimed_epsilon,
@@ -273,6 +287,23 @@ class MatrixFactorization(Mechanism):
             ),
             source="Sun et al., IEEE Big Data 2018, Theorem 4; docs/theory/sparse-answers.md",
         )
+
+    def _row_loss(self, tasks: Tasks | None) -> float:
+        """Return the loss about all answers to tasks that are named; infinity where none is known.
+
+        As the answers change, each row of the profile moves b by at most the width times it, and,
+        where it is hidden who answered, each row of its products moves the second moments once.
+        """
+        names = task_names(tasks) if are_named(tasks) else ()
+        if not names or len(names) * self.rank > _MOST_NUMBERS:
+            return math.inf
+        largest = _largest_sums(self.channel.profile, names, self.variant)
+        steps, scale = self.channel.grid.steps, Fraction(self.channel.noise.scale)
+        moved = steps * largest.sums / scale
+        if largest.moments:
+            noise = DiscreteLaplace.for_loss(largest.of_one_task, self.channel.moments_epsilon)
+            moved += Fraction(largest.moments) / Fraction(noise.scale)
+        return max(self.channel.epsilon, ratio_up(moved))
 
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         channel = self.channel
@@ -437,6 +468,32 @@ class MatrixFactorization(Mechanism):
     def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> MatrixFactorization:
         names = [name for name in fields_dict(cls) if name != "domain"]
         return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
+
+
+@frozen(kw_only=True)
+class _LargestSums:
+    """By how much all tasks together move the sums that are sent: 1-norms in units of 2^-24.
+
+    `sums` is that of the profile sums, for answers that move by one step; `moments` that of the
+    second moments, where these are sent, and `of_one_task` what one task moves them by at most.
+    """
+
+    sums: int
+    moments: int = 0
+    of_one_task: int = 0
+
+
+@lru_cache(maxsize=64)
+def _largest_sums(law: TaskProfile, names: tuple[str, ...], variant: Variant) -> _LargestSums:
+    profile = law.matrix(pa.array(names, pa.large_string()))
+    sums = largest_signed_norm(profile)
+    if variant != "statistics":
+        return _LargestSums(sums=sums)
+    return _LargestSums(
+        sums=sums,
+        moments=worker_sketch.largest_moments(profile),
+        of_one_task=worker_sketch.moment_sensitivity(profile),
+    )
 
 
 def _with_noise(

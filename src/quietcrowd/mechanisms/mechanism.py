@@ -23,6 +23,7 @@ from quietcrowd.privacy.loss_law import pure_law
 from quietcrowd.privacy.loss_tail import composed_tail
 from quietcrowd.privacy.release_loss import ReleaseLoss
 from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import check_names, find_described
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def guarantee(
-        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
         """Return what a worker loses at most.
 
@@ -153,23 +154,26 @@ class Mechanism(ABC):
         ----------
         answers : int
             How many answers the worker gives.
-        tasks : int, optional
-            How many tasks there are; needed where every worker reports every task.
+        tasks : int, sequence or pyarrow.Array, optional
+            How many tasks there are, or their ids; needed where every worker reports every task.
+            For ids all answers together may lose less than for any tasks of that number. What they
+            lose less then, they lose less beside further tasks of the campaign, too.
         linked : int
             How many of the answers may share one fact, as copies of a question do.
 
         Raises
         ------
         ParameterError
-            Unless ``1 <= linked <= answers <= tasks``, or where `tasks` is needed and missing.
-            (Where every worker reports every task, up to so many tasks may be linked.)
+            Unless ``1 <= linked <= answers <= tasks``, where `tasks` is needed and missing, or
+            where it names a task twice. (Where every worker reports every task, up to so many
+            tasks may be linked.)
         """
 
     def tail(
         self,
         probability: float,
         answers: int = 1,
-        tasks: int | None = None,
+        tasks: Tasks | None = None,
         *,
         linked: int = 1,
     ) -> TailBound:
@@ -204,7 +208,7 @@ class Mechanism(ABC):
             worker_epsilon=composed_tail([(loss.each, loss.count)], probability),
         )
 
-    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss of what a worker reports is distributed, in the worst case.
 
         Parameters

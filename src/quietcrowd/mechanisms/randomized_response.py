@@ -35,6 +35,7 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.loss_law import channel_law
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.task_names import Tasks
 
 __all__ = ["RandomizedResponse"]
 
@@ -148,7 +149,7 @@ class RandomizedResponse(LabelMechanism):
         return math.log((1 - flip) * (self.size - 1) / flip)
 
     def guarantee(
-        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
@@ -169,7 +170,7 @@ class RandomizedResponse(LabelMechanism):
             else "Sun et al., IEEE Big Data 2018, equation 8; docs/theory/sparse-answers.md",
         )
 
-    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss is distributed; see `Mechanism.loss`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
         law = channel_law(self.channel.weights, self.channel.epsilon)

@@ -36,6 +36,7 @@ from quietcrowd.privacy.sampled_variance import (
     claimed_rate,
 )
 from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import check_whole
 
@@ -234,7 +235,7 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         return claimed_epsilon(self.rate or 0.0, self.delta or 0.0, self.grid.width)
 
     def guarantee(
-        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see the class and `Mechanism.guarantee`.
 
@@ -283,7 +284,7 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         self,
         probability: float,
         answers: int = 1,
-        tasks: int | None = None,
+        tasks: Tasks | None = None,
         *,
         linked: int = 1,
     ) -> TailBound:

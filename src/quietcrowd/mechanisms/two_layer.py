@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -36,7 +36,10 @@ from quietcrowd.privacy.guarantee import (
     check_linked,
     show_loss,
 )
+from quietcrowd.privacy.loss_law import LossLaw
 from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.shared_row import row_law
+from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import one_of
 
 __all__ = ["TwoLayerRandomizedResponse"]
@@ -208,7 +211,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         return math.log(odds) if odds > 0 else -math.inf
 
     def guarantee(
-        self, answers: int = 1, tasks: int | None = None, *, linked: int = 1
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
         """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
@@ -240,7 +243,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             else "Sun et al., IEEE Big Data 2018, section VI-D; docs/theory/sparse-answers.md",
         )
 
-    def loss(self, answers: int = 1, tasks: int | None = None) -> ReleaseLoss:
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss is distributed; see `Mechanism.loss`.
 
         One draw serves all answers, so that they are one release.
@@ -251,6 +254,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         release = super().loss(answers, tasks)
         count = check_counts(answers, tasks, every_task=self.every_task)
         law = self.worker_law
+        release = evolve(release, each=_row_law(law, count) or release.each)
         if not isinstance(law, UniformFlips) or count > MAX_ANSWERS or release.answer.lost:
             return release
         low, high = law.bounds
@@ -321,3 +325,10 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     ) -> TwoLayerRandomizedResponse:
         names = ("low", "high", "epsilon", "law", "null")
         return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=64)
+def _row_law(law: WorkerLaw, answers: int) -> LossLaw | None:
+    """Return the law of the loss about all answers; None where a coin is to stand for it."""
+    chances = law.row_chances(answers) if answers > 1 else None
+    return None if chances is None else row_law(chances)

@@ -14,7 +14,9 @@ from attrs import frozen
 from quietcrowd.mechanisms.channel import TOTAL, other_weight_for
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
 from quietcrowd.privacy.drawn_weight import drawn_cell_epsilon, drawn_row_epsilon
-from quietcrowd.privacy.shared_flip import cell_epsilon, row_epsilon
+from quietcrowd.privacy.shared_flip import cell_epsilon, row_chances, row_epsilon
+from quietcrowd.privacy.shared_row import RowChances
+from quietcrowd.privacy.shared_weight import MAX_ROW, SharedWeight
 
 __all__ = ["UniformEpsilons", "UniformFlips", "WorkerLaw"]
 
@@ -41,6 +43,10 @@ class WorkerLaw(ABC):
     @abstractmethod
     def row_epsilon(self, answers: int) -> float:
         """Return the loss about all cells of a worker together."""
+
+    @abstractmethod
+    def row_chances(self, answers: int) -> RowChances | None:
+        """Return how likely each row of reports is; None where it is not computed."""
 
     @property
     @abstractmethod
@@ -95,6 +101,11 @@ class UniformFlips(WorkerLaw):
         """Return the loss about all answers together; see `WorkerLaw.row_epsilon`."""
         low, high = self.bounds
         return row_epsilon(answers, labels=self.size, low=low, high=high)
+
+    def row_chances(self, answers: int) -> RowChances | None:
+        """Return how likely each row of reports is; see `WorkerLaw.row_chances`."""
+        low, high = self.bounds
+        return row_chances(answers, labels=self.size, low=low, high=high)
 
     @property
     def public(self) -> dict[str, list[int]]:
@@ -155,6 +166,21 @@ class UniformEpsilons(WorkerLaw):
     def row_epsilon(self, answers: int) -> float:
         """Return the loss about all cells together; see `WorkerLaw.row_epsilon`."""
         return drawn_row_epsilon(answers, weights=self.table, others=self.size - 1, null=self.null)
+
+    def row_chances(self, answers: int) -> RowChances | None:
+        """Return how likely each row of reports is; None with NULL, which has a second draw."""
+        if self.null or answers > MAX_ROW:
+            return None
+        law = SharedWeight.listed(
+            np.array(self.table, np.float64), others=self.size - 1, null=False
+        )
+        logs, margin = law.log_row(answers), 5e-12 * answers
+        return RowChances(
+            lower=logs - margin,
+            upper=logs + margin,
+            labels=self.size,
+            epsilon=self.row_epsilon(answers),
+        )
 
     @property
     def public(self) -> dict[str, list[int]]:

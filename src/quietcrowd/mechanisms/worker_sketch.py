@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.task_profile import UNIT
+from quietcrowd.privacy.signed_sums import largest_signed_norm
 
 __all__ = [
     "check_exact",
+    "largest_moments",
     "moment_sensitivity",
     "profile_sums",
     "second_moments",
@@ -24,6 +26,9 @@ __all__ = [
 ]
 
 _EXACT = 2**53
+
+_MOST_NUMBERS = 2**24
+"""So many products of all tasks are held at once."""
 
 
 def check_exact(tasks: int, largest: int) -> None:
@@ -92,3 +97,12 @@ def moment_sensitivity(profile: npt.NDArray[np.int64]) -> int:
     """Return how much one task moves the second moments at most: a 1-norm in units of 2^-24."""
     norms = sum(np.abs(_outer_row(profile, place)).sum(axis=1) for place in range(profile.shape[1]))
     return max(1, int(np.max(norms, initial=0)))
+
+
+def largest_moments(profile: npt.NDArray[np.int64]) -> int:
+    """Return how much all tasks together move the second moments at most: a 1-norm, or a bound."""
+    rank = profile.shape[1]
+    if len(profile) * rank * (rank + 1) // 2 > _MOST_NUMBERS:
+        return len(profile) * moment_sensitivity(profile)
+    rows = np.concatenate([_outer_row(profile, place) for place in range(rank)], axis=1)
+    return largest_signed_norm(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -14,9 +15,12 @@ from quietcrowd.exceptions import FormatError, ParameterError, SimulatedNoiseWar
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.privacy.budget_filter import filter_used
 from quietcrowd.privacy.guarantee import MOST_REPORTS, check_counts
-from quietcrowd.privacy.loss_distribution import compose_losses
+from quietcrowd.privacy.loss_distribution import compose_losses, sum_losses
+from quietcrowd.privacy.loss_law import pure_law
 from quietcrowd.privacy.loss_tail import composed_tail
 from quietcrowd.privacy.mechanism_access import check_mechanism, check_reports, read_mechanism
+from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.task_names import Tasks, are_named
 from quietcrowd.validation import check_real, check_text, check_whole, plain
 
 if TYPE_CHECKING:
@@ -42,12 +46,16 @@ class Charge:
         What randomised the answers.
     count : int
         How many answers, or, where every task is reported, how many tasks.
+    spared : float
+        By how much all of them together lose less than as many that are not named: 0, unless
+        tasks were named and the mechanism knows more of these.
     """
 
     worker: str
     campaign: str
     mechanism: Mechanism
     count: int
+    spared: float = 0.0
 
 
 @frozen(kw_only=True)
@@ -80,10 +88,11 @@ class Spending:
 
 
 _Key: TypeAlias = "tuple[str, str, Mechanism]"
+_Part: TypeAlias = "tuple[Mechanism, int, float]"
 
 
-def _copied(counts: Mapping[_Key, int]) -> dict[_Key, int]:
-    return dict(counts)
+def _copied(numbers: Mapping[_Key, Any]) -> dict[_Key, Any]:
+    return dict(numbers)
 
 
 @frozen(kw_only=True)
@@ -117,6 +126,7 @@ class PrivacyLedger:
     """
 
     _counts: Mapping[_Key, int] = field(factory=dict, converter=_copied, repr=False)
+    _spared: Mapping[_Key, float] = field(factory=dict, converter=_copied, repr=False)
 
     def __hash__(self) -> int:
         return hash(frozenset(self._counts.items()))
@@ -125,7 +135,13 @@ class PrivacyLedger:
     def charges(self) -> tuple[Charge, ...]:
         """All charges, those of one worker, campaign and mechanism together, as first made."""
         return tuple(
-            Charge(worker=worker, campaign=campaign, mechanism=mechanism, count=count)
+            Charge(
+                worker=worker,
+                campaign=campaign,
+                mechanism=mechanism,
+                count=count,
+                spared=self._spared.get((worker, campaign, mechanism), 0.0),
+            )
             for (worker, campaign, mechanism), count in self._counts.items()
         )
 
@@ -161,6 +177,7 @@ class PrivacyLedger:
         """
         names = _names_for(len(reports), campaigns)
         counts: dict[_Key, int] = {}
+        spared: dict[_Key, float] = {}
         drawn: set[tuple[str, Mechanism]] = set()
         for name, one in zip(names, reports, strict=True):
             check_reports(one)
@@ -170,10 +187,13 @@ class PrivacyLedger:
                     "afresh, and costs as a campaign of its own. Give them different names."
                 )
             drawn.add((name, one.mechanism))
+            less = _spared_by_names(one.mechanism, one.table.tasks)
             for worker, count in _counts_of(one):
-                _add(counts, (worker, name, one.mechanism), count)
+                key = (worker, name, one.mechanism)
+                _add(counts, key, count)
+                _spare(spared, key, less)
         _warn_of_simulations(names, reports)
-        return cls(counts=counts)
+        return cls(counts=counts, spared=spared)
 
     def charge(
         self,
@@ -181,7 +201,7 @@ class PrivacyLedger:
         mechanism: Mechanism,
         *,
         answers: int = 1,
-        tasks: int | None = None,
+        tasks: Tasks | None = None,
         campaign: str = "1",
     ) -> PrivacyLedger:
         """Return a ledger in which a worker has spent more.
@@ -194,8 +214,9 @@ class PrivacyLedger:
             What randomises the answers.
         answers : int
             How many further answers; of no matter where every task is reported.
-        tasks : int, optional
-            How many further tasks; needed where every task is reported.
+        tasks : int, sequence or pyarrow.Array, optional
+            How many further tasks, or their ids; needed where every task is reported. All answers
+            to tasks that are named may lose less; see `Mechanism.guarantee`.
         campaign : str
             To which the worker reports; see the class.
 
@@ -209,9 +230,10 @@ class PrivacyLedger:
         check_text("campaign", campaign)
         check_mechanism(mechanism)
         count = check_counts(answers, tasks, every_task=mechanism.every_task)
-        counts = dict(self._counts)
+        counts, spared = dict(self._counts), dict(self._spared)
         _add(counts, (who, campaign, mechanism), count)
-        return evolve(self, counts=counts)
+        _spare(spared, (who, campaign, mechanism), _spared_by_names(mechanism, tasks))
+        return evolve(self, counts=counts, spared=spared)
 
     def spent(self, worker: str | int, delta: float = 0.0) -> Spending:
         """Return what a worker has spent; nothing, where there is no charge.
@@ -239,17 +261,16 @@ class PrivacyLedger:
         """
         _check_delta(delta)
         one = _check_worker(worker)
-        counts = self._counts.items()
-        own = [(mechanism, count) for (who, _, mechanism), count in counts if who == one]
+        own = [charge for charge in self.charges if charge.worker == one]
         return _spending(one, own, delta)
 
     def spending(self, delta: float = 0.0) -> tuple[Spending, ...]:
         """Return what each worker has spent, in the order of `workers`; see `spent`."""
         _check_delta(delta)
-        own: dict[str, list[tuple[Mechanism, int]]] = {}
-        for (worker, _, mechanism), count in self._counts.items():
-            own.setdefault(worker, []).append((mechanism, count))
-        return tuple(_spending(worker, parts, delta) for worker, parts in own.items())
+        own: dict[str, list[Charge]] = {}
+        for charge in self.charges:
+            own.setdefault(charge.worker, []).append(charge)
+        return tuple(_spending(worker, charges, delta) for worker, charges in own.items())
 
     def would_exceed(
         self,
@@ -258,7 +279,7 @@ class PrivacyLedger:
         budget: float,
         *,
         answers: int = 1,
-        tasks: int | None = None,
+        tasks: Tasks | None = None,
         campaign: str = "1",
         delta: float = 0.0,
     ) -> bool:
@@ -311,8 +332,8 @@ class PrivacyLedger:
         check_real("budget", budget, 0)
         _check_delta(delta)
         one = _check_worker(worker)
-        own = [(mechanism, n) for (who, _, mechanism), n in self._counts.items() if who == one]
-        return _used(tuple(own), float(budget), float(delta))
+        own = [charge for charge in self.charges if charge.worker == one]
+        return _used(_parts(own), float(budget), float(delta))
 
     def to_frame(self, delta: float = 0.0, backend: Backend = "pandas") -> Any:
         """Return what each worker has spent as a dataframe.
@@ -349,8 +370,9 @@ class PrivacyLedger:
                 "version": VERSION,
                 "mechanisms": [mechanism.to_dict() for mechanism in mechanisms],
                 "charges": [
-                    [worker, campaign, places[mechanism], count]
-                    for (worker, campaign, mechanism), count in self._counts.items()
+                    [one.worker, one.campaign, places[one.mechanism], one.count]
+                    + [one.spared] * (one.spared > 0)
+                    for one in self.charges
                 ],
             }
         )
@@ -365,7 +387,8 @@ class PrivacyLedger:
             Where the text is none, of another version, or a charge in it cannot be.
         """
         try:
-            return cls(counts=_read_counts(text))
+            counts, spared = _read_charges(text)
+            return cls(counts=counts, spared=spared)
         except RecursionError:
             raise FormatError("this is no ledger: what is in it is nested too deeply") from None
 
@@ -405,20 +428,40 @@ def _add(counts: dict[_Key, int], key: _Key, count: int) -> None:
     counts[key] = total
 
 
-def _read_counts(text: Any) -> dict[_Key, int]:
-    """Return the charges that a text says."""
+def _spare(spared: dict[_Key, float], key: _Key, less: float) -> None:
+    """Note what further named tasks lose less; sums are rounded down."""
+    if less:
+        before = spared.get(key)
+        spared[key] = less if before is None else math.nextafter(before + less, 0.0)
+
+
+def _spared_by_names(mechanism: Mechanism, tasks: Tasks | None) -> float:
+    """Return by how much all named tasks together lose less than any of their number."""
+    if tasks is None or not mechanism.every_task or not are_named(tasks):
+        return 0.0
+    count = check_counts(1, tasks, every_task=True)
+    unnamed = mechanism.guarantee(count, count).worker_epsilon
+    named = mechanism.guarantee(count, tasks).worker_epsilon
+    return max(0.0, math.nextafter(unnamed - named, 0.0)) if named < unnamed else 0.0
+
+
+def _read_charges(text: Any) -> tuple[dict[_Key, int], dict[_Key, float]]:
+    """Return the charges that a text says: counts, and what named tasks lose less."""
     data = _read_ledger(text)
     charges, described = data.get("charges"), data.get("mechanisms")
     if not isinstance(charges, list) or not isinstance(described, list):
         raise FormatError("a ledger needs the lists 'mechanisms' and 'charges'")
     mechanisms = [read_mechanism(one) for one in described]
     counts: dict[_Key, int] = {}
+    spared: dict[_Key, float] = {}
     for place, charge in enumerate(charges):
-        key, count = _read_charge(place, charge, mechanisms)
+        key, count, less = _read_charge(place, charge, mechanisms)
         if key in counts:
             raise FormatError(f"charge {place} of the ledger, {charge!r}, stands there twice")
         counts[key] = count
-    return counts
+        if less:
+            spared[key] = less
+    return counts, spared
 
 
 def _read_ledger(text: Any) -> dict[str, Any]:
@@ -449,19 +492,21 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return named
 
 
-def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> tuple[_Key, int]:
+def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> tuple[_Key, int, float]:
     try:
-        worker, campaign, which, count = charge
+        worker, campaign, which, count, *rest = charge
+        (less,) = rest or (0.0,)
         who = _check_worker(worker)
         check_text("campaign", campaign)
         check_whole("mechanism", which, 0, len(mechanisms) - 1)
         check_whole("count", count, 1, MOST_REPORTS)
+        check_real("what named tasks lose less", less, 0)
     except (TypeError, ValueError) as error:
         raise FormatError(
             f"charge {place} of the ledger must be worker, campaign, mechanism and count; got "
             f"{charge!r}: {error}"
         ) from None
-    return (who, campaign, mechanisms[which]), count
+    return (who, campaign, mechanisms[which]), count, float(less)
 
 
 def _counts_of(reports: Reports) -> list[tuple[str, int]]:
@@ -479,8 +524,8 @@ def _as_text(worker: Any) -> str:
     return str(int(worker) if whole else worker)
 
 
-def _spending(worker: str, parts: Iterable[tuple[Mechanism, int]], delta: float) -> Spending:
-    answer, total, answer_tail, total_tail = _composed(tuple(parts), delta)
+def _spending(worker: str, charges: Iterable[Charge], delta: float) -> Spending:
+    answer, total, answer_tail, total_tail = _composed(_parts(charges), delta)
     return Spending(
         worker=worker,
         answer_epsilon=answer,
@@ -491,26 +536,61 @@ def _spending(worker: str, parts: Iterable[tuple[Mechanism, int]], delta: float)
     )
 
 
+def _parts(charges: Iterable[Charge]) -> tuple[_Part, ...]:
+    return tuple((charge.mechanism, charge.count, charge.spared) for charge in charges)
+
+
 @lru_cache(maxsize=4096)
-def _composed(
-    parts: tuple[tuple[Mechanism, int], ...], delta: float
-) -> tuple[float, float, float, float]:
+def _composed(parts: tuple[_Part, ...], delta: float) -> tuple[float, float, float, float]:
     """Return the loss about one answer and about all, and their tails, of counts per campaign."""
-    losses = [mechanism.loss(answers=count, tasks=count) for mechanism, count in parts]
+    if not delta:
+        return _summed(parts) * 2
+    losses = _losses(parts)
     answer = [(loss.answer, 1) for loss in losses]
     total = [(loss.each, loss.count) for loss in losses]
     pairs = compose_losses(answer, delta), compose_losses(total, delta)
-    if delta and len(parts) == 1:
-        ((mechanism, count),) = parts
+    if len(parts) == 1 and not parts[0][2]:
+        ((mechanism, count, _),) = parts
         tail = mechanism.tail(delta, answers=count, tasks=count)
         return *pairs, tail.epsilon, tail.worker_epsilon
     return *pairs, composed_tail(answer, delta), composed_tail(total, delta)
 
 
 @lru_cache(maxsize=4096)
-def _used(parts: tuple[tuple[Mechanism, int], ...], budget: float, delta: float) -> float:
-    losses = [mechanism.loss(answers=count, tasks=count) for mechanism, count in parts]
-    return filter_used([(loss.each, loss.count) for loss in losses], budget, delta)
+def _used(parts: tuple[_Part, ...], budget: float, delta: float) -> float:
+    if not delta:
+        return _summed(parts)[1]
+    return filter_used([(loss.each, loss.count) for loss in _losses(parts)], budget, delta)
+
+
+def _losses(parts: tuple[_Part, ...]) -> list[ReleaseLoss]:
+    return [
+        _less(mechanism.loss(answers=count, tasks=count), spared)
+        for mechanism, count, spared in parts
+    ]
+
+
+def _summed(parts: tuple[_Part, ...]) -> tuple[float, float]:
+    """Return both losses without any delta: sums of what the guarantees say, and no laws."""
+    stated = [(mechanism.guarantee(count, count), spared) for mechanism, count, spared in parts]
+    if any(one.delta for one, _ in stated):
+        return math.inf, math.inf
+    whole = [_spared_of(one.worker_epsilon, spared, one.epsilon) for one, spared in stated]
+    return sum_losses([(one.epsilon, 1) for one, _ in stated]), sum_losses([(e, 1) for e in whole])
+
+
+def _spared_of(whole: float, spared: float, least: float) -> float:
+    """Return what is left of a loss, rounded up, and not below that of one answer."""
+    return max(least, math.nextafter(whole - spared, math.inf)) if spared else whole
+
+
+def _less(loss: ReleaseLoss, spared: float) -> ReleaseLoss:
+    """Return a loss of which all answers together lose less: a coin of the sum that is left."""
+    if not spared:
+        return loss
+    whole = sum_losses([(loss.each.pure_epsilon, loss.count)])
+    left = _spared_of(whole, spared, loss.answer.pure_epsilon)
+    return evolve(loss, each=pure_law(left), count=1)
 
 
 def _check_delta(delta: float) -> None:

@@ -112,7 +112,7 @@ def audit(
     """
     _check(mechanism, n, draws)
     check_confidence(confidence)
-    guarantee = mechanism.guarantee(answers=n, tasks=n)
+    guarantee = mechanism.guarantee(answers=n, tasks=range(n))
     plan = mechanism.plan_audit(n)
     count = _workers_a_side(mechanism, plan, draws)
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)

@@ -152,6 +152,9 @@ def tasks_within(mechanism: Mechanism, budget: float, delta: float = 0.0) -> int
         raise ParameterError(f"delta must be below 1; got {delta!r}")
 
     def exceeds(tasks: int) -> bool:
+        if not delta:
+            stated = mechanism.guarantee(tasks, tasks)
+            return bool(stated.delta) or stated.worker_epsilon > budget
         loss = mechanism.loss(answers=tasks, tasks=tasks)
         return compose_losses([(loss.each, loss.count)], delta) > budget
 

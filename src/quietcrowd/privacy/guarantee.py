@@ -6,12 +6,14 @@ import math
 import textwrap
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.tail_bound import TailBound
+from quietcrowd.privacy.task_names import Tasks, are_named, task_names
 from quietcrowd.validation import check_whole, plain
 
 __all__ = [
@@ -203,26 +205,27 @@ class PrivacyGuarantee:
         return f"The paper's claim of {claim} {'holds' if self.claim_holds else 'does not hold'}"
 
 
-def check_counts(answers: int, tasks: int | None, *, every_task: bool = False) -> int:
+def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False) -> int:
     """Return how many reports a worker makes: one per answer, or one per task.
 
     Raises
     ------
     ParameterError
-        Unless ``1 <= answers <= tasks <= 10**7``, or where every task is reported and `tasks` is
-        None.
+        Unless ``1 <= answers <= tasks <= 10**7``, where every task is reported and `tasks` is
+        None, or where tasks are named otherwise than each once.
     """
     check_whole("answers", answers, 1, MOST_REPORTS)
-    if tasks is not None:
-        check_whole("tasks", tasks, answers, MOST_REPORTS)
+    count: Any = len(task_names(tasks)) if are_named(tasks) else tasks
+    if count is not None:
+        check_whole("tasks", count, answers, MOST_REPORTS)
     if not every_task:
         return int(answers)
-    if tasks is None:
+    if count is None:
         raise ParameterError(
             "every worker reports every task: say how many there are, as in "
             f"guarantee(answers={answers}, tasks=1000)"
         )
-    return int(tasks)
+    return int(count)
 
 
 def check_linked(linked: int, count: int) -> int:

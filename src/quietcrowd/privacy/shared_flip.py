@@ -18,13 +18,18 @@ import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.rounding import round_up
+from quietcrowd.privacy.shared_row import RowChances
 
-__all__ = ["cell_epsilon", "row_epsilon"]
+__all__ = ["cell_epsilon", "row_chances", "row_epsilon"]
 
 MAX_ANSWERS = 10**7
 _FEW = 2**20
 _DIGITS = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _PANELS = 24
+_MOST_ROW = 1000
+"""Longest row whose chances are all computed."""
+
+_MOST_TERMS = 2**25
 _NODES: npt.NDArray[np.float64]
 _NODE_WEIGHTS: npt.NDArray[np.float64]
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -146,6 +151,29 @@ def row_epsilon(answers: int, *, labels: int, low: int, high: int, total: int = 
     largest = max(log_sum(0)[2], log_sum(answers)[2])
     smallest = min(log_sum(c)[0] for c in range(max(first - 1, 0), min(first + 1, answers) + 1))
     return max(0.0, largest - smallest) + 1e-11 * answers
+
+
+def row_chances(
+    answers: int, *, labels: int, low: int, high: int, total: int = 2**32
+) -> RowChances | None:
+    """Return how likely each row of reports is; None where that takes too long, or all is lost.
+
+    Parameters are those of `cell_epsilon`.
+    """
+    count = high - low + 1
+    if answers > _MOST_ROW or (count <= _FEW and count * answers > _MOST_TERMS):
+        return None
+    epsilon = row_epsilon(answers, labels=labels, low=low, high=high, total=total)
+    if math.isinf(epsilon):
+        return None
+    logs = np.array([_log_sum(answers, c, labels, low, high, total) for c in range(answers + 1)])
+    margin = 5e-12 * answers  # half of that of `row_epsilon`
+    return RowChances(
+        lower=logs[:, 0] - math.log(count) - margin,
+        upper=logs[:, 2] - math.log(count) + margin,
+        labels=labels,
+        epsilon=epsilon,
+    )
 
 
 def _log_sum(

@@ -299,4 +299,7 @@ def _check_guarantees(mechanism: Mechanism) -> None:
         assert now.delta >= before.delta
         assert now.worker_epsilon >= max(before.worker_epsilon, now.epsilon) - 1e-9
         assert max(map(len, str(now).splitlines())) <= 80
+        named = mechanism.guarantee(answers=answers, tasks=range(2 * answers))
+        assert (named.epsilon, named.delta, named.tasks) == (now.epsilon, now.delta, now.tasks)
+        assert now.epsilon <= named.worker_epsilon <= now.worker_epsilon, "names cost nothing"
         before = now
