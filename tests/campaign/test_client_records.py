@@ -77,7 +77,9 @@ def test_also_after_the_worker_has_left(campaigns, name):
     first.withdraw()
     [record] = first._folder.path.parent.glob("*/questions.json")
     kept = json.loads(record.read_bytes())
-    assert kept.keys() == {"campaign", "channel", "count", "mechanism", "origin", "reports"}
+    assert kept.keys() == {
+        *("campaign", "channel", "count", "mechanism", "origin", "reports", "spared")
+    }
     second, _ = campaigns(MECHANISMS[name])
     second.answer(answers_to(second, choice=-1))
     assert sent(second) == before

@@ -1,9 +1,11 @@
 import copy
 
 import pytest
-from tests.campaign.devices import Fake
+from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 
+import quietcrowd as qc
+from quietcrowd.campaign import Client, configuration
 from quietcrowd.campaign.canonical import canonical_hash
 from quietcrowd.campaign.client_terms import Terms, read_tasks
 from quietcrowd.exceptions import CampaignError
@@ -18,7 +20,8 @@ def test_terms_are_those_of_the_mechanism(name):
     assert terms.mechanism == MECHANISMS[name]
     assert (terms.answers, terms.tasks, terms.state, terms.needs_invite) == (2, 4, "open", False)
     assert terms.linked == 1
-    assert terms.guarantee == MECHANISMS[name].guarantee(answers=2, tasks=4)
+    names = [f"t{place}" for place in range(4)]
+    assert terms.guarantee == MECHANISMS[name].guarantee(answers=2, tasks=names)
     assert list(terms.consent) == fake.public["config"]["consent"]
     document = {"config_hash": terms.config_hash, "tasks": fake.tasks}
     assert [task.name for task in read_tasks(document, terms)] == [
@@ -28,21 +31,35 @@ def test_terms_are_those_of_the_mechanism(name):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_no_figure_that_follows_from_a_mechanism_can_be_softened(name):
-    public = Fake.of(MECHANISMS[name], tasks=4, answers=2).public
+    fake = Fake.of(MECHANISMS[name], tasks=4, answers=2)
     changed = 0
-    for path in _numbers(public["config"]):
+    for path in _numbers(fake.public["config"]):
         for factor in (0.5, 2):
-            document = copy.deepcopy(public)
+            document = copy.deepcopy(fake.public)
             place = document["config"]
             for key in path[:-1]:
                 place = place[key]
             place[path[-1]] = place[path[-1]] * factor or 1e-3
             document["config_hash"] = canonical_hash(document["config"]).hex()
             if path[0] in ("channel", "guarantee", "report", "version"):
-                with pytest.raises(CampaignError, match=rf"from its mechanism: {path[0]}[;.]"):
-                    Terms.read(document, CAMPAIGN)
+                with pytest.raises(CampaignError, match=_refusal(path)):
+                    _agree(document, fake.tasks)
                 changed += 1
     assert changed > 8
+
+
+def _agree(document, tasks):
+    """Read the terms of a campaign, and its tasks."""
+    terms = Terms.read(document, CAMPAIGN)
+    read_tasks({"config_hash": terms.config_hash, "tasks": tasks}, terms)
+
+
+def _refusal(path):
+    """Return what is said of a changed figure; the loss of named tasks waits for their names."""
+    said = rf"from its mechanism: {path[0]}[;.]"
+    if path == ("guarantee", "worker_epsilon"):
+        return rf"{said}|from its mechanism: consent|what you agreed to is less"
+    return said
 
 
 def _numbers(value, path=()):
@@ -122,3 +139,42 @@ def test_what_cannot_be_linked_is_refused(linked):
     public["config_hash"] = canonical_hash(public["config"]).hex()
     with pytest.raises(CampaignError, match=r"share one fact: there must be 1|clearly: linked"):
         Terms.read(public, CAMPAIGN)
+
+
+SKETCH = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=6)
+
+
+def test_what_these_very_tasks_lose_is_agreed_to_and_spent(tmp_path):
+    fake = Fake.of(SKETCH, tasks=40)
+    client = Client(NOWHERE, folder=tmp_path, transport=fake, budget=30)
+    exact = SKETCH.guarantee(answers=40, tasks=[f"t{place}" for place in range(40)])
+    assert exact.worker_epsilon < 25 < SKETCH.guarantee(answers=40, tasks=40).worker_epsilon
+    assert client.guarantee.worker_epsilon == exact.worker_epsilon
+    assert fake.public["config"]["guarantee"]["worker_epsilon"] == exact.worker_epsilon
+    assert client.affordable() == 40
+    client.answer({"t3": 4, "t5": 0})
+    spent = client.spent().total_epsilon
+    assert exact.worker_epsilon <= spent <= exact.worker_epsilon * (1 + 1e-12)
+    assert client.used_after() == spent
+
+
+def test_tasks_that_lose_more_than_the_campaign_says_are_refused(tmp_path, monkeypatch):
+    with monkeypatch.context() as server:
+        server.setattr(configuration, "loss_of_tasks", lambda *_: 12.0)
+        fake = Fake.of(SKETCH, tasks=40)
+    client = Client(NOWHERE, folder=tmp_path, transport=fake)
+    assert client.guarantee.worker_epsilon == 12.0
+    with pytest.raises(
+        CampaignError, match=r"lose up to epsilon = 19\.\d+, and the campaign says 12"
+    ):
+        client.answer({"t3": 4})
+    assert fake.posted == []
+
+
+def test_a_campaign_says_no_more_than_any_tasks_lose(tmp_path, monkeypatch):
+    with monkeypatch.context() as server:
+        server.setattr(configuration, "loss_of_tasks", lambda *_: 1e9)
+        fake = Fake.of(SKETCH, tasks=40)
+    client = Client(NOWHERE, folder=tmp_path, transport=fake)
+    assert client.guarantee.worker_epsilon == pytest.approx(40.0)
+    assert client.answer({"t3": 4}).accepted == 1

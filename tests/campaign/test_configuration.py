@@ -35,7 +35,8 @@ def test_every_mechanism_has_a_configuration(name):
     assert canonical_json(told) == built.text
     assert hashlib.sha256(built.text).digest() == built.hash
     assert qc.Mechanism.from_dict(told["mechanism"]) == mechanism
-    guarantee = mechanism.guarantee(answers=4, tasks=4, linked=told["linked"])
+    names = [name for _, name, _ in TASKS]
+    guarantee = mechanism.guarantee(answers=4, tasks=names, linked=told["linked"])
     assert told["consent"] == list(consent_sentences(guarantee))
     loss = told["guarantee"]["worker_epsilon"]
     assert loss is None or loss >= guarantee.worker_epsilon
@@ -97,7 +98,8 @@ def test_near_copies_are_linked_up_to_the_answers_of_a_worker(name, answers, dec
     told = json.loads(
         build(mechanism=mechanism, tasks=NONCES, answers=answers, linked=declared).text
     )
-    guarantee = mechanism.guarantee(answers=answers or 6, tasks=6, linked=linked)
+    names = [name for _, name, _ in NONCES]
+    guarantee = mechanism.guarantee(answers=answers or 6, tasks=names, linked=linked)
     assert told["linked"] == linked
     assert told["guarantee"]["linked_epsilon"] == guarantee.linked_epsilon
     assert told["consent"] == list(consent_sentences(guarantee))

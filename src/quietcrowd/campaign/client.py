@@ -19,7 +19,7 @@ from quietcrowd.campaign.client_folder import (
 )
 from quietcrowd.campaign.client_http import CampaignServer, checked, read_object
 from quietcrowd.campaign.client_law import law_sentences
-from quietcrowd.campaign.client_ledger import Budget, DeviceLedger
+from quietcrowd.campaign.client_ledger import Budget, Cost, DeviceLedger
 from quietcrowd.campaign.client_link import CampaignLink
 from quietcrowd.campaign.client_questions import TaskQuestions, channel_hash
 from quietcrowd.campaign.client_records import EarlierReports, Record, read_record, settle
@@ -240,7 +240,7 @@ class Client:
         answers : int, optional
             How many are given; default: as many as possible.
         """
-        return self._ledger.spent_after(*self._cost(self._most_drawn(answers)), self.budget.delta)
+        return self._ledger.spent_after(self._cost(self._most_drawn(answers)), self.budget.delta)
 
     def used_after(self, answers: int | None = None) -> float:
         """Return how much of the budget is used after this campaign, at most; 0 without a budget.
@@ -253,7 +253,7 @@ class Client:
         answers : int, optional
             How many are given; default: as many as possible. 0 is what is used by now.
         """
-        return self._ledger.used_after(*self._cost(self._most_drawn(answers)), self.budget)
+        return self._ledger.used_after(self._cost(self._most_drawn(answers)), self.budget)
 
     def affordable(self) -> int:
         """Return how many answers the budget allows, at most as many as the campaign takes.
@@ -269,7 +269,7 @@ class Client:
         terms, free = self.terms, self._free() if self.joined else 0
         drawn = terms.tasks - free if terms.mechanism.every_task else terms.answers
         try:
-            allowed = self._ledger.affordable(*self._cost(drawn), self.budget)
+            allowed = self._ledger.affordable(self._cost(drawn), self.budget)
         except ParameterError:
             if not free or terms.mechanism.every_task:
                 raise
@@ -420,7 +420,7 @@ class Client:
                 known=earlier.known,
             )
             self._check_count(len(draw.answers))
-            self._ledger.require(*self._cost(draw.count), self.budget)
+            self._ledger.require(self._cost(draw.count), self.budget)
             upload, reports = draw.commit(answers, self._memo(member))
             Record(
                 campaign=self._link.name,
@@ -428,6 +428,7 @@ class Client:
                 mechanism=self.terms.mechanism.to_dict(),
                 channel=channel_hash(self.terms.mechanism),
                 count=draw.count,
+                spared=self._cost(draw.count).spared,
                 reports=reports,
             ).keep(self._folder.path)
             self._folder.keep_upload(upload.content)
@@ -460,9 +461,14 @@ class Client:
             raise AnswerError("nothing is on its way: answer first")
         return Upload(content=content)
 
-    def _cost(self, count: int) -> tuple[str, Any, int]:
+    def _cost(self, count: int) -> Cost:
         """Return what the ledger counts of the campaign."""
-        return self._link.name, self.terms.mechanism, count
+        return Cost(
+            campaign=self._link.name,
+            mechanism=self.terms.mechanism,
+            count=count,
+            spared=self.terms.spared if count == self.terms.tasks else 0.0,
+        )
 
     def _most_drawn(self, answers: int | None) -> int:
         """Return how many reports so many answers take at most; None is as many as possible."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from quietcrowd.campaign.file_lock import file_lock
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -22,7 +22,7 @@ from quietcrowd.privacy.accountant import PrivacyLedger, Spending
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd.validation import check_real
 
-__all__ = ["Budget", "DeviceLedger"]
+__all__ = ["Budget", "Cost", "DeviceLedger"]
 
 _WORKER = "this device"
 
@@ -52,6 +52,29 @@ class Budget:
 
     most: float | None = field(default=None, validator=_check_budget)
     delta: float = field(default=0.0, validator=_check_delta)
+
+
+@frozen(kw_only=True)
+class Cost:
+    """What a ledger counts of a campaign.
+
+    Attributes
+    ----------
+    campaign : str
+        A name of one campaign of one server.
+    mechanism : Mechanism
+        What randomises.
+    count : int
+        How many reports are drawn for it: one for each answer or, where every task is reported,
+        for each task; at least 0.
+    spared : float
+        What all of them lose less than any of their number; see `Charge`.
+    """
+
+    campaign: str
+    mechanism: Mechanism
+    count: int
+    spared: float = 0.0
 
 
 @frozen(kw_only=True)
@@ -100,26 +123,19 @@ class DeviceLedger:
         """Return what was spent; see `PrivacyLedger.spent`."""
         return self.read().spent(_WORKER, delta)
 
-    def spent_after(
-        self, campaign: str, mechanism: Mechanism, count: int, delta: float
-    ) -> Spending:
+    def spent_after(self, cost: Cost, delta: float) -> Spending:
         """Return what will have been spent when a campaign has its reports.
 
         Parameters
         ----------
-        campaign : str
-            A name of one campaign of one server.
-        mechanism : Mechanism
-            What randomises.
-        count : int
-            How many reports are drawn for it: one for each answer or, where every task is
-            reported, for each task; at least 0.
+        cost : Cost
+            What is drawn for it.
         delta : float
             Of the pair (epsilon, delta) of differential privacy.
         """
-        return self._after(campaign, mechanism, count).spent(_WORKER, delta)
+        return self._after(cost).spent(_WORKER, delta)
 
-    def used_after(self, campaign: str, mechanism: Mechanism, count: int, budget: Budget) -> float:
+    def used_after(self, cost: Cost, budget: Budget) -> float:
         """Return how much of a budget is used when a campaign has its reports.
 
         Whether a device answers once more may follow from what it saw of earlier campaigns, so this
@@ -128,26 +144,27 @@ class DeviceLedger:
         """
         if budget.most is None:
             return 0.0
-        return self._after(campaign, mechanism, count).used(_WORKER, budget.most, budget.delta)
+        return self._after(cost).used(_WORKER, budget.most, budget.delta)
 
-    def require(self, campaign: str, mechanism: Mechanism, count: int, budget: Budget) -> None:
+    def require(self, cost: Cost, budget: Budget) -> None:
         """Raise ParameterError where reports would take the device above a budget.
 
         The message says what is used, what these would make of it, and the way out; parameters as
         those of `used_after`.
         """
-        if budget.most is None or not count or self.charged(campaign):
+        count = cost.count
+        if budget.most is None or not count or self.charged(cost.campaign):
             return
-        used = self.used_after(campaign, mechanism, 0, budget)
-        after = self.used_after(campaign, mechanism, count, budget)
+        used = self.used_after(evolve(cost, count=0), budget)
+        after = self.used_after(cost, budget)
         if after <= budget.most:
             return
         at = f" at delta = {budget.delta:g}" * bool(budget.delta)
         what = f"{count:,} answers" if count != 1 else "1 answer"
         ways = ["raise the budget", "give fewer answers", "take no part"]
-        if mechanism.every_task:
+        if cost.mechanism.every_task:
             what = f"reports on {count:,} tasks, answered or not,"
-        if mechanism.every_task or count == 1:
+        if cost.mechanism.every_task or count == 1:
             ways.remove("give fewer answers")
         if not math.isfinite(after):
             ways[0] = "give a delta above 0, without which this loss has no bound"
@@ -157,8 +174,8 @@ class DeviceLedger:
             f"You can {', '.join(ways[:-1])}, or {ways[-1]}."
         )
 
-    def affordable(self, campaign: str, mechanism: Mechanism, most: int, budget: Budget) -> int:
-        """Return how many reports a budget allows to draw: at least 1, at most `most`.
+    def affordable(self, most: Cost, budget: Budget) -> int:
+        """Return how many reports a budget allows to draw: at least 1, at most those of `most`.
 
         Where every task is reported that is all of them.
 
@@ -169,27 +186,35 @@ class DeviceLedger:
         """
 
         def used(given: int) -> float:
-            return self.used_after(campaign, mechanism, given, budget)
+            return self.used_after(evolve(most, count=given), budget)
 
-        self.require(campaign, mechanism, most if mechanism.every_task else 1, budget)
-        free = mechanism.every_task or self.charged(campaign)
-        if budget.most is None or free or used(most) <= budget.most:
-            return most
-        return bisect_right(range(1, most + 1), budget.most, key=used)
+        every_task = most.mechanism.every_task
+        self.require(most if every_task else evolve(most, count=1), budget)
+        free = every_task or self.charged(most.campaign)
+        if budget.most is None or free or used(most.count) <= budget.most:
+            return most.count
+        return bisect_right(range(1, most.count + 1), budget.most, key=used)
 
-    def charge(self, campaign: str, mechanism: Mechanism, count: int) -> None:
+    def charge(self, cost: Cost) -> None:
         """Count reports that are about to be sent, unless the campaign was charged before.
 
-        Call it while the ledger is `held`; parameters as those of `spent_after`.
+        Call it while the ledger is `held`.
         """
-        if count and not self.charged(campaign):
-            replace_private(self.path, self._after(campaign, mechanism, count).to_json().encode())
+        if cost.count and not self.charged(cost.campaign):
+            replace_private(self.path, self._after(cost).to_json().encode())
 
-    def _after(self, campaign: str, mechanism: Mechanism, count: int) -> PrivacyLedger:
+    def _after(self, cost: Cost) -> PrivacyLedger:
         ledger = self.read()
-        if not count or any(charge.campaign == campaign for charge in ledger.charges):
+        if not cost.count or any(one.campaign == cost.campaign for one in ledger.charges):
             return ledger
-        return ledger.charge(_WORKER, mechanism, answers=count, tasks=count, campaign=campaign)
+        return ledger.charge(
+            _WORKER,
+            cost.mechanism,
+            answers=cost.count,
+            tasks=cost.count,
+            campaign=cost.campaign,
+            spared=cost.spared,
+        )
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -20,7 +20,7 @@ from attrs import asdict, frozen
 
 from quietcrowd.campaign.canonical import canonical_json
 from quietcrowd.campaign.client_folder import COMMITTED
-from quietcrowd.campaign.client_ledger import DeviceLedger
+from quietcrowd.campaign.client_ledger import Cost, DeviceLedger
 from quietcrowd.campaign.client_questions import Coded, channel_hash, read_coded
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
@@ -29,7 +29,14 @@ from quietcrowd.mechanisms.private_file import read_private, replace_private
 __all__ = ["EarlierReports", "Record", "read_record", "settle"]
 
 _FILE = "questions.json"
-_MEMBERS = {"campaign": str, "origin": str, "mechanism": dict, "count": int, "reports": dict}
+_MEMBERS: dict[str, type | tuple[type, ...]] = {
+    "campaign": str,
+    "origin": str,
+    "mechanism": dict,
+    "count": int,
+    "spared": (int, float),
+    "reports": dict,
+}
 
 
 @frozen(kw_only=True)
@@ -48,6 +55,8 @@ class Record:
         See `channel_hash`.
     count : int
         How many reports were drawn for it, and are charged: what was sent before is not.
+    spared : float
+        See `Cost`.
     reports : mapping of str to list or None
         By the hash of the question the report as `spell_coded` gives it; None where it can serve no
         other campaign.
@@ -58,6 +67,7 @@ class Record:
     mechanism: Mapping[str, Any]
     channel: str | None
     count: int
+    spared: float
     reports: Mapping[str, list[Any] | None]
 
     def keep(self, folder: Path) -> None:
@@ -184,4 +194,11 @@ def settle(records: tuple[Record, ...], ledger: DeviceLedger) -> None:
                 mechanism = Mechanism.from_dict(record.mechanism)
             except QuietcrowdError as error:
                 raise FormatError(f"what this device keeps of {record.campaign}: {error}") from None
-            ledger.charge(record.campaign, mechanism, record.count)
+            ledger.charge(
+                Cost(
+                    campaign=record.campaign,
+                    mechanism=mechanism,
+                    count=record.count,
+                    spared=record.spared,
+                )
+            )

@@ -7,6 +7,7 @@ here once more from the mechanism, and a configuration in which anything differs
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -15,7 +16,13 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from quietcrowd.campaign.canonical import canonical_hash, canonical_json
-from quietcrowd.campaign.configuration import describe_campaign, hash_tasks, usable_mechanism
+from quietcrowd.campaign.configuration import (
+    campaign_guarantee,
+    describe_campaign,
+    hash_tasks,
+    loss_of_tasks,
+    usable_mechanism,
+)
 from quietcrowd.campaign.near_copies import largest_group
 from quietcrowd.campaign.plain_text import one_line
 from quietcrowd.campaign.settings import MAX_REPORTS, MAX_TASKS
@@ -66,6 +73,9 @@ class Terms:
         When it was read.
     needs_invite : bool
         Whether an invite lets in.
+    worker_epsilon : float or None
+        Loss about all answers, where it depends on which tasks there are: as the campaign says,
+        and checked when these are read.
     """
 
     campaign: str
@@ -79,11 +89,22 @@ class Terms:
     config_hash: str
     state: Literal["open", "closed"]
     needs_invite: bool
+    worker_epsilon: float | None = None
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """What a worker who gives all answers loses at most."""
-        return self.mechanism.guarantee(answers=self.answers, tasks=self.tasks, linked=self.linked)
+        return campaign_guarantee(
+            self.mechanism, self.answers, self.linked, self.tasks, self.worker_epsilon
+        )
+
+    @property
+    def spared(self) -> float:
+        """By how much all answers to these tasks lose less than to any of their number."""
+        if self.worker_epsilon is None:
+            return 0.0
+        unnamed = self.mechanism.guarantee(answers=self.answers, tasks=self.tasks).worker_epsilon
+        return max(0.0, math.nextafter(unnamed - self.worker_epsilon, 0.0))
 
     @property
     def consent(self) -> tuple[str, ...]:
@@ -133,6 +154,7 @@ class Terms:
             config_hash=str(config_hash),
             state="open" if document.get("state") == "open" else "closed",
             needs_invite=document.get("join_mode") != "open",
+            worker_epsilon=_said_loss(config, mechanism),
         )
 
 
@@ -174,7 +196,17 @@ def _expected(config: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]
         linked=config["linked"],
         tasks=config["tasks"],
         tasks_hash=config["tasks_hash"],
+        worker_epsilon=_said_loss(config, mechanism),
     )
+
+
+def _said_loss(config: Mapping[str, Any], mechanism: Mechanism) -> float | None:
+    """Return what a campaign says of all answers where it depends on tasks yet to be read."""
+    said = config.get("guarantee")
+    loss = said.get("worker_epsilon") if isinstance(said, dict) else None
+    if not mechanism.loss_depends_on_tasks or not isinstance(loss, int | float):
+        return None
+    return max(0.0, float(loss))
 
 
 def _compare(config: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
@@ -248,7 +280,20 @@ def read_tasks(document: Mapping[str, Any], terms: Terms) -> tuple[CampaignTask,
     if hashed != terms.tasks_hash or not len(names) == len(tasks) == terms.tasks or not in_order:
         raise CampaignError(f"the tasks are not those that you agreed to. {_WAY_OUT}")
     _check_linked(tasks, terms)
+    _check_loss(tasks, terms)
     return tuple(tasks)
+
+
+def _check_loss(tasks: Sequence[CampaignTask], terms: Terms) -> None:
+    """Raise CampaignError where all answers to these tasks lose more than was agreed to."""
+    loss = loss_of_tasks(terms.mechanism, terms.answers, [task.name for task in tasks])
+    agreed = terms.guarantee.worker_epsilon
+    if loss is not None and loss > agreed:
+        raise CampaignError(
+            f"all answers to these tasks lose up to epsilon = {show_loss(loss)}, and the campaign "
+            f"says {show_loss(agreed)}: what you agreed to is less than what you would lose. "
+            f"{_WAY_OUT}"
+        )
 
 
 def _check_linked(tasks: Sequence[CampaignTask], terms: Terms) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.campaign.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.channel_config import describe_channel, report_rule
@@ -20,13 +20,15 @@ from quietcrowd.campaign.settings import MAX_REPORTS
 from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.consent import consent_sentences
-from quietcrowd.privacy.guarantee import finite_loss
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
 __all__ = [
     "Configuration",
     "build_configuration",
+    "campaign_guarantee",
     "describe_campaign",
     "hash_tasks",
+    "loss_of_tasks",
     "parse_mechanism",
     "usable_mechanism",
 ]
@@ -140,9 +142,31 @@ def build_configuration(
             linked=_linked(linked, most, tasks, mechanism),
             tasks=len(tasks),
             tasks_hash=hash_tasks(tasks),
+            worker_epsilon=loss_of_tasks(mechanism, most, [name for _, name, _ in tasks]),
         )
     )
     return Configuration(text=text, hash=hashlib.sha256(text).digest())
+
+
+def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> float | None:
+    """Return what all answers to these tasks lose; None where their number alone says it."""
+    if not mechanism.loss_depends_on_tasks:
+        return None
+    return mechanism.guarantee(answers=answers, tasks=names).worker_epsilon
+
+
+def campaign_guarantee(
+    mechanism: Mechanism, answers: int, linked: int, tasks: int, worker_epsilon: float | None
+) -> PrivacyGuarantee:
+    """Return what a worker who gives all answers loses at most; see `describe_campaign`."""
+    guarantee = mechanism.guarantee(answers=answers, tasks=tasks, linked=linked)
+    if worker_epsilon is None:
+        return guarantee
+    return evolve(
+        guarantee,
+        worker_epsilon=min(guarantee.worker_epsilon, worker_epsilon),
+        linked_epsilon=min(guarantee.linked_epsilon, worker_epsilon),
+    )
 
 
 def _linked(
@@ -185,6 +209,7 @@ def describe_campaign(
     linked: int,
     tasks: int,
     tasks_hash: str,
+    worker_epsilon: float | None,
 ) -> dict[str, Any]:
     """Return all that a worker agrees to, JSON-ready: public facts, and what follows from them.
 
@@ -200,7 +225,10 @@ def describe_campaign(
         How many there are.
     tasks_hash : str
         Of all tasks; see `hash_tasks`.
+    worker_epsilon : float or None
+        Loss about all answers where it depends on which tasks these are; see `loss_of_tasks`.
     """
+    guarantee = campaign_guarantee(mechanism, answers, linked, tasks, worker_epsilon)
     return {
         "version": VERSION,
         "campaign": campaign,
@@ -213,16 +241,15 @@ def describe_campaign(
         "linked": linked,
         "tasks": tasks,
         "tasks_hash": tasks_hash,
-        **_privacy(mechanism, answers, linked, tasks),
+        **_privacy(guarantee),
     }
 
 
-def _privacy(mechanism: Mechanism, answers: int, linked: int, tasks: int) -> Mapping[str, Any]:
+def _privacy(guarantee: PrivacyGuarantee) -> Mapping[str, Any]:
     """Return what a worker loses at most, in numbers and in sentences.
 
     An infinite loss, as of who answered what, has no number in JSON: it is null.
     """
-    guarantee = mechanism.guarantee(answers=answers, tasks=tasks, linked=linked)
     return {
         "guarantee": {
             "answer_epsilon": finite_loss(guarantee.epsilon),

@@ -207,6 +207,11 @@ class MatrixFactorization(Mechanism):
         return True
 
     @property
+    def loss_depends_on_tasks(self) -> bool:
+        """Whether a loss depends on which tasks there are: always, by their public profiles."""
+        return True
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns of a file of reports; see `Mechanism.columns`."""
         return ("worker", "coordinate", "number")

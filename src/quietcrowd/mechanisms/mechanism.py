@@ -104,6 +104,11 @@ class Mechanism(ABC):
         return self.guarantee(answers=2, tasks=2).worker_epsilon <= LEAST_LOSS
 
     @property
+    def loss_depends_on_tasks(self) -> bool:
+        """Whether what all answers lose depends on which tasks there are, not on their number."""
+        return False
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns of a file of reports."""
         return ("task", "worker", "label")

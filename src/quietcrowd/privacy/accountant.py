@@ -203,6 +203,7 @@ class PrivacyLedger:
         answers: int = 1,
         tasks: Tasks | None = None,
         campaign: str = "1",
+        spared: float = 0.0,
     ) -> PrivacyLedger:
         """Return a ledger in which a worker has spent more.
 
@@ -219,6 +220,9 @@ class PrivacyLedger:
             to tasks that are named may lose less; see `Mechanism.guarantee`.
         campaign : str
             To which the worker reports; see the class.
+        spared : float
+            What all further answers lose less than any of their number, where that is known and
+            the tasks are not named; see `Charge`.
 
         Raises
         ------
@@ -226,14 +230,15 @@ class PrivacyLedger:
             Where the worker's id is neither text nor a whole number, there is no mechanism, or a
             count is missing or out of range: a worker makes at most 10^7 reports to a campaign.
         """
+        check_real("spared", spared, 0)
         who = _check_worker(worker)
         check_text("campaign", campaign)
         check_mechanism(mechanism)
         count = check_counts(answers, tasks, every_task=mechanism.every_task)
-        counts, spared = dict(self._counts), dict(self._spared)
+        counts, less = dict(self._counts), dict(self._spared)
         _add(counts, (who, campaign, mechanism), count)
-        _spare(spared, (who, campaign, mechanism), _spared_by_names(mechanism, tasks))
-        return evolve(self, counts=counts, spared=spared)
+        _spare(less, (who, campaign, mechanism), spared or _spared_by_names(mechanism, tasks))
+        return evolve(self, counts=counts, spared=less)
 
     def spent(self, worker: str | int, delta: float = 0.0) -> Spending:
         """Return what a worker has spent; nothing, where there is no charge.
