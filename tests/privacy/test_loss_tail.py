@@ -1,6 +1,7 @@
 import itertools
 import math
 from collections import Counter
+from operator import eq, ne
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from attrs import evolve
 from scipy.stats import binom
 
 import quietcrowd as qc
+from quietcrowd.privacy.calibrate import two_layer_bounds
 from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.loss_law import channel_law, pure_law
 from quietcrowd.privacy.loss_tail import composed_tail
@@ -136,3 +138,32 @@ def test_one_of_several_answers_that_share_a_draw_has_the_tail_of_its_own_law():
         bound = mechanism.tail(probability, answers=20).epsilon
         assert law.masses[law.losses > bound].sum() + law.lost <= probability
         assert law.masses[law.losses >= bound].sum() + law.lost > probability
+
+
+def test_whole_rows_that_share_a_draw_have_the_tails_of_their_own_laws():
+    n = 5
+    mechanism = qc.TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=0.25, high=0.5)
+    flips = 0.25 + 0.25 * (np.arange(100_000) + 0.5) / 100_000
+    rows = list(itertools.product((0, 1), repeat=n))
+    chance = {c: ((1 - flips) ** c * flips ** (n - c)).mean() for c in range(n + 1)}
+    start = (0,) * n
+    for probability in (0.02, 0.1, 0.3):
+        tail = mechanism.tail(probability, answers=n, linked=2)
+        worst = {}
+        for other in rows[1:]:
+            of_one = [chance[row.count(0)] for row in rows]
+            of_other = [chance[sum(map(eq, row, other))] for row in rows]
+            own = law_of(np.log(np.divide(of_one, of_other)), of_one)
+            for name, most in (("linked", 2), ("worker", n)):
+                if sum(map(ne, start, other)) <= most:
+                    bound = getattr(tail, f"{name}_epsilon")
+                    worst[name] = max(worst.get(name, 0.0), exceeded(own, bound))
+        assert max(worst.values()) <= probability
+    assert tail.worker_epsilon < mechanism.guarantee(answers=n).worker_epsilon
+
+
+def test_own_laws_of_rows_say_more_than_the_curve():
+    low, high = two_layer_bounds(1.0, 100, labels=2)
+    mechanism = qc.TwoLayerRandomizedResponse(domain=qc.Ordinal([0, 1]), low=low, high=high)
+    curve = composed_tail([(mechanism.loss(100).each, 1)], 0.01)
+    assert mechanism.tail(0.01, answers=100).worker_epsilon < curve - 1

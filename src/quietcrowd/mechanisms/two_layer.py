@@ -37,8 +37,10 @@ from quietcrowd.privacy.guarantee import (
     show_loss,
 )
 from quietcrowd.privacy.loss_law import LossLaw
+from quietcrowd.privacy.loss_tail import own_tail
 from quietcrowd.privacy.release_loss import ReleaseLoss
-from quietcrowd.privacy.shared_row import row_law
+from quietcrowd.privacy.shared_row import own_row_laws, row_law
+from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import one_of
 
@@ -259,6 +261,30 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             return release
         low, high = law.bounds
         return evolve(release, answer=two_layer_law(count, labels=self.size, low=low, high=high))
+
+    def tail(
+        self,
+        probability: float,
+        answers: int = 1,
+        tasks: Tasks | None = None,
+        *,
+        linked: int = 1,
+    ) -> TailBound:
+        """Return losses that are each exceeded with a probability at most; see `Mechanism.tail`.
+
+        Of several answers by the laws of all rows that differ in as many places, or fewer.
+        """
+        bound = super().tail(probability, answers, tasks, linked=linked)
+        count = check_counts(answers, tasks, every_task=self.every_task)
+        chances = self.worker_law.row_chances(count) if count > 1 else None
+        if chances is None or not chances.can_be_listed:
+            return bound
+        by_rows = [own_tail(law, probability) for law in own_row_laws(chances)]
+        return evolve(
+            bound,
+            linked_epsilon=min(bound.linked_epsilon, max(by_rows[:linked])),
+            worker_epsilon=min(bound.worker_epsilon, max(by_rows)),
+        )
 
     def draw_workers(self, workers: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64]:
         """Return the weights of the workers, and, where NULL is a label, those for NULL below.

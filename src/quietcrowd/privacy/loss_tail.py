@@ -18,7 +18,7 @@ from quietcrowd.privacy.loss_distribution import LossDistribution, compose_laws,
 from quietcrowd.privacy.loss_law import LossLaw
 from quietcrowd.privacy.tail_bound import tail_at
 
-__all__ = ["composed_tail"]
+__all__ = ["composed_tail", "own_tail"]
 
 _UNIT = 2.0**-52
 
@@ -53,7 +53,7 @@ def composed_tail(parts: Sequence[tuple[LossLaw, int]], probability: float) -> f
         return 0.0
     law, count = useful[0][0], sum(times for _, times in useful)
     if count == 1 and law.is_of_all_pairs:
-        return min(pure, _own_tail(law, probability))
+        return min(pure, own_tail(law, probability))
     alike = all(other.is_same_as(law) for other, _ in useful)
     if alike and law.is_of_all_pairs and law.is_even and count <= _MOST_RELEASES:
         return min(pure, _even_tail(law, count, probability))
@@ -61,8 +61,16 @@ def composed_tail(parts: Sequence[tuple[LossLaw, int]], probability: float) -> f
     return pure if together is None else min(pure, _tail_of_distribution(together, probability))
 
 
-def _own_tail(law: LossLaw, probability: float) -> float:
-    """Return the tail of one release whose rows that differ all have one law."""
+def own_tail(law: LossLaw, probability: float) -> float:
+    """Return the least loss found that a law exceeds with a probability at most.
+
+    Parameters
+    ----------
+    law : LossLaw
+        Of the very two rows that are told apart; one that only dominates it bounds no tail.
+    probability : float
+        q, 0 to 1.
+    """
     order = np.argsort(law.losses)
     losses, masses = law.losses[order], law.masses[order]
     above = law.lost + np.cumsum(masses[::-1])[::-1] * (1 + len(masses) * _UNIT)

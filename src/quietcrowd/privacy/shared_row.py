@@ -54,6 +54,11 @@ class RowChances:
         return len(self.upper) - 1
 
     @property
+    def can_be_listed(self) -> bool:
+        """Whether the laws of all d are few enough numbers, and something is lost at all."""
+        return self.outcomes <= _MOST_OUTCOMES and self.epsilon > 0
+
+    @property
     def outcomes(self) -> int:
         """How many outcomes the laws of all d have together."""
         n = self.answers
@@ -124,7 +129,7 @@ def row_law(chances: RowChances) -> LossLaw | None:
     chances : RowChances
         How likely each row of reports is.
     """
-    if chances.outcomes > _MOST_OUTCOMES or not chances.epsilon:
+    if not chances.can_be_listed:
         return None
     step = chances.epsilon / _PIECES * (1 + 1e-12)
     table = np.zeros((2 * _PIECES + 3, chances.answers))  # places from -_PIECES - 1 on
