@@ -19,7 +19,7 @@ YES_NO = qc.Categorical(["no", "yes"])
 def test_a_pair_bounds_the_tail_of_every_law_that_has_it(masses, losses, epsilon, probability):
     total = sum(masses)
     law = [(mass / total, loss) for mass, loss in zip(masses, losses, strict=False)]
-    delta = sum(mass * max(0.0, 1 - math.exp(epsilon - loss)) for mass, loss in law)
+    delta = sum(mass * -math.expm1(min(0.0, epsilon - loss)) for mass, loss in law)
     bound = tail_at(epsilon, delta, probability)
     assert bound >= epsilon
     assert sum(mass for mass, loss in law if loss > bound) <= probability * (1 + 1e-9)
