@@ -52,8 +52,9 @@ def test_a_drawn_variance_in_json(run):
 
 def test_labels_and_slow_noise(run):
     assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--draws", 500)[1]
-    _, _, errors = run("laplace", "--epsilon", 2, "--draws", 63_000)
-    assert errors == "Drawing 252,000 exact numbers of noise: about 5 s.\n"
+    words = ("laplace", "--epsilon", 2, "--answers", 1, "--draws", 125_000)
+    _, _, errors = run(*words)
+    assert errors == "Drawing 503,600 exact numbers of noise: about 5 s.\n"
 
 
 def test_a_broken_mechanism_ends_with_a_status_of_its_own(run, monkeypatch):

@@ -68,7 +68,7 @@ def test_one_odd_weight_is_not_overlooked(place):
 
 
 def test_a_thousand_labels_whose_pairs_are_alike_compare_two_rows(monkeypatch):
-    """Of two rows of a thousand columns 61 deltas are 244 thousand terms; of all, 61 milliards."""
+    """Of two rows of a thousand columns 61 deltas are 244 thousand terms; of all, 61 billion."""
     table = np.full((1000, 1000), 1, np.uint64)
     np.fill_diagonal(table, 1001)
     counted = []

@@ -43,6 +43,9 @@ CHOOSING = 4
 LEAST_SAMPLES = 2 * CHOOSING
 """To learn from one, to judge by another, and to prove."""
 
+_LARGEST_RATIO = 700.0
+"""Of which exp is still a float."""
+
 _DUST = 1e-9
 """Scores that differ by less count as equal."""
 
@@ -59,6 +62,10 @@ class Statistic:
         Scores of samples of either law, or numbers that a score is learnt from.
     learn : callable or None
         Takes numbers of some samples of either law and gives the score; None: they are scores.
+    by_law : bool
+        Whether scores are log-likelihood ratios under laws that the samples may follow. Then what
+        is rare on one side is foreseen from the other side, where it is not: to choose by, not to
+        prove.
 
     Raises
     ------
@@ -70,6 +77,7 @@ class Statistic:
     one: Floats
     other: Floats
     learn: Callable[[Floats, Floats], Score] | None = None
+    by_law: bool = False
 
     def __attrs_post_init__(self) -> None:
         for side in (self.one, self.other):
@@ -96,10 +104,10 @@ class Statistic:
 class _Counts:
     """How many scores of either side reach each cut, and of how many."""
 
-    hits: npt.NDArray[np.int64]
-    of: npt.NDArray[np.int64]
-    false_hits: npt.NDArray[np.int64]
-    false_of: npt.NDArray[np.int64]
+    hits: npt.NDArray[Any]
+    of: npt.NDArray[Any]
+    false_hits: npt.NDArray[Any]
+    false_of: npt.NDArray[Any]
 
     def limits(self, risk: float) -> tuple[Floats, Floats]:
         """Return lower bounds of the one probability, upper bounds of the other; Clopper-Pearson.
@@ -170,12 +178,14 @@ def compare(statistics: Sequence[Statistic]) -> Comparison:
         choose, prove = statistic.scores()
         for left, right, sign in ((0, 1, 1.0), (1, 0, -1.0)):
             cuts = _cuts(sign * np.concatenate(choose))
-            counts = [
+            counts: list[npt.NDArray[Any]] = [
                 count
                 for part in (choose, prove)
                 for side in (left, right)
                 for count in _count(sign * part[side], cuts)
             ]
+            if statistic.by_law:
+                counts[2:4] = _foreseen(sign * choose[left], cuts)
             weight = CHOOSING - 1 if statistic.learn is None else 1  # see Comparison
             counts[:4] = [weight * count for count in counts[:4]]
             columns.append((*counts, np.full(len(cuts), number)))
@@ -197,6 +207,17 @@ def _count(scores: Floats, cuts: Floats) -> tuple[npt.NDArray[np.int64], npt.NDA
     """Return how many scores reach each cut, and of how many."""
     reached = len(scores) - np.searchsorted(np.sort(scores), cuts)
     return reached, np.full_like(reached, len(scores))
+
+
+def _foreseen(ratios: Floats, cuts: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return how many of as many samples of the other law should reach each cut, and of how many.
+
+    ``Q(L >= c)`` is the mean under P of ``exp(-L)`` where ``L >= c``.
+    """
+    ordered = np.sort(ratios)[::-1]
+    tails = np.concatenate([[0.0], np.cumsum(np.exp(-np.maximum(ordered, -_LARGEST_RATIO)))])
+    reached = len(ordered) - np.searchsorted(ordered[::-1], cuts)
+    return np.minimum(tails[reached], len(ratios)), np.full_like(reached, len(ratios))
 
 
 def check_confidence(confidence: float) -> None:
