@@ -116,7 +116,10 @@ def _row(first: Any, pair: Pair, answers: int) -> list[Any]:
 
 
 def taskwise_attacks(
-    pairs: Sequence[Pair], answers: int, plain: Callable[[Sequence[Any]], Floats]
+    pairs: Sequence[Pair],
+    answers: int,
+    plain: Callable[[Sequence[Any]], Floats],
+    part: float = PART,
 ) -> list[Attack]:
     """Return attacks on a mechanism whose reports each have noise of their own.
 
@@ -128,6 +131,8 @@ def taskwise_attacks(
         How many a worker gives.
     plain : callable
         From a row of answers to the numbers that would be sent without noise.
+    part : float
+        Share of the workers who have whole rows.
 
     Notes
     -----
@@ -150,7 +155,7 @@ def taskwise_attacks(
     found = [attack(pair, min(answers, SHORT)) for pair in pairs]
     found.append(alone(found[0]))
     if answers > SHORT:
-        found += [attack(pair, answers, ", in a whole row", PART) for pair in pairs]
+        found += [attack(pair, answers, ", in a whole row", part) for pair in pairs]
     if answers > 1:
         found.append(_whole(pairs[0], answers, plain))
     return found

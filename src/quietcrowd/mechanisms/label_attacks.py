@@ -35,6 +35,9 @@ from quietcrowd.privacy.shared_weight import SharedWeight
 
 __all__ = ["plan_finite", "plan_shared"]
 
+HALF = 0.5
+"""Share of the workers who have whole rows: random words cost little."""
+
 
 def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> AuditPlan:
     """Return how a mechanism with one public table is to be audited."""
@@ -59,7 +62,7 @@ def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> A
             worker_epsilon=add_losses(epsilon, answers),
             delta_at=partial(table_delta, weights),
         ),
-        attacks=taskwise_attacks(pairs, answers, _codes),
+        attacks=taskwise_attacks(pairs, answers, _codes, part=HALF),
         repeats=Repeats(answer=one, chance=lambda tasks: alike**tasks),
     )
 

@@ -289,5 +289,5 @@ class AuditReport:
         if self.holds:
             return "holds; nothing that was found exceeds what is stated"
         if self._reused:
-            return "BROKEN; randomness that must be fresh is used more than once"
+            return "BROKEN; randomness is missing, or used more than once"
         return "BROKEN; the mechanism loses more than its guarantee states"

@@ -145,7 +145,9 @@ class Comparison:
     chosen, proof
         Counts of the samples that choose and of those that prove. For scores that are not learnt,
         those that choose count as if they were as many as those that prove; learnt ones, of which
-        there are many, bear the doubt of what they are: else the luckiest would be chosen.
+        there are many, bear the doubt of what they are: else the luckiest would be chosen. What is
+        scored by a law is counted twice: as that law foresees it, and, with the same doubt, as it
+        came.
     statistics : ndarray of int
         The number of the statistic.
     """
@@ -178,19 +180,23 @@ def compare(statistics: Sequence[Statistic]) -> Comparison:
         choose, prove = statistic.scores()
         for left, right, sign in ((0, 1, 1.0), (1, 0, -1.0)):
             cuts = _cuts(sign * np.concatenate(choose))
-            counts: list[npt.NDArray[Any]] = [
-                count
-                for part in (choose, prove)
-                for side in (left, right)
-                for count in _count(sign * part[side], cuts)
-            ]
-            if statistic.by_law:
-                counts[2:4] = _foreseen(sign * choose[left], cuts)
-            weight = CHOOSING - 1 if statistic.learn is None else 1  # see Comparison
-            counts[:4] = [weight * count for count in counts[:4]]
-            columns.append((*counts, np.full(len(cuts), number)))
+            proof = [count for side in (left, right) for count in _count(sign * prove[side], cuts)]
+            choices = _choices(statistic, sign * choose[left], sign * choose[right], cuts)
+            columns += [(*chosen, *proof, np.full(len(cuts), number)) for chosen in choices]
     rows = [np.concatenate(parts) for parts in zip(*columns, strict=True)]
     return Comparison(_Counts(*rows[:4]), _Counts(*rows[4:8]), rows[8])
+
+
+def _choices(
+    statistic: Statistic, left: Floats, right: Floats, cuts: Floats
+) -> list[list[npt.NDArray[Any]]]:
+    """Return counts to choose by, once for each way to count; see `Comparison`."""
+    hits, misses = list(_count(left, cuts)), list(_count(right, cuts))
+    as_many = CHOOSING - 1
+    if statistic.by_law:
+        foreseen = [as_many * count for count in (*hits, *_foreseen(left, cuts))]
+        return [foreseen, [*hits, *misses]]
+    return [[(1 if statistic.learn else as_many) * count for count in (*hits, *misses)]]
 
 
 def _cuts(scores: Floats) -> Floats:

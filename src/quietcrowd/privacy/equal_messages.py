@@ -32,6 +32,9 @@ RARE = 2.0**-40
 
 MOST_TASKS = 1000
 
+NEARLY = 1.01
+"""Rows are no longer where all further tasks together gain less than this factor."""
+
 
 @frozen(kw_only=True)
 class EqualMessages:
@@ -61,9 +64,9 @@ class EqualMessages:
 
 
 def tasks_of_devices(repeats: Repeats) -> int:
-    """Return how many tasks the devices report: enough to make equal rows rare, if any are."""
-    tasks = repeats.tasks
-    while repeats.chance(tasks) > RARE and tasks < MOST_TASKS:
+    """Return how many tasks the devices report: enough to make equal rows rare, if more do."""
+    tasks, rarest = repeats.tasks, repeats.chance(MOST_TASKS)
+    while tasks < MOST_TASKS and repeats.chance(tasks) > max(RARE, NEARLY * rarest):
         tasks = min(2 * tasks, MOST_TASKS)
     return tasks
 
