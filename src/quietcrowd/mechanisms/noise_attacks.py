@@ -44,6 +44,9 @@ VARIANCES = 240
 
 KNOWN = "one answer against another, the variance known"
 
+ONE_REPORT = 15
+"""Draws of noise that a worker with one report takes as long as."""
+
 SMALL = 8.0
 """Two variances that sum to more, in squared steps, let two reports be equal rarely."""
 
@@ -132,12 +135,20 @@ def plan_drawn_variance(
         )
 
     value = attack(
-        VALUE, [high, *rest], [low, *rest], search=searched(answers), share=0.3 if known else 1.0
+        VALUE, [high, *rest], [low, *rest], search=searched(answers), share=PART if known else 1.0
     )
     attacks = [value, alone(value)]
     if known:
         attacks.append(
-            Attack(name=KNOWN, tasks=[0], one=[high], other=[low], score=law.known, send=law.send)
+            Attack(
+                name=KNOWN,
+                tasks=[0],
+                one=[high],
+                other=[low],
+                score=law.known,
+                send=law.send,
+                noise=ONE_REPORT,
+            )
         )
     if answers > 1:
         attacks.append(attack(ALL, [high] * answers, [low] * answers, share=PART, whole=True))

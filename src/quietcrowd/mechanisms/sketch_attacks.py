@@ -30,9 +30,9 @@ from quietcrowd.privacy.rounding import ratio_up
 
 __all__ = ["plan_sketch"]
 
-MOST_IDS = 100_000
+IDS = 5_000
 MOST_NUMBERS = 2_000_000
-"""Ids, and numbers of their profiles, among which a task is chosen."""
+"""Among so many ids for each coordinate a task is chosen, whose profiles are no more numbers."""
 
 MOST_STARTS = 65
 
@@ -92,7 +92,9 @@ def _tasks(profile: TaskProfile, count: int) -> list[int]:
 
 @lru_cache(maxsize=32)
 def _pointed_task(profile: TaskProfile) -> int:
-    ids = max(1, min(MOST_IDS, MOST_NUMBERS // profile.rank)) if profile.kind == "gaussian" else 1
+    ids = 1
+    if profile.kind == "gaussian":
+        ids = max(1, min(IDS * profile.rank, MOST_NUMBERS // profile.rank))
     numbers = profile.matrix(pa.array(range(ids))).astype(np.float64)
     sizes = np.abs(numbers).sum(axis=1)
     return int(((numbers**2).sum(axis=1) / np.maximum(sizes, 1.0) ** 2).argmax())

@@ -140,6 +140,8 @@ class Attack:
         How many there are at most.
     alone : bool
         Whether each device is a call of its own, as it is where workers have devices.
+    noise : int or None
+        How many exact draws of noise a worker takes as long as. Default: what the mechanism says.
     send : callable or None
         How reports are made where the adversary knows more than them. Default: `randomize`.
     """
@@ -157,6 +159,7 @@ class Attack:
     share: float = 1.0
     workers: int | None = None
     alone: bool = False
+    noise: int | None = None
     send: Send | None = None
 
     def crowd(self, domain: Domain, row: Sequence[Any], workers: int, *, first: int = 0) -> Answers:

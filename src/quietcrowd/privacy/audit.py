@@ -21,7 +21,7 @@ from quietcrowd.privacy.distinguishing import (
     proven_deltas,
     proven_epsilon,
 )
-from quietcrowd.privacy.equal_messages import DEVICES, compare_devices, tasks_of_devices
+from quietcrowd.privacy.equal_messages import MESSAGES, compare_devices, tasks_of_devices
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.learnt_scores import strongest_pair
 from quietcrowd.privacy.mechanism_access import check_mechanism
@@ -173,7 +173,7 @@ def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
         total += each * (2 * _workers_a_side(mechanism, attack, draws) + searching)
     if plan.repeats is not None:
         tasks = tasks_of_devices(plan.repeats)
-        total += 4 * DEVICES * mechanism.noise_draws(answers=tasks, tasks=tasks, workers=1)
+        total += MESSAGES * mechanism.noise_draws(answers=tasks, tasks=tasks, workers=1)
     return total
 
 
@@ -184,6 +184,8 @@ def _check(mechanism: Mechanism, n: int, draws: int) -> None:
 
 
 def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
+    if attack.noise is not None:
+        return attack.noise
     crowd = attack.crowd(mechanism.domain, attack.one, 1)
     return mechanism.noise_draws(
         answers=len(crowd), tasks=len(crowd.tasks), workers=len(crowd.workers)

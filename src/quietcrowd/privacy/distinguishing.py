@@ -43,9 +43,6 @@ CHOOSING = 4
 LEAST_SAMPLES = 2 * CHOOSING
 """To learn from one, to judge by another, and to prove."""
 
-_LARGEST_RATIO = 700.0
-"""Of which exp is still a float."""
-
 _DUST = 1e-9
 """Scores that differ by less count as equal."""
 
@@ -194,7 +191,7 @@ def _choices(
     hits, misses = list(_count(left, cuts)), list(_count(right, cuts))
     as_many = CHOOSING - 1
     if statistic.by_law:
-        foreseen = [as_many * count for count in (*hits, *_foreseen(left, cuts))]
+        foreseen = [as_many * count for count in (*hits, *_foreseen(left, right, cuts))]
         return [foreseen, [*hits, *misses]]
     return [[(1 if statistic.learn else as_many) * count for count in (*hits, *misses)]]
 
@@ -215,15 +212,16 @@ def _count(scores: Floats, cuts: Floats) -> tuple[npt.NDArray[np.int64], npt.NDA
     return reached, np.full_like(reached, len(scores))
 
 
-def _foreseen(ratios: Floats, cuts: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return how many of as many samples of the other law should reach each cut, and of how many.
+def _foreseen(left: Floats, right: Floats, cuts: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return how many scores of the right side should reach each cut, and of how many.
 
-    ``Q(L >= c)`` is the mean under P of ``exp(-L)`` where ``L >= c``.
+    ``Q(L >= c)`` is the mean under P of ``exp(-L)`` where ``L >= c``: used above 0, where no
+    weight is above 1; below, samples of Q count as they came.
     """
-    ordered = np.sort(ratios)[::-1]
-    tails = np.concatenate([[0.0], np.cumsum(np.exp(-np.maximum(ordered, -_LARGEST_RATIO)))])
-    reached = len(ordered) - np.searchsorted(ordered[::-1], cuts)
-    return np.minimum(tails[reached], len(ratios)), np.full_like(reached, len(ratios))
+    ordered = np.sort(left[left > 0])
+    tails = np.concatenate([np.cumsum(np.exp(-ordered[::-1]))[::-1], [0.0]])
+    above = tails[np.searchsorted(ordered, cuts)] * (len(right) / len(left))
+    return above + _count(np.where(right > 0, -np.inf, right), cuts)[0], _count(right, cuts)[1]
 
 
 def check_confidence(confidence: float) -> None:

@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 
     from quietcrowd.mechanisms.mechanism import Mechanism
 
-__all__ = ["DEVICES", "EqualMessages", "compare_devices", "tasks_of_devices"]
+__all__ = ["MESSAGES", "EqualMessages", "compare_devices", "tasks_of_devices"]
 
-DEVICES = 200
-"""In each run; two runs of devices one by one, two of all at once."""
+ALONE = 100
+"""Devices of each of two runs in which they are called one by one."""
+
+TOGETHER = 1000
+"""Workers of each of two calls for all at once."""
+
+MESSAGES = 2 * (ALONE + TOGETHER)
 
 RARE = 2.0**-40
 """Rows are no longer than they must be for equal ones to be as rare as that."""
@@ -89,8 +94,8 @@ def compare_devices(
 
     Notes
     -----
-    Two runs of as many devices, each of which is a call of its own, and two of calls for all at
-    once. In four ways messages are put into pairs that have none in common: neighbours in a call
+    Two runs of devices each of which is a call of its own, and two calls for workers all at once.
+    In four ways messages are put into pairs that have none in common: neighbours in a call
     for all, the same place in two such calls, neighbours among devices of their own, the same
     device in two runs. The number of equal pairs is then binomial at most. By Markov's inequality
     the number of equal ones among *all* pairs has a bound as well, which finds devices that have
@@ -105,8 +110,8 @@ def compare_devices(
         reports = mechanism.randomize(answers, rng=rng)
         return Observed.of(reports, ids, workers, first=first).messages
 
-    single = [[messages(place, 1)[0] for place in range(DEVICES)] for _ in range(2)]
-    batch = [messages(0, DEVICES) for _ in range(2)]
+    single = [[messages(place, 1)[0] for place in range(ALONE)] for _ in range(2)]
+    batch = [messages(0, TOGETHER) for _ in range(2)]
     everything = [message for run in (*single, *batch) for message in run]
     pairs = [
         list(zip(batch[0][::2], batch[0][1::2], strict=True)),
