@@ -161,9 +161,10 @@ def test_a_report_is_a_value_that_prints():
         "Verdict: holds",
     ):
         assert part in text
-    assert "told apart best: one answer against another, by the public law." in " ".join(
-        text.split()
-    )
+    assert (
+        "told apart best: one answer against another, from the real reports of 200 workers a side, "
+        "by the public law."
+    ) in " ".join(text.split())
     data = json.loads(json.dumps(report.to_dict()))
     assert data["proven"]["attack"] == "one answer against another"
     assert data["proven"]["statistic"] == "the public law"

@@ -55,6 +55,9 @@ RISKS = {"epsilon": 0.5, "delta": 0.25, "worker": 0.2, "devices": 0.05}
 FEWEST = 100
 """Draws a side."""
 
+FEWEST_OF_PART = 2_000
+"""Draws a side of an attack that has a share of the workers, if there are so many."""
+
 POINTS = 61
 """Of the curve."""
 
@@ -97,7 +100,7 @@ def audit(
     draws : int
         Workers for each of two inputs, at least 100; fewer are drawn where their reports are
         long: at most 5 million reports, or 3 million exact draws of noise, a side. A tenth of them
-        looks for faults that join a worker's answers.
+        looks for faults that join a worker's answers, or 2,000 if that is more.
     rng : numpy.random.Generator, optional
         Audits the simulation in place of what workers send: fast and reproducible.
 
@@ -198,7 +201,7 @@ def _workers_a_side(mechanism: Mechanism, attack: Attack, draws: int) -> int:
     most = min(draws, MOST_CELLS // len(attack.tasks), MOST_NOISE // noise)
     if attack.workers is not None:
         most = min(most, attack.workers)
-    return max(round(attack.share * most), FEWEST)
+    return max(round(attack.share * most), min(most, FEWEST_OF_PART), FEWEST)
 
 
 def _workers_of_search(mechanism: Mechanism, attack: Attack) -> int:
