@@ -30,7 +30,8 @@ def test_all_others_prove_four_fifths():
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("specification", SPECIFICATIONS)
 def test_audits_prove_what_is_printed(specification, epsilon):
-    """Another seed: shares vary by some hundredths; none falls short of 0.8 where it must not."""
+    """Another seed: shares vary, the more the fewer workers; none falls short where it must not."""
     share = proven_share(specification, epsilon, 2)
-    assert share == pytest.approx(printed_shares()[specification, epsilon], abs=0.12)
+    vary = 0.2 if specification.endswith("statistics") else 0.1
+    assert share == pytest.approx(printed_shares()[specification, epsilon], abs=vary)
     assert share >= 0.8 or epsilon in SHORT_OF_IT.get(specification, ())

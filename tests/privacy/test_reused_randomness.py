@@ -158,7 +158,7 @@ def test_seeds_that_some_devices_share_are_caught(case, fault):
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 8.0])
 @pytest.mark.parametrize("case", KINDS, ids=title)
 def test_independent_devices_are_not(case, epsilon):
-    """One of these is convicted by chance once in 700 runs, twice in a row once in 20 million."""
+    """Each is convicted by chance once in 20,000 times at most, and twice once in 4 x 10^8."""
     mechanism = made(*case, epsilon)
     assert not (devices_of(mechanism).reused and devices_of(mechanism).reused)
 
@@ -300,7 +300,7 @@ def test_noise_that_serves_any_two_tasks_is_caught(case, first, second):
 
 @pytest.mark.parametrize(("first", "second"), [(0, 19), (11, 12)])
 def test_drawn_noise_that_serves_any_two_tasks_is_caught(first, second):
-    """What is stated comes with a delta of 0.09: nearly all of the probability exceeds it."""
+    """Of the difference of two reports no delta below 0.5 holds at the stated epsilon."""
     report = audit(made(*KINDS[5], 1.0, reused(first, second)), draws=5_000)
     assert report.verdict == "broken"
     assert report.proven_delta > 0.5
