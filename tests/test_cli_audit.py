@@ -54,7 +54,7 @@ def test_labels_and_slow_noise(run, monkeypatch):
     assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--draws", 500)[1]
     monkeypatch.setattr("quietcrowd.cli_noise.SLOW", 0.1)
     _, _, errors = run("laplace", "--epsilon", 2, "--answers", 1, "--draws", 10_000)
-    assert errors == "Drawing 49,000 exact numbers of noise: about 0 s.\n"
+    assert errors == "Drawing 49,200 exact numbers of noise: about 0 s.\n"
 
 
 def test_twenty_answers_unless_it_says_otherwise(run):

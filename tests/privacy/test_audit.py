@@ -252,12 +252,12 @@ def test_only_mechanisms_are_audited():
 
 
 def test_noise_is_counted_for_all_cells_that_are_sent():
-    """Of 1,000 workers, in two rows, by two attacks; of 100 devices, 2,200 messages, two tasks."""
-    fixed = {"devices": 2 * 100, "messages": 2_200 * 4}
+    """Of 1,000 workers, in two rows, by two attacks; of 200 devices; of 2,200 messages."""
+    devices, messages = 2 * 200, 2_200 * 4
     mechanism = LaplacePerturbation(domain=LEVELS, epsilon=1.0)
-    assert noise_of_audit(mechanism, 1, 1000) == 4_000 + sum(fixed.values())
-    whole = 2 * 100 * 2  # rows that differ in both answers
-    assert noise_of_audit(mechanism, 2, 1000) == 8_000 + whole + 2 * 200 + fixed["messages"]
+    assert noise_of_audit(mechanism, 1, 1000) == 4_000 + devices + messages
+    rows = 2 * 1000 * 2  # that differ in both answers
+    assert noise_of_audit(mechanism, 2, 1000) == 8_000 + 2 * devices + rows + messages
     mechanism = RandomizedResponse(domain=LABELS, epsilon=1.0)
     assert noise_of_audit(mechanism, 20) == 0
 

@@ -21,6 +21,7 @@ from quietcrowd import (
 )
 from quietcrowd.mechanisms.dense import dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.laplace_channel import BIT_GRID
 from quietcrowd.privacy.attack import Repeats
 from quietcrowd.privacy.equal_messages import compare_devices
 
@@ -171,7 +172,7 @@ def test_equal_messages_are_judged_by_the_law():
     rng = np.random.default_rng(1)
     half = Repeats(answer=0, chance=lambda _: 0.5)
     short = compare_devices(mechanism, evolve(half, tasks=1000), 1e-4, rng)
-    assert (short.equal_pairs, short.surprise, short.messages) == (0, 1.0, 800)
+    assert (short.equal_pairs, short.surprise, short.messages) == (0, 1.0, 2_200)
 
 
 def raw(share):
@@ -304,6 +305,20 @@ def test_drawn_noise_that_serves_any_two_tasks_is_caught(first, second):
     report = audit(made(*KINDS[5], 1.0, reused(first, second)), draws=5_000)
     assert report.verdict == "broken"
     assert report.proven_delta > 0.5
+
+
+def test_noise_that_serves_the_bits_of_any_two_tasks_is_caught():
+    class OneBitNoise(LaplacePerturbation):
+        def _noisy_bits(self, answered, rng):
+            noisy = super()._noisy_bits(answered, rng)
+            noise = noisy.astype(np.int64) - BIT_GRID.steps * answered
+            if noise.shape[1] > 13:
+                noise[:, 13] = noise[:, 7]
+            return (BIT_GRID.steps * answered + noise).astype(noisy.dtype)
+
+    mechanism = OneBitNoise(domain=NUMBERS, epsilon=1.0, participation="released")
+    report = audit(mechanism, draws=5_000)
+    assert (report.verdict, report.attack) == ("broken", "an answer against none, in a whole row")
 
 
 def test_two_tasks_among_five_hundred_are_found():

@@ -42,7 +42,7 @@ SHORT = 3
 PART = 0.1
 """Share of the workers for attacks that look for faults, and do not measure."""
 
-DEVICES = 100
+DEVICES = 200
 """Devices that are called one by one, a side."""
 
 
