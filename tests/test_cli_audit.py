@@ -50,10 +50,15 @@ def test_a_drawn_variance_in_json(run):
     assert data["proven"]["delta"] < data["stated"]["delta"]
 
 
-def test_labels_and_slow_noise(run):
+def test_labels_and_slow_noise(run, monkeypatch):
     assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--draws", 500)[1]
-    _, _, errors = run("laplace", "--epsilon", 2, "--draws", 63_000)
-    assert errors == "Drawing 252,000 exact numbers of noise: about 5 s.\n"
+    monkeypatch.setattr("quietcrowd.cli_noise.SLOW", 0.1)
+    _, _, errors = run("laplace", "--epsilon", 2, "--answers", 1, "--draws", 10_000)
+    assert errors == "Drawing 49,200 exact numbers of noise: about 0 s.\n"
+
+
+def test_twenty_answers_unless_it_says_otherwise(run):
+    assert "one-layer, 20 answers a worker" in run("one-layer", "--draws", 500)[1]
 
 
 def test_a_broken_mechanism_ends_with_a_status_of_its_own(run, monkeypatch):

@@ -14,7 +14,7 @@ from quietcrowd.cli_noise import announce_exact_noise
 from quietcrowd.domains import Domain, Ordinal
 from quietcrowd.evaluation.audit_plots import plot_audit
 from quietcrowd.evaluation.plots import check_picture
-from quietcrowd.privacy.audit import DRAWS, noise_of_audit
+from quietcrowd.privacy.audit import ANSWERS, DRAWS, noise_of_audit
 from quietcrowd.privacy.audit import audit as run_audit
 
 __all__ = ["audit"]
@@ -22,7 +22,7 @@ __all__ = ["audit"]
 DEFAULT_DOMAIN = Ordinal([0, 1])
 """Two answers: labels, and numbers as well."""
 
-NOISE_A_SECOND = 50_000
+NOISE_A_SECOND = 100_000
 
 BROKEN = 1
 """Exit status where a mechanism loses more than it states."""
@@ -42,7 +42,7 @@ def audit(
     answers: Annotated[
         int,
         typer.Option(min=1, metavar="NUMBER", help="Answers a worker gives, or tasks it reports."),
-    ] = 1,
+    ] = ANSWERS,
     labels: options.Labels = None,
     levels: options.Levels = None,
     between: options.Between = None,

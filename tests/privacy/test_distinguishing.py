@@ -135,3 +135,61 @@ def test_nonsense_is_refused():
         proven_epsilon(np.zeros(7), np.zeros(10), 0.9)
     with pytest.raises(ParameterError, match="a score by scores is NaN"):
         proven_epsilon(np.full(10, np.nan), np.zeros(10), 0.9)
+
+
+def ratios(epsilon, count, rng):
+    """Return log-likelihood ratios of 20 Laplace numbers that move by a twentieth each."""
+    parts = epsilon / 20
+    noise = [rng.laplace(size=(count, 20)) for _ in range(2)]
+    one = (np.abs(noise[0] + parts) - np.abs(noise[0])).sum(axis=1)
+    other = (np.abs(noise[1]) - np.abs(noise[1] - parts)).sum(axis=1)
+    return one, other
+
+
+def test_what_a_law_foresees_chooses_better():
+    """Thresholds that are chosen by a few rare samples are those where these happened to be few."""
+    rng = np.random.default_rng(7)
+    gained = []
+    for _ in range(20):
+        one, other = ratios(4.0, 40_000, rng)
+        found = [
+            distinguishing.proven_epsilon(
+                compare([Statistic(name="scores", one=one, other=other, by_law=by_law)]), 0.999
+            )[0]
+            for by_law in (False, True)
+        ]
+        assert max(found) <= 4
+        gained.append(found[1] - found[0])
+    assert np.mean(gained) > 0.02
+
+
+def test_a_law_that_is_wrong_foresees_wrongly_but_proves_nothing_wrong():
+    """At 80 % confidence on equal laws whose scores are no ratios; false alarm 1e-6."""
+    rng = np.random.default_rng(8)
+    wrong = 0
+    for _ in range(200):
+        one, other = rng.normal(3, 2, 400), rng.normal(3, 2, 400)
+        statistic = Statistic(name="scores", one=one, other=other, by_law=True)
+        wrong += distinguishing.proven_epsilon(compare([statistic]), 0.8)[0] > 0
+    assert wrong <= stats.binom.ppf(1 - 1e-6, 200, 0.2)
+
+
+def test_certain_reports_prove_more_than_a_law_foresees():
+    one, other = np.full(400, 1.0), np.full(400, -1.0)
+    certain = Statistic(name="certain", one=one, other=other, by_law=True)
+    sides = binary(1.0, 400, np.random.default_rng(10))
+    usual = Statistic(name="usual", one=sides[0], other=sides[1])
+    bound, number = distinguishing.proven_epsilon(compare([usual, certain]), 0.999)
+    assert (number, bound > 3) == (1, True)
+
+
+def test_ratios_below_zero_are_foreseen_by_the_samples_that_have_them():
+    """The rare side of a rare side: weights of e^7 that hardly occur must not be waited for."""
+    rng = np.random.default_rng(9)
+    others = np.array([3.35e-4, 0.0064, 1 - 3.35e-4 - 0.0064])
+    chances = np.array([0.0, others[1] * np.exp(-7.3), others[2] * np.exp(-8)])
+    chances[0] = 1 - chances.sum()
+    levels = np.log(chances / others)
+    one, other = (rng.choice(levels, 100_000, p=law) for law in (chances, others))
+    law = Statistic(name="law", one=one, other=other, by_law=True)
+    assert distinguishing.proven_epsilon(compare([law]), 0.999)[0] > 7

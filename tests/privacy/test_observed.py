@@ -82,3 +82,34 @@ def test_participation_bits_stand_beside_their_reports():
     codes = sent.participation_codes.reshape(2, 2)
     assert seen.bits.tolist() == codes[::-1].T.tolist()
     assert pa.array(seen.cells[:, 1]).to_pylist() == sent.table.values[:2].tolist()
+
+
+def test_workers_whose_names_begin_later():
+    seen = Observed.of(reports([(0, 7, 4), (0, 8, 2)], workers=[7, 8]), [0], 2, first=7)
+    assert seen.cells.tolist() == [[4], [2]]
+    with pytest.raises(AnswerError, match=r"worker 7 reports, but the 2 workers.* are 8 to 9"):
+        Observed.of(reports([(0, 7, 4)], workers=[7]), [0], 2, first=8)
+
+
+def test_parts_are_joined():
+    parts = [Observed.of(reports([(0, 0, value)], workers=[0]), [0], 1) for value in (4, 2)]
+    seen = Observed.joined(parts)
+    assert seen.cells.tolist() == [[4], [2]]
+    assert seen.counts.tolist() == [1, 1]
+    assert (seen.bits, seen.sketches, seen.known) == (None, None, None)
+    known = [evolve(part, known=np.array([3.0]), bits=part.cells) for part in parts]
+    assert Observed.joined(known).known.tolist() == [3.0, 3.0]
+    assert Observed.joined(known).bits.tolist() == [[4], [2]]
+
+
+def test_equal_messages_are_equal_in_all_that_was_sent():
+    seen = Observed.of(reports([(t, w, 1) for t in (0, 1) for w in range(3)]), [0, 1], 4)
+    first, second, third, silent = seen.messages
+    assert first == second == third != silent
+    cells = seen.cells.copy()
+    cells[0, 1], cells[1, 1], cells[2, 1] = 2.0, -0.0, 0.0
+    first, second, third, _ = evolve(seen, cells=cells).messages
+    assert first != second == third
+    bits = np.array([[0, 1], [0, 0], [0, 1], [0, 1]], float)
+    assert evolve(seen, bits=bits).messages[0] != evolve(seen, bits=bits).messages[1]
+    assert evolve(seen, counts=np.array([3.0, 2, 2, 0])).messages[0] != seen.messages[0]

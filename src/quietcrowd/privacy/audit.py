@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import evolve, frozen
 
-from quietcrowd.privacy.attack import Attack, AuditPlan
+from quietcrowd.privacy.attack import Attack, AuditPlan, crowd_of
 from quietcrowd.privacy.audit_report import AuditReport
 from quietcrowd.privacy.distinguishing import (
     Statistic,
@@ -21,7 +21,9 @@ from quietcrowd.privacy.distinguishing import (
     proven_deltas,
     proven_epsilon,
 )
+from quietcrowd.privacy.equal_messages import MESSAGES, compare_devices, tasks_of_devices
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.learnt_scores import strongest_pair
 from quietcrowd.privacy.mechanism_access import check_mechanism
 from quietcrowd.privacy.observed import Observed
 from quietcrowd.validation import check_whole
@@ -31,15 +33,30 @@ if TYPE_CHECKING:
 
 __all__ = ["audit", "noise_of_audit"]
 
-DRAWS = 100_000
+ANSWERS = 20
+"""Of a worker: faults that join answers show, and rows are short enough for many workers."""
+
+DRAWS = 200_000
 MOST_CELLS = 5_000_000
 """Reports of one side that are held at a time."""
 
-MOST_NOISE = 1_000_000
-"""Exact draws of noise that one side may take: about 20 seconds."""
+MOST_NOISE = 3_000_000
+"""Exact draws of noise that one side of an attack may take: about 20 seconds."""
+
+MOST_SEARCHED = 2_000
+"""Tasks among which two that go together are sought, and workers who report them."""
+
+SEARCH_NOISE = 200_000
+"""Exact draws of noise that the search may take, unless 100 workers need more."""
+
+RISKS = {"epsilon": 0.5, "delta": 0.25, "worker": 0.2, "devices": 0.05}
+"""Shares of the risk of being wrong, one minus the confidence."""
 
 FEWEST = 100
 """Draws a side."""
+
+FEWEST_OF_PART = 2_000
+"""Draws a side of an attack that has a share of the workers, if there are so many."""
 
 POINTS = 61
 """Of the curve."""
@@ -50,7 +67,7 @@ LARGEST = 500.0
 
 def audit(
     mechanism: Mechanism,
-    n: int = 1,
+    n: int = ANSWERS,
     confidence: float = 0.999,
     *,
     draws: int = DRAWS,
@@ -62,9 +79,11 @@ def audit(
     numbers give: for finite channels over the tables of integers, rows of n answers included; for
     noise on a grid from the exact 1-norm by which one cell moves what is sent. The *proven* one
     comes from reports: those of many workers with one row, and of as many with a row that differs
-    in one cell, are told apart by their log-likelihood ratio, or by scores that are learnt. On a
-    quarter of the reports all this is chosen, and Clopper-Pearson bounds on the others prove
-    lower bounds on epsilon and delta.
+    in one cell, or in all of them, are told apart by their log-likelihood ratio, or by scores that
+    are learnt. On a quarter of the reports all this is chosen, and Clopper-Pearson bounds on the
+    others prove lower bounds on epsilon and delta. Besides, devices with equal answers are called
+    one by one and all at once, twice: messages that are equal more often than the law allows show
+    that randomness is used more than once.
 
     Parameters
     ----------
@@ -73,13 +92,15 @@ def audit(
     n : int
         How many answers a worker gives, or, where every task is reported, how many tasks there are.
     confidence : float
-        Probability, at least, that `proven_epsilon` and `proven_delta` of the report are both
-        true: so that, where a mechanism is as stated, reports convict it with a probability of at
-        most one minus that. Each point of a curve that is proven holds with this probability as
-        well, not all of them together. Workers are taken to be independent of each other.
+        Probability, at least, that all that the report says to be proven is true: `proven_epsilon`,
+        `proven_delta`, `proven_worker_epsilon`, and that randomness is reused if it says so.
+        Where a mechanism is as stated, reports convict it with a probability of at most one minus
+        that. Each point of a curve that is proven holds with this probability as well, not all of
+        them together. The bounds take workers to be independent of each other.
     draws : int
         Workers for each of two inputs, at least 100; fewer are drawn where their reports are
-        long: at most 5 million reports, or 1 million exact draws of noise, a side.
+        long: at most 5 million reports, or 3 million exact draws of noise, a side. A tenth of them
+        looks for faults that join a worker's answers, or 2,000 if that is more.
     rng : numpy.random.Generator, optional
         Audits the simulation in place of what workers send: fast and reproducible.
 
@@ -114,9 +135,11 @@ def audit(
     check_confidence(confidence)
     guarantee = mechanism.guarantee(answers=n, tasks=range(n))
     plan = mechanism.plan_audit(n)
-    count = _workers_a_side(mechanism, plan, draws)
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)
-    found = _attack_all(mechanism, plan, guarantee, count, confidence, epsilons, rng)
+    found = _attack_all(mechanism, plan, guarantee, draws, confidence, epsilons, rng)
+    devices = None
+    if plan.repeats is not None:
+        devices = compare_devices(mechanism, plan.repeats, RISKS["devices"] * (1 - confidence), rng)
     exact = plan.exact
     whole = None if exact is None else exact.delta_at
     deltas = found.deltas if whole is None else np.array([whole(float(at)) for at in epsilons])
@@ -126,14 +149,17 @@ def audit(
         guarantee=guarantee,
         exact_epsilon=None if exact is None else exact.epsilon,
         exact_worker_epsilon=None if exact is None else exact.worker_epsilon,
+        every_row=exact is not None and exact.every_row,
         rounding=0.0 if exact is None else exact.rounding,
         proven_epsilon=found.epsilon,
         proven_delta=found.delta,
+        proven_worker_epsilon=found.worker_epsilon,
         attack=found.attack,
         statistic=found.statistic,
-        draws=count,
+        draws=found.draws,
         confidence=confidence,
         simulated=rng is not None,
+        devices=devices,
         curve=np.stack([epsilons, deltas]),
         curve_exact=whole is not None,
     )
@@ -143,8 +169,15 @@ def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
     """Return how many exact, slow draws of noise an audit takes; parameters as of `audit`."""
     _check(mechanism, n, draws)
     plan = mechanism.plan_audit(n)
-    per_worker = sum(2 * _noise_a_worker(mechanism, attack) for attack in plan.attacks)
-    return _workers_a_side(mechanism, plan, draws) * per_worker
+    total = 0
+    for attack in plan.attacks:
+        each = _noise_a_worker(mechanism, attack)
+        searching = _workers_of_search(mechanism, attack) if attack.search else 0
+        total += each * (2 * _workers_a_side(mechanism, attack, draws) + searching)
+    if plan.repeats is not None:
+        tasks = tasks_of_devices(plan.repeats)
+        total += MESSAGES * mechanism.noise_draws(answers=tasks, tasks=tasks, workers=1)
+    return total
 
 
 def _check(mechanism: Mechanism, n: int, draws: int) -> None:
@@ -154,32 +187,43 @@ def _check(mechanism: Mechanism, n: int, draws: int) -> None:
 
 
 def _noise_a_worker(mechanism: Mechanism, attack: Attack) -> int:
+    if attack.noise is not None:
+        return attack.noise
     crowd = attack.crowd(mechanism.domain, attack.one, 1)
     return mechanism.noise_draws(
         answers=len(crowd), tasks=len(crowd.tasks), workers=len(crowd.workers)
     )
 
 
-def _workers_a_side(mechanism: Mechanism, plan: AuditPlan, draws: int) -> int:
+def _workers_a_side(mechanism: Mechanism, attack: Attack, draws: int) -> int:
     """Return how many workers' reports are drawn for each of two inputs."""
-    fewest = draws
-    for attack in plan.attacks:
-        noise = max(_noise_a_worker(mechanism, attack), 1)
-        fewest = min(fewest, MOST_CELLS // len(attack.tasks), MOST_NOISE // noise)
-    return max(fewest, FEWEST)
+    noise = max(_noise_a_worker(mechanism, attack), 1)
+    most = min(draws, MOST_CELLS // len(attack.tasks), MOST_NOISE // noise)
+    if attack.workers is not None:
+        most = min(most, attack.workers)
+    return max(round(attack.share * most), min(most, FEWEST_OF_PART), FEWEST)
+
+
+def _workers_of_search(mechanism: Mechanism, attack: Attack) -> int:
+    noise = max(_noise_a_worker(mechanism, attack), 1)
+    return max(FEWEST, min(MOST_SEARCHED, SEARCH_NOISE // noise))
 
 
 @frozen(kw_only=True)
 class _Found:
-    """What attacks prove together: epsilon, by what, and delta, at the stated epsilon and others.
+    """What attacks prove together.
 
-    Epsilon and the delta at the stated epsilon hold together with the confidence asked for.
+    Epsilon, by what and from how many workers a side; the delta at the stated epsilon; the loss
+    about all answers together; these three hold together with the confidence asked for. And the
+    delta at other epsilons.
     """
 
     epsilon: float
     attack: str
     statistic: str
+    draws: int
     delta: float
+    worker_epsilon: float
     deltas: npt.NDArray[np.float64]
 
 
@@ -187,27 +231,38 @@ def _attack_all(
     mechanism: Mechanism,
     plan: AuditPlan,
     guarantee: PrivacyGuarantee,
-    count: int,
+    draws: int,
     confidence: float,
     epsilons: npt.NDArray[np.float64],
     rng: np.random.Generator | None,
 ) -> _Found:
     """Return what the best of all statistics of all attacks proves."""
-    found = [
-        (attack.name, statistic)
-        for attack in plan.attacks
-        for statistic in _statistics(mechanism, attack, count, rng)
-    ]
+    found: list[tuple[Attack, Statistic]] = []
+    rows: list[Statistic] = []
+    for attack in plan.attacks:
+        count = _workers_a_side(mechanism, attack, draws)
+        statistics = _statistics(mechanism, attack, count, rng)
+        if attack.whole:
+            rows += statistics
+        else:
+            found += [(attack, statistic) for statistic in statistics]
+    risk = 1 - confidence
     comparison = compare([statistic for _, statistic in found])
-    each = (1 + confidence) / 2
-    epsilon, best = proven_epsilon(comparison, each, guarantee.delta)
-    deltas = proven_deltas(comparison, each, np.array([guarantee.epsilon, *epsilons]))
+    epsilon, best = proven_epsilon(comparison, 1 - RISKS["epsilon"] * risk, guarantee.delta)
+    at = np.array([guarantee.epsilon, *epsilons])
+    deltas = proven_deltas(comparison, 1 - RISKS["delta"] * risk, at)
+    worker = epsilon
+    if rows:
+        of_rows, _ = proven_epsilon(compare(rows), 1 - RISKS["worker"] * risk, guarantee.delta)
+        worker = max(worker, of_rows)
     attack, statistic = found[best]
     return _Found(
         epsilon=epsilon,
-        attack=attack,
+        attack=attack.name,
         statistic=statistic.name,
+        draws=len(statistic.one),
         delta=float(deltas[0]),
+        worker_epsilon=worker,
         deltas=deltas[1:],
     )
 
@@ -216,15 +271,26 @@ def _statistics(
     mechanism: Mechanism, attack: Attack, count: int, rng: np.random.Generator | None
 ) -> list[Statistic]:
     """Let `count` workers report either row of an attack, and return what is looked at."""
-    one, other = (
-        Observed.of(
-            mechanism.randomize(attack.crowd(mechanism.domain, row, count), rng=rng),
-            attack.tasks,
-            count,
-        )
-        for row in (attack.one, attack.other)
-    )
+    if attack.search:
+        attack = _search(mechanism, attack, rng)
+    one, other = (attack.observe(mechanism, row, count, rng) for row in (attack.one, attack.other))
     return attack.statistics(one, other)
+
+
+def _search(mechanism: Mechanism, attack: Attack, rng: np.random.Generator | None) -> Attack:
+    """Return the attack with the two tasks first whose reports, or bits, go together most.
+
+    Other workers report for that, who give the same answer to all tasks.
+    """
+    tasks, count = list(attack.tasks), _workers_of_search(mechanism, attack)
+    answers = crowd_of(mechanism.domain, tasks, [attack.one[0]] * len(tasks), count)
+    seen = Observed.of(mechanism.randomize(answers, rng=rng), tasks, count)
+    some = np.arange(len(tasks))
+    if len(tasks) > MOST_SEARCHED:
+        some = (rng or np.random.default_rng()).choice(some, MOST_SEARCHED, replace=False)
+    numbers = seen.cells if seen.bits is None or attack.other[0] is not None else seen.bits
+    pair = some[list(strongest_pair([numbers[:, some]], len(some)))]
+    return evolve(attack, tasks=[*(tasks[place] for place in pair), *np.delete(tasks, pair)])
 
 
 def _end_of_curve(guarantee: PrivacyGuarantee, plan: AuditPlan) -> float:

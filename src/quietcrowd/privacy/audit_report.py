@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd.privacy.equal_messages import EqualMessages
 from quietcrowd.privacy.guarantee import CLAIM_ROUNDING, PrivacyGuarantee, finite_loss, show_loss
 
 __all__ = ["AuditReport"]
@@ -32,19 +33,26 @@ class AuditReport:
     exact_epsilon, exact_worker_epsilon : float or None
         Loss about one answer and about all together, from the mechanism's public numbers; None
         where they do not give it.
+    every_row : bool
+        Whether the second is over all pairs of rows; else it is that of the worst pair found.
     rounding : float
         Relative error of these.
     proven_epsilon, proven_delta : float
         What real reports prove: epsilon is no less at the stated delta, and delta no less at the
         stated epsilon.
+    proven_worker_epsilon : float
+        The loss about all answers together is no less at the stated delta.
     attack, statistic : str
         What was told apart best, and by what of the reports: this proves `proven_epsilon`.
     draws : int
-        Workers whose reports were drawn, for each of the two inputs.
+        Workers whose reports proved it, for each of the two inputs.
     confidence : float
-        Probability, at least, that `proven_epsilon` and `proven_delta` both hold.
+        Probability, at least, that all three proven bounds hold, and that randomness is reused if
+        it says so.
     simulated : bool
         Whether the noise was simulated: then the simulation was audited, and not what workers send.
+    devices : EqualMessages or None
+        How often devices with equal answers sent the same; None where no law says how rare it is.
     curve : ndarray of float, shape (2, points)
         Epsilons, and the delta at each: the least that holds where `curve_exact`, else a lower
         bound that reports prove.
@@ -57,14 +65,17 @@ class AuditReport:
     guarantee: PrivacyGuarantee
     exact_epsilon: float | None
     exact_worker_epsilon: float | None
+    every_row: bool
     rounding: float
     proven_epsilon: float
     proven_delta: float
+    proven_worker_epsilon: float
     attack: str
     statistic: str
     draws: int
     confidence: float
     simulated: bool
+    devices: EqualMessages | None
     curve: npt.NDArray[np.float64]
     curve_exact: bool
 
@@ -80,7 +91,7 @@ class AuditReport:
 
     @property
     def stated_delta(self) -> float:
-        """Probability outside of what the guarantee states."""
+        """The delta of the pair (epsilon, delta) that the guarantee states."""
         return self.guarantee.delta
 
     @property
@@ -98,7 +109,13 @@ class AuditReport:
             and row <= self.guarantee.worker_epsilon * slack
             and self.proven_epsilon <= self.stated_epsilon
             and self.proven_delta <= self.stated_delta
+            and self.proven_worker_epsilon <= self.guarantee.worker_epsilon
+            and not self._reused
         )
+
+    @property
+    def _reused(self) -> bool:
+        return self.devices is not None and self.devices.reused
 
     @property
     def _exact_row(self) -> float:
@@ -139,15 +156,25 @@ class AuditReport:
             else {
                 "epsilon": finite_loss(self.exact_epsilon),
                 "worker_epsilon": finite_loss(self._exact_row),
+                "every_row": self.every_row,
             },
             "proven": {
                 "epsilon": self.proven_epsilon,
                 "delta": self.proven_delta,
+                "worker_epsilon": self.proven_worker_epsilon,
                 "confidence": self.confidence,
                 "draws": self.draws,
                 "attack": self.attack,
                 "statistic": self.statistic,
                 "simulated": self.simulated,
+            },
+            "devices": None
+            if self.devices is None
+            else {
+                "messages": self.devices.messages,
+                "equal_pairs": self.devices.equal_pairs,
+                "surprise": self.devices.surprise,
+                "randomness_reused": self.devices.reused,
             },
             "verdict": self.verdict,
             "curve": {
@@ -182,6 +209,7 @@ class AuditReport:
             ("Stated", f"{self._stated()}."),
             ("Exact", f"{self._exact()}."),
             ("Proven", f"{self._proven()}."),
+            ("Devices", f"{self._devices()}."),
             ("Verdict", f"{self._verdict()}."),
         ]
         return "\n".join(
@@ -209,15 +237,20 @@ class AuditReport:
         return f"{claim}; " + ("the claim holds" if self.claim_holds else "it does not hold")
 
     def _stated(self) -> str:
-        stated = f"at most epsilon = {show_loss(self.stated_epsilon)} about one of them"
-        if self.stated_delta:
-            stated += f", but for delta = {show_loss(self.stated_delta, 3)}"
-        stated += f", {show_loss(self.guarantee.worker_epsilon)} about all together"
-        return (
-            stated
-            + "; participation is "
-            + ("protected alike" if self.guarantee.participation_protected else "not protected")
+        guarantee = self.guarantee
+        one, row = (
+            self._pair(show_loss(epsilon))
+            for epsilon in (self.stated_epsilon, guarantee.worker_epsilon)
         )
+        return f"{one} about one of them, {row} about all together; participation is " + (
+            "protected alike" if guarantee.participation_protected else "not protected"
+        )
+
+    def _pair(self, epsilon: str) -> str:
+        """Return a loss as it is stated: of differential privacy, with its delta if it has one."""
+        if self.stated_delta:
+            return f"(epsilon, delta) = ({epsilon}, {show_loss(self.stated_delta, 3)})"
+        return f"epsilon = {epsilon}"
 
     def _exact(self) -> str:
         if self.exact_epsilon is None or self.exact_worker_epsilon is None:
@@ -225,21 +258,36 @@ class AuditReport:
         text = f"epsilon = {show_loss(self.exact_epsilon)} about one"
         if self.stated_delta:
             text += " without any delta"
-        return f"{text}, {show_loss(self.exact_worker_epsilon)} about all, from its public numbers"
+        least = "" if self.every_row else "at least "
+        row = show_loss(self.exact_worker_epsilon)
+        return f"{text}, {least}{row} about all, from its public numbers"
 
     def _proven(self) -> str:
-        text = f"at least epsilon = {self.proven_epsilon:.3f}"
+        text = f"epsilon is at least {self.proven_epsilon:.3f} about one"
         if self.stated_delta:
-            text += (
-                f" at the stated delta, and delta = {self.proven_delta:.3g} at the stated epsilon"
-            )
+            text += f" at the stated delta, delta at least {self.proven_delta:.3g} at that epsilon"
         kind = "simulated" if self.simulated else "real"
         return (
-            f"{text}, from the {kind} reports of {self.draws:,} workers a side with "
-            f"{self.confidence:.4g} confidence; told apart best: {self.attack}, by {self.statistic}"
+            f"{text}, and epsilon at least {self.proven_worker_epsilon:.3f} about all, with "
+            f"{self.confidence:.4g} confidence; told apart best: {self.attack}, from the {kind} "
+            f"reports of {self.draws:,} workers a side, by {self.statistic}"
         )
+
+    def _devices(self) -> str:
+        devices = self.devices
+        if devices is None:
+            return "not compared; no law says how rarely they send the same"
+        start = f"of {devices.messages:,} messages from equal answers "
+        if devices.reused:
+            return (
+                f"{start}{devices.equal_pairs:,} pairs are equal, which fresh randomness makes so "
+                f"with a probability of at most {devices.surprise:.2g}"
+            )
+        return f"{start}no more are equal than may be by chance"
 
     def _verdict(self) -> str:
         if self.holds:
             return "holds; nothing that was found exceeds what is stated"
+        if self._reused:
+            return "BROKEN; randomness is missing, or used more than once"
         return "BROKEN; the mechanism loses more than its guarantee states"

@@ -59,6 +59,10 @@ class Statistic:
         Scores of samples of either law, or numbers that a score is learnt from.
     learn : callable or None
         Takes numbers of some samples of either law and gives the score; None: they are scores.
+    by_law : bool
+        Whether scores are log-likelihood ratios under laws that the samples may follow. Then what
+        is rare on one side is foreseen from the other side, where it is not: to choose by, not to
+        prove.
 
     Raises
     ------
@@ -70,6 +74,7 @@ class Statistic:
     one: Floats
     other: Floats
     learn: Callable[[Floats, Floats], Score] | None = None
+    by_law: bool = False
 
     def __attrs_post_init__(self) -> None:
         for side in (self.one, self.other):
@@ -96,10 +101,10 @@ class Statistic:
 class _Counts:
     """How many scores of either side reach each cut, and of how many."""
 
-    hits: npt.NDArray[np.int64]
-    of: npt.NDArray[np.int64]
-    false_hits: npt.NDArray[np.int64]
-    false_of: npt.NDArray[np.int64]
+    hits: npt.NDArray[Any]
+    of: npt.NDArray[Any]
+    false_hits: npt.NDArray[Any]
+    false_of: npt.NDArray[Any]
 
     def limits(self, risk: float) -> tuple[Floats, Floats]:
         """Return lower bounds of the one probability, upper bounds of the other; Clopper-Pearson.
@@ -137,7 +142,9 @@ class Comparison:
     chosen, proof
         Counts of the samples that choose and of those that prove. For scores that are not learnt,
         those that choose count as if they were as many as those that prove; learnt ones, of which
-        there are many, bear the doubt of what they are: else the luckiest would be chosen.
+        there are many, bear the doubt of what they are: else the luckiest would be chosen. What is
+        scored by a law is counted twice: as that law foresees it, and, with the same doubt, as it
+        came.
     statistics : ndarray of int
         The number of the statistic.
     """
@@ -170,17 +177,23 @@ def compare(statistics: Sequence[Statistic]) -> Comparison:
         choose, prove = statistic.scores()
         for left, right, sign in ((0, 1, 1.0), (1, 0, -1.0)):
             cuts = _cuts(sign * np.concatenate(choose))
-            counts = [
-                count
-                for part in (choose, prove)
-                for side in (left, right)
-                for count in _count(sign * part[side], cuts)
-            ]
-            weight = CHOOSING - 1 if statistic.learn is None else 1  # see Comparison
-            counts[:4] = [weight * count for count in counts[:4]]
-            columns.append((*counts, np.full(len(cuts), number)))
+            proof = [count for side in (left, right) for count in _count(sign * prove[side], cuts)]
+            choices = _choices(statistic, sign * choose[left], sign * choose[right], cuts)
+            columns += [(*chosen, *proof, np.full(len(cuts), number)) for chosen in choices]
     rows = [np.concatenate(parts) for parts in zip(*columns, strict=True)]
     return Comparison(_Counts(*rows[:4]), _Counts(*rows[4:8]), rows[8])
+
+
+def _choices(
+    statistic: Statistic, left: Floats, right: Floats, cuts: Floats
+) -> list[list[npt.NDArray[Any]]]:
+    """Return counts to choose by, once for each way to count; see `Comparison`."""
+    hits, misses = list(_count(left, cuts)), list(_count(right, cuts))
+    as_many = CHOOSING - 1
+    if statistic.by_law:
+        foreseen = [as_many * count for count in (*hits, *_foreseen(left, right, cuts))]
+        return [foreseen, [*hits, *misses]]
+    return [[(1 if statistic.learn else as_many) * count for count in (*hits, *misses)]]
 
 
 def _cuts(scores: Floats) -> Floats:
@@ -197,6 +210,18 @@ def _count(scores: Floats, cuts: Floats) -> tuple[npt.NDArray[np.int64], npt.NDA
     """Return how many scores reach each cut, and of how many."""
     reached = len(scores) - np.searchsorted(np.sort(scores), cuts)
     return reached, np.full_like(reached, len(scores))
+
+
+def _foreseen(left: Floats, right: Floats, cuts: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return how many scores of the right side should reach each cut, and of how many.
+
+    ``Q(L >= c)`` is the mean under P of ``exp(-L)`` where ``L >= c``: used above 0, where no
+    weight is above 1; below, samples of Q count as they came.
+    """
+    ordered = np.sort(left[left > 0])
+    tails = np.concatenate([np.cumsum(np.exp(-ordered[::-1]))[::-1], [0.0]])
+    above = tails[np.searchsorted(ordered, cuts)] * (len(right) / len(left))
+    return above + _count(np.where(right > 0, -np.inf, right), cuts)[0], _count(right, cuts)[1]
 
 
 def check_confidence(confidence: float) -> None:

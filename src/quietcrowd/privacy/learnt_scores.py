@@ -9,12 +9,27 @@ with the other.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.privacy.distinguishing import Floats, Score, Statistic
 
-__all__ = ["learn_histogram", "learn_projection", "look_closely", "look_together"]
+__all__ = [
+    "learn_histogram",
+    "learn_projection",
+    "look_at_matches",
+    "look_closely",
+    "look_for_partners",
+    "look_together",
+    "strongest_pair",
+]
+
+View: TypeAlias = Callable[[Floats], Floats]
+"""What of two numbers of each worker, shape (workers, 2), is looked at."""
 
 BINS = 64
 """Of one number; of two, the square root for each: 64 together."""
@@ -26,6 +41,30 @@ LOW_BITS = 16
 
 SMOOTHING = 0.5
 """Added to every count."""
+
+HALF = 0.5
+"""Whole numbers that differ by less are equal, also where they were computed in floats."""
+
+
+def _difference(pair: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return pair[:, :1] - pair[:, 1:]
+
+
+def _sum(pair: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return pair[:, :1] + pair[:, 1:]
+
+
+def _both(pair: Floats) -> Floats:
+    return pair
+
+
+VIEWS: dict[str, View] = {
+    "two reports together": _both,
+    "the difference of two reports": _difference,
+    "the sum of two reports": _sum,
+}
 
 
 def look_closely(one: Floats, other: Floats) -> list[Statistic]:
@@ -51,14 +90,70 @@ def look_closely(one: Floats, other: Floats) -> list[Statistic]:
 
 def look_together(one: Floats, other: Floats) -> list[Statistic]:
     """Return statistics of two numbers of each worker together, shape (workers, 2)."""
-    sides = (one, other)
-    with np.errstate(invalid="ignore"):
-        views = [
-            ("two reports together", list(sides)),
-            ("the difference of two reports", [side[:, :1] - side[:, 1:] for side in sides]),
-            ("the sum of two reports", [side[:, :1] + side[:, 1:] for side in sides]),
-        ]
-    return [_histogram(name, view) for name, view in views]
+    return [_histogram(name, [view(one), view(other)]) for name, view in VIEWS.items()]
+
+
+def look_for_partners(one: Floats, other: Floats, moved: int) -> list[Statistic]:
+    """Return statistics of those two numbers of each worker that go together most.
+
+    Parameters
+    ----------
+    one, other : ndarray of float, shape (workers, numbers)
+        Under either row; at least two numbers.
+    moved : int
+        One of the two is among so many first numbers: those in which the rows differ.
+    """
+    return [
+        Statistic(name=name, one=one, other=other, learn=partial(_learn_partners, view, moved))
+        for name, view in VIEWS.items()
+    ]
+
+
+def _learn_partners(view: View, moved: int, one: Floats, other: Floats) -> Score:
+    pair = list(strongest_pair([one, other], moved))
+    score = learn_histogram(view(one[:, pair]), view(other[:, pair]))
+    return lambda values: score(view(values[:, pair]))
+
+
+def strongest_pair(samples: Sequence[Floats], moved: int) -> tuple[int, int]:
+    """Return the two numbers of a worker that are correlated most, whatever the sign.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray of float, shape (workers, numbers)
+        At least two numbers. Workers of one sample have equal rows.
+    moved : int
+        One of the two is among so many first numbers, and comes first.
+    """
+    total = np.zeros((min(moved, samples[0].shape[1]), samples[0].shape[1]))
+    for sample in samples:
+        centred = _finite(sample) - _finite(sample).mean(axis=0)
+        size = np.sqrt((centred**2).sum(axis=0))
+        scaled = centred / np.where(size > 0, size, 1.0)
+        total += np.abs(scaled[:, : len(total)].T @ scaled)
+    np.fill_diagonal(total, -1.0)
+    first, second = np.unravel_index(int(total.argmax()), total.shape)
+    return int(first), int(second)
+
+
+def look_at_matches(one: Floats, other: Floats, plain: tuple[Floats, Floats]) -> Statistic:
+    """Return how many numbers of a worker are what they would be without noise.
+
+    Parameters
+    ----------
+    one, other : ndarray of float, shape (workers, numbers)
+        Under either row.
+    plain : tuple of ndarray of float, shape (numbers,)
+        What the one row, and the other, would send as it is; whole numbers.
+    """
+
+    def counted(side: Floats) -> Floats:
+        left, right = (
+            (np.abs(side - numbers) < HALF).sum(axis=1, dtype=np.float64) for numbers in plain
+        )
+        return np.stack([left - right, left + right], axis=1)
+
+    return _histogram("how many reports are answers as they are", [counted(one), counted(other)])
 
 
 def _histogram(name: str, view: list[Floats]) -> Statistic:

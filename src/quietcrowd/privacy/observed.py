@@ -35,16 +35,21 @@ class Observed:
         What devices send where that is not the reports themselves.
     counts : ndarray of float, shape (workers,)
         Reports of each worker in all: a repeated one counts, and one on a task not asked about.
+    known : ndarray of float, shape (workers,), or None
+        What the adversary knows of each worker besides, where a guarantee allows for that.
     """
 
     cells: Floats
     bits: Floats | None
     sketches: Floats | None
     counts: Floats
+    known: Floats | None = None
 
     @classmethod
-    def of(cls, reports: Reports, tasks: Sequence[Any], workers: int) -> Observed:
-        """Return what `workers` workers, named 0, 1, ..., reported on `tasks`.
+    def of(
+        cls, reports: Reports, tasks: Sequence[Any], workers: int, *, first: int = 0
+    ) -> Observed:
+        """Return what `workers` workers, named `first`, `first` + 1, ..., reported on `tasks`.
 
         Raises
         ------
@@ -52,7 +57,7 @@ class Observed:
             Where another worker reports.
         """
         table = reports.table
-        who = _positions(table.workers, workers)
+        who = _positions(table.workers, workers, first)
         if reports.sketches is not None:
             sketches = np.full((workers, reports.sketches.shape[1]), np.nan)
             sketches[who] = reports.sketches
@@ -76,10 +81,33 @@ class Observed:
             counts=np.bincount(rows, minlength=workers).astype(np.float64),
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[Observed]) -> Observed:
+        """Return what the workers of all parts sent, one part after the other."""
 
-def _positions(ids: pa.Array, workers: int) -> npt.NDArray[np.intp]:
-    """Return which of the workers 0, 1, ... each id names."""
-    expected = pa.array(np.arange(workers, dtype=np.int32))
+        def join(columns: list[Floats | None]) -> Floats | None:
+            there = [column for column in columns if column is not None]
+            return np.concatenate(there) if len(there) == len(columns) else None
+
+        return cls(
+            cells=np.concatenate([part.cells for part in parts]),
+            bits=join([part.bits for part in parts]),
+            sketches=join([part.sketches for part in parts]),
+            counts=np.concatenate([part.counts for part in parts]),
+            known=join([part.known for part in parts]),
+        )
+
+    @property
+    def messages(self) -> list[bytes]:
+        """All that each worker sent, as bytes: equal where it is equal."""
+        parts = [part for part in (self.cells, self.bits, self.sketches) if part is not None]
+        rows = np.concatenate([*parts, self.counts[:, np.newaxis]], axis=1) + 0.0  # -0 is 0
+        return [row.tobytes() for row in rows]
+
+
+def _positions(ids: pa.Array, workers: int, first: int) -> npt.NDArray[np.intp]:
+    """Return which of the workers `first`, `first` + 1, ... each id names."""
+    expected = pa.array(np.arange(first, first + workers, dtype=np.int32))
     if ids.equals(expected):
         return np.arange(workers)
     found = positions_by_text(ids, expected)
@@ -87,6 +115,7 @@ def _positions(ids: pa.Array, workers: int) -> npt.NDArray[np.intp]:
     if len(strangers):
         raise AnswerError(
             f"worker {ids[int(strangers[0])].as_py()!r} reports, but the {workers:,} workers of "
-            f"the audit are 0 to {workers - 1}: a mechanism must keep the ids of the answers"
+            f"the audit are {first} to {first + workers - 1}: a mechanism must keep the ids of the "
+            "answers"
         )
     return found
