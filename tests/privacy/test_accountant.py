@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.privacy.accountant import Charge, PrivacyLedger, Spending
+from quietcrowd.privacy.accountant import PrivacyLedger
+from quietcrowd.privacy.charges import Charge
+from quietcrowd.privacy.spending import Spending
 
 BINARY = qc.Categorical(["no", "yes"])
 ONE = qc.RandomizedResponse(domain=BINARY, epsilon=1.0)

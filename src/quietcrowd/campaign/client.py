@@ -29,8 +29,8 @@ from quietcrowd.campaign.near_copies import alike
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
 from quietcrowd.mechanisms import Memo
 from quietcrowd.mechanisms.memo_reports import Memoisable
-from quietcrowd.privacy.accountant import Spending
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.spending import Spending
 from quietcrowd.validation import check_real
 
 if TYPE_CHECKING:

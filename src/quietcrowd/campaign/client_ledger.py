@@ -18,8 +18,9 @@ from quietcrowd.campaign.file_lock import file_lock
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.private_file import read_private, replace_private
-from quietcrowd.privacy.accountant import PrivacyLedger, Spending
+from quietcrowd.privacy.accountant import PrivacyLedger
 from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.privacy.spending import Spending
 from quietcrowd.validation import check_real
 
 __all__ = ["Budget", "Cost", "DeviceLedger"]

@@ -75,6 +75,7 @@ def plan_sketch(mechanism: Mechanism, channel: SketchChannel, answers: int) -> A
         exact=_exact(mechanism, channel, sketch.profile, signs, answers),
         attacks=attacks,
         repeats=Repeats(answer=high, tasks=least, chance=_equal_sketches(channel, hides)),
+        tasks=tasks if hides else None,
     )
 
 

@@ -2,96 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, evolve, field, frozen
+from attrs import evolve, field, frozen
 
-from quietcrowd.exceptions import FormatError, ParameterError, SimulatedNoiseWarning
+from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
-from quietcrowd.privacy.budget_filter import filter_used
+from quietcrowd.privacy.charges import (
+    Charge,
+    ChargeKey,
+    check_worker,
+    read_charges,
+    write_charges,
+)
 from quietcrowd.privacy.guarantee import MOST_REPORTS, check_counts
-from quietcrowd.privacy.loss_distribution import compose_losses, sum_losses
-from quietcrowd.privacy.loss_law import pure_law
-from quietcrowd.privacy.loss_tail import composed_tail
-from quietcrowd.privacy.mechanism_access import check_mechanism, check_reports, read_mechanism
-from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.mechanism_access import check_mechanism, check_reports
+from quietcrowd.privacy.spending import Spending, spend, used_of_budget
 from quietcrowd.privacy.task_names import Tasks, are_named
-from quietcrowd.validation import check_real, check_text, check_whole, plain
+from quietcrowd.validation import check_real, check_text, check_whole
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
     from quietcrowd.mechanisms.reports import Reports
 
-__all__ = ["Charge", "PrivacyLedger", "Spending"]
-
-VERSION = 1
+__all__ = ["PrivacyLedger"]
 
 
-@frozen(kw_only=True)
-class Charge:
-    """What a worker has reported to one campaign with one mechanism.
-
-    Attributes
-    ----------
-    worker : str
-        Id, as text.
-    campaign : str
-        Name.
-    mechanism : Mechanism
-        What randomised the answers.
-    count : int
-        How many answers, or, where every task is reported, how many tasks.
-    spared : float
-        By how much all of them together lose less than as many that are not named: 0, unless
-        tasks were named and the mechanism knows more of these.
-    """
-
-    worker: str
-    campaign: str
-    mechanism: Mechanism
-    count: int
-    spared: float = 0.0
-
-
-@frozen(kw_only=True)
-class Spending:
-    """What a worker has spent at most; losses are natural logarithms, rounded up.
-
-    At a delta above 0 `answer_epsilon` and `total_epsilon` are pairs (epsilon, delta) of
-    differential privacy. How likely a loss is larger they do not say; the two tails do.
-
-    Attributes
-    ----------
-    worker : str
-        Id, as text.
-    answer_epsilon : float
-        About one answer that was asked for in every campaign, given all others.
-    total_epsilon : float
-        About all answers together.
-    delta : float
-        Of the pairs; 0 for pure losses.
-    answer_tail, total_tail : float
-        Each is exceeded with probability `delta` at most; at a delta of 0 the losses themselves.
-    """
-
-    worker: str
-    answer_epsilon: float
-    total_epsilon: float
-    delta: float = 0.0
-    answer_tail: float = field(default=Factory(lambda self: self.answer_epsilon, takes_self=True))
-    total_tail: float = field(default=Factory(lambda self: self.total_epsilon, takes_self=True))
-
-
-_Key: TypeAlias = "tuple[str, str, Mechanism]"
-_Part: TypeAlias = "tuple[Mechanism, int, float]"
-
-
-def _copied(numbers: Mapping[_Key, Any]) -> dict[_Key, Any]:
+def _copied(numbers: Mapping[ChargeKey, Any]) -> dict[ChargeKey, Any]:
     return dict(numbers)
 
 
@@ -125,8 +65,8 @@ class PrivacyLedger:
     True
     """
 
-    _counts: Mapping[_Key, int] = field(factory=dict, converter=_copied, repr=False)
-    _spared: Mapping[_Key, float] = field(factory=dict, converter=_copied, repr=False)
+    _counts: Mapping[ChargeKey, int] = field(factory=dict, converter=_copied, repr=False)
+    _spared: Mapping[ChargeKey, float] = field(factory=dict, converter=_copied, repr=False)
 
     def __hash__(self) -> int:
         return hash(frozenset(self._counts.items()))
@@ -176,8 +116,8 @@ class PrivacyLedger:
             were real.
         """
         names = _names_for(len(reports), campaigns)
-        counts: dict[_Key, int] = {}
-        spared: dict[_Key, float] = {}
+        counts: dict[ChargeKey, int] = {}
+        spared: dict[ChargeKey, float] = {}
         drawn: set[tuple[str, Mechanism]] = set()
         for name, one in zip(names, reports, strict=True):
             check_reports(one)
@@ -231,7 +171,7 @@ class PrivacyLedger:
             count is missing or out of range: a worker makes at most 10^7 reports to a campaign.
         """
         check_real("spared", spared, 0)
-        who = _check_worker(worker)
+        who = check_worker(worker)
         check_text("campaign", campaign)
         check_mechanism(mechanism)
         count = check_counts(answers, tasks, every_task=mechanism.every_task)
@@ -265,9 +205,9 @@ class PrivacyLedger:
         guarantee: then `used` says what holds. See ``docs/theory/budgets.md``.
         """
         _check_delta(delta)
-        one = _check_worker(worker)
+        one = check_worker(worker)
         own = [charge for charge in self.charges if charge.worker == one]
-        return _spending(one, own, delta)
+        return spend(one, own, delta)
 
     def spending(self, delta: float = 0.0) -> tuple[Spending, ...]:
         """Return what each worker has spent, in the order of `workers`; see `spent`."""
@@ -275,7 +215,7 @@ class PrivacyLedger:
         own: dict[str, list[Charge]] = {}
         for charge in self.charges:
             own.setdefault(charge.worker, []).append(charge)
-        return tuple(_spending(worker, charges, delta) for worker, charges in own.items())
+        return tuple(spend(worker, charges, delta) for worker, charges in own.items())
 
     def would_exceed(
         self,
@@ -336,9 +276,9 @@ class PrivacyLedger:
         """
         check_real("budget", budget, 0)
         _check_delta(delta)
-        one = _check_worker(worker)
+        one = check_worker(worker)
         own = [charge for charge in self.charges if charge.worker == one]
-        return _used(_parts(own), float(budget), float(delta))
+        return used_of_budget(own, float(budget), float(delta))
 
     def to_frame(self, delta: float = 0.0, backend: Backend = "pandas") -> Any:
         """Return what each worker has spent as a dataframe.
@@ -367,20 +307,7 @@ class PrivacyLedger:
 
     def to_json(self) -> str:
         """Return the ledger as text; `from_json` gives back an equal one."""
-        mechanisms = list(dict.fromkeys(mechanism for _, _, mechanism in self._counts))
-        places = {mechanism: place for place, mechanism in enumerate(mechanisms)}
-        return json.dumps(
-            {
-                "ledger": "quietcrowd",
-                "version": VERSION,
-                "mechanisms": [mechanism.to_dict() for mechanism in mechanisms],
-                "charges": [
-                    [one.worker, one.campaign, places[one.mechanism], one.count]
-                    + [one.spared] * (one.spared > 0)
-                    for one in self.charges
-                ],
-            }
-        )
+        return write_charges(self.charges)
 
     @classmethod
     def from_json(cls, text: str) -> PrivacyLedger:
@@ -391,11 +318,8 @@ class PrivacyLedger:
         FormatError
             Where the text is none, of another version, or a charge in it cannot be.
         """
-        try:
-            counts, spared = _read_charges(text)
-            return cls(counts=counts, spared=spared)
-        except RecursionError:
-            raise FormatError("this is no ledger: what is in it is nested too deeply") from None
+        counts, spared = read_charges(text)
+        return cls(counts=counts, spared=spared)
 
 
 def _names_for(reports: int, campaigns: Any) -> list[str]:
@@ -425,7 +349,7 @@ def _warn_of_simulations(names: Iterable[str], reports: Iterable[Reports]) -> No
         )
 
 
-def _add(counts: dict[_Key, int], key: _Key, count: int) -> None:
+def _add(counts: dict[ChargeKey, int], key: ChargeKey, count: int) -> None:
     """Count further reports of a worker, campaign and mechanism."""
     worker, campaign, _ = key
     total = counts.get(key, 0) + count
@@ -433,7 +357,7 @@ def _add(counts: dict[_Key, int], key: _Key, count: int) -> None:
     counts[key] = total
 
 
-def _spare(spared: dict[_Key, float], key: _Key, less: float) -> None:
+def _spare(spared: dict[ChargeKey, float], key: ChargeKey, less: float) -> None:
     """Note what further named tasks lose less; sums are rounded down."""
     if less:
         before = spared.get(key)
@@ -448,70 +372,6 @@ def _spared_by_names(mechanism: Mechanism, tasks: Tasks | None) -> float:
     unnamed = mechanism.guarantee(count, count).worker_epsilon
     named = mechanism.guarantee(count, tasks).worker_epsilon
     return max(0.0, math.nextafter(unnamed - named, 0.0)) if named < unnamed else 0.0
-
-
-def _read_charges(text: Any) -> tuple[dict[_Key, int], dict[_Key, float]]:
-    """Return the charges that a text says: counts, and what named tasks lose less."""
-    data = _read_ledger(text)
-    charges, described = data.get("charges"), data.get("mechanisms")
-    if not isinstance(charges, list) or not isinstance(described, list):
-        raise FormatError("a ledger needs the lists 'mechanisms' and 'charges'")
-    mechanisms = [read_mechanism(one) for one in described]
-    counts: dict[_Key, int] = {}
-    spared: dict[_Key, float] = {}
-    for place, charge in enumerate(charges):
-        key, count, less = _read_charge(place, charge, mechanisms)
-        if key in counts:
-            raise FormatError(f"charge {place} of the ledger, {charge!r}, stands there twice")
-        counts[key] = count
-        if less:
-            spared[key] = less
-    return counts, spared
-
-
-def _read_ledger(text: Any) -> dict[str, Any]:
-    if not isinstance(text, str):
-        raise FormatError(
-            f"a ledger must be text, as PrivacyLedger.to_json gives it; got {type(text).__name__}"
-        )
-    try:
-        data = json.loads(text, object_pairs_hook=_named_once)
-    except ValueError as error:
-        raise FormatError(f"a ledger must be JSON: {error}") from None
-    if not isinstance(data, dict) or data.get("ledger") != "quietcrowd":
-        raise FormatError(
-            "this is no ledger: the key 'ledger' is missing. PrivacyLedger.to_json writes one."
-        )
-    version = data.get("version")
-    if version != VERSION or isinstance(version, bool):
-        raise FormatError(f"the ledger has version {version!r}; this quietcrowd reads {VERSION}")
-    return data
-
-
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    named: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in named:
-            raise ValueError(f"{name!r} is named twice in one object")
-        named[name] = value
-    return named
-
-
-def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> tuple[_Key, int, float]:
-    try:
-        worker, campaign, which, count, *rest = charge
-        (less,) = rest or (0.0,)
-        who = _check_worker(worker)
-        check_text("campaign", campaign)
-        check_whole("mechanism", which, 0, len(mechanisms) - 1)
-        check_whole("count", count, 1, MOST_REPORTS)
-        check_real("what named tasks lose less", less, 0)
-    except (TypeError, ValueError) as error:
-        raise FormatError(
-            f"charge {place} of the ledger must be worker, campaign, mechanism and count; got "
-            f"{charge!r}: {error}"
-        ) from None
-    return (who, campaign, mechanisms[which]), count, float(less)
 
 
 def _counts_of(reports: Reports) -> list[tuple[str, int]]:
@@ -529,86 +389,7 @@ def _as_text(worker: Any) -> str:
     return str(int(worker) if whole else worker)
 
 
-def _spending(worker: str, charges: Iterable[Charge], delta: float) -> Spending:
-    answer, total, answer_tail, total_tail = _composed(_parts(charges), delta)
-    return Spending(
-        worker=worker,
-        answer_epsilon=answer,
-        total_epsilon=total,
-        delta=delta,
-        answer_tail=answer_tail,
-        total_tail=total_tail,
-    )
-
-
-def _parts(charges: Iterable[Charge]) -> tuple[_Part, ...]:
-    return tuple((charge.mechanism, charge.count, charge.spared) for charge in charges)
-
-
-@lru_cache(maxsize=4096)
-def _composed(parts: tuple[_Part, ...], delta: float) -> tuple[float, float, float, float]:
-    """Return the loss about one answer and about all, and their tails, of counts per campaign."""
-    if not delta:
-        return _summed(parts) * 2
-    losses = _losses(parts)
-    answer = [(loss.answer, 1) for loss in losses]
-    total = [(loss.each, loss.count) for loss in losses]
-    pairs = compose_losses(answer, delta), compose_losses(total, delta)
-    if len(parts) == 1 and not parts[0][2]:
-        ((mechanism, count, _),) = parts
-        tail = mechanism.tail(delta, answers=count, tasks=count)
-        return *pairs, tail.epsilon, tail.worker_epsilon
-    return *pairs, composed_tail(answer, delta), composed_tail(total, delta)
-
-
-@lru_cache(maxsize=4096)
-def _used(parts: tuple[_Part, ...], budget: float, delta: float) -> float:
-    if not delta:
-        return _summed(parts)[1]
-    return filter_used([(loss.each, loss.count) for loss in _losses(parts)], budget, delta)
-
-
-def _losses(parts: tuple[_Part, ...]) -> list[ReleaseLoss]:
-    return [
-        _less(mechanism.loss(answers=count, tasks=count), spared)
-        for mechanism, count, spared in parts
-    ]
-
-
-def _summed(parts: tuple[_Part, ...]) -> tuple[float, float]:
-    """Return both losses without any delta: sums of what the guarantees say, and no laws."""
-    stated = [(mechanism.guarantee(count, count), spared) for mechanism, count, spared in parts]
-    if any(one.delta for one, _ in stated):
-        return math.inf, math.inf
-    whole = [_spared_of(one.worker_epsilon, spared, one.epsilon) for one, spared in stated]
-    return sum_losses([(one.epsilon, 1) for one, _ in stated]), sum_losses([(e, 1) for e in whole])
-
-
-def _spared_of(whole: float, spared: float, least: float) -> float:
-    """Return what is left of a loss, rounded up, and not below that of one answer."""
-    return max(least, math.nextafter(whole - spared, math.inf)) if spared else whole
-
-
-def _less(loss: ReleaseLoss, spared: float) -> ReleaseLoss:
-    """Return a loss of which all answers together lose less: a coin of the sum that is left."""
-    if not spared:
-        return loss
-    whole = sum_losses([(loss.each.pure_epsilon, loss.count)])
-    left = _spared_of(whole, spared, loss.answer.pure_epsilon)
-    return evolve(loss, each=pure_law(left), count=1)
-
-
 def _check_delta(delta: float) -> None:
     check_real("delta", delta, 0)
     if not delta < 1:
         raise ParameterError(f"delta must be below 1: at 1 everything is allowed; got {delta!r}")
-
-
-def _check_worker(worker: Any) -> str:
-    """Return an id as text."""
-    known = plain(worker)
-    if isinstance(known, bool) or not isinstance(known, str | int):
-        raise ParameterError(f"worker must be an id, text or a whole number; got {worker!r}")
-    if isinstance(known, str):
-        check_text("worker", known)
-    return str(known)

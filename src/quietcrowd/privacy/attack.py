@@ -256,8 +256,11 @@ class AuditPlan:
         On what it really sends; each within what the guarantee covers.
     repeats : Repeats or None
         How rarely devices send the same, where the public law gives it.
+    tasks : sequence of int or None
+        Ids of all tasks of a worker, where what is stated of all answers depends on them.
     """
 
     exact: ExactLoss | None
     attacks: Sequence[Attack]
     repeats: Repeats | None = None
+    tasks: Sequence[int] | None = None

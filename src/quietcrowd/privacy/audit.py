@@ -133,8 +133,8 @@ def audit(
     """
     _check(mechanism, n, draws)
     check_confidence(confidence)
-    guarantee = mechanism.guarantee(answers=n, tasks=range(n))
     plan = mechanism.plan_audit(n)
+    guarantee = mechanism.guarantee(answers=n, tasks=n if plan.tasks is None else plan.tasks)
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)
     found = _attack_all(mechanism, plan, guarantee, draws, confidence, epsilons, rng)
     devices = None
