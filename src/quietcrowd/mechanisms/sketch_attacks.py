@@ -30,7 +30,7 @@ from quietcrowd.privacy.rounding import ratio_up
 
 __all__ = ["plan_sketch"]
 
-IDS = 5_000
+IDS = 12_500
 MOST_NUMBERS = 2_000_000
 """Among so many ids for each coordinate a task is chosen, whose profiles are no more numbers."""
 

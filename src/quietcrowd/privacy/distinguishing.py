@@ -234,7 +234,7 @@ def check_confidence(confidence: float) -> None:
 def proven_epsilon(
     comparison: Comparison, confidence: float, delta: float = 0.0
 ) -> tuple[float, int]:
-    """Return a lower bound on the epsilon at which two laws differ by at most `delta`.
+    """Return a lower bound on the least epsilon for which the pair (epsilon, delta) holds.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def proven_epsilon(
     confidence : float
         Probability that the bound holds, at least; below 1.
     delta : float
-        What the ratio need not cover, 0 to 1.
+        Of the pair (epsilon, delta), 0 to 1.
 
     Returns
     -------
