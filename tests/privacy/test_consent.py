@@ -73,21 +73,22 @@ def test_the_bound_is_reached_by_randomised_response(flip):
 
 def test_sentences_for_a_worker():
     assert consent_sentences(guarantee(0.25)) == (
-        "About one answer, for somebody who knows all your others: whoever thought it as likely as "
-        "not before is at most 56.3 % sure of it after; where answers go together, the others tell "
-        "of it too.",
+        "About one answer: whoever knows all your others and thought it as likely as not before is "
+        "at most 56.3 % sure of it after. Who does not know them can learn of it from their "
+        "reports, too: then the figure about all together is the limit.",
         "About all 20 answers together, and a fact that shows in every one of them, as a general "
         "opinion may: whoever thought it as likely as not before is at most 99.4 % sure of it "
         "after.",
-        "Which questions you answer is not hidden.",
+        "It shows which questions you answered. Do not leave one out because of what your answer "
+        "is: that would tell of it, beyond these figures.",
     )
 
 
 def test_priors_are_named():
     one, *_ = consent_sentences(guarantee(), priors=(0.5, 0.9))
     assert (
-        "73.2 % sure of it after; whoever was 90 % sure of it before is at most 96.1 % sure of it "
-        "after; where answers go together"
+        "73.2 % sure of it after; whoever knows all your others and was 90 % sure of it before is "
+        "at most 96.1 % sure of it after. Who does not know them"
     ) in one
     _, both, _ = consent_sentences(guarantee(0.1), priors=(0.25,))
     assert "may: whoever was 25 % sure of it before is at most 71.2 % sure of it after." in both
@@ -99,7 +100,7 @@ def test_answers_that_go_together_are_bounded_by_the_second_sentence_alone():
     surest = math.exp(3) / (1 + math.exp(3))
     assert most_sure(loss.epsilon) < surest < most_sure(loss.worker_epsilon) + Fraction(1, 10**8)
     one, both, _ = consent_sentences(loss)
-    assert "the others tell of it too" in one
+    assert "then the figure about all together is the limit" in one
     assert "95.3 %" in both
     (alone, _) = consent_sentences(guarantee(answers=1))
     assert alone.startswith("About one answer: whoever")
@@ -111,10 +112,16 @@ def test_a_single_answer_has_no_sentence_about_all():
 
 def test_what_is_not_hidden_is_said_so():
     one, both, _ = consent_sentences(guarantee(math.inf))
-    assert one.endswith("it is not hidden; somebody can become practically certain of it.")
-    assert "as a general opinion may: it is not hidden;" in both
+    assert one.startswith("About one answer: it is not hidden: no limit worth a number is promised")
+    assert "as a general opinion may: it is not hidden:" in both
     _, both, _ = consent_sentences(guarantee(1.0, answers=300))
-    assert both.endswith("is not hidden; somebody can become practically certain of it.")
+    assert both.endswith("and somebody may become practically certain of it.")
+
+
+@pytest.mark.parametrize(("epsilon", "shown"), [(6.9, "99.9 %"), (6.91, "it is not hidden")])
+def test_doubts_below_one_in_a_thousand_are_none(epsilon, shown):
+    one, *_ = consent_sentences(guarantee(epsilon))
+    assert shown in one
 
 
 @pytest.mark.parametrize("prior", [1 - 1e-9, 0.9999999])
@@ -135,28 +142,33 @@ def test_participation_and_all_tasks():
         "About all 10 questions together, answered or not, and a fact that shows"
     )
     assert both.endswith("is at most 73.2 % sure of it after.")
-    assert third == "Whether you answer a question at all is hidden in the same way as an answer."
+    assert third == (
+        "Whether you answered a question is limited as an answer to it is. That you take part is "
+        "not hidden."
+    )
 
 
 @pytest.mark.parametrize(
     ("delta", "cases"),
     [
-        (1e-6, "one of 1,000,000"),
-        (0.0917, "one of 10"),
-        (0.5, "one of 2"),
-        (3e-7, "one of 3,333,333"),
-        (1e-300, "one of 1,000,000,000,000,000,000"),
-        (0.9, "90 % of all"),
-        (1 - 1e-16, "100 % of all"),
-        (1.0, "100 % of all"),
+        (1e-6, "one of 1,000,000 draws"),
+        (0.0917, "one of 10 draws"),
+        (0.5, "one of 2 draws"),
+        (3e-7, "one of 3,333,333 draws"),
+        (1e-300, "one of 1,000,000,000,000,000,000 draws"),
+        (0.9, "90 % of all draws"),
+        (1 - 1e-16, "100 % of all draws"),
+        (1.0, "100 % of all draws"),
     ],
 )
 def test_chance_is_told(delta, cases):
     tail = TailBound(probability=delta, epsilon=1.2, linked_epsilon=1.2, worker_epsilon=3.0)
     one, both, _, last = consent_sentences(guarantee(delta=delta, tail=tail))
-    assert last == f"Chance may tell more than each of these figures, in at most {cases} cases."
+    assert f"that is named beforehand: in at most {cases} of your device's noise more is" in last
+    assert last.endswith("told of some one of your answers is likelier than that.")
     assert "thought it as likely as one other answer before is at most 76.9 % sure" in one
-    assert "thought it as likely as one other fact before is at most 95.3 % sure" in both
+    assert "thought it as likely as one other list of answers before is at most 95.3 % sure" in both
+    assert "fact" not in both
 
 
 def test_figures_beside_a_delta_are_those_of_the_tail():
@@ -172,7 +184,8 @@ def test_figures_beside_a_delta_are_those_of_the_tail():
 def test_the_first_sentence_is_about_what_linked_answers_share():
     mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=0.5)
     one, *_ = consent_sentences(mechanism.guarantee(answers=20, linked=4))
-    assert one.startswith("About a fact that 4 of your answers share, as those to copies of a")
+    assert one.startswith("About a fact that up to 4 of your answers share, as those to copies of")
+    assert "(whoever asks says that no more do)" in one
     assert "at most 88.1 % sure" in one  # of a loss of 2
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+import quietcrowd as qc
 from quietcrowd.domains import Categorical
 from quietcrowd.mechanisms import RandomizedResponse, TwoLayerRandomizedResponse
 from quietcrowd.privacy import PrivacyGuarantee
@@ -39,9 +40,9 @@ def test_delta_and_participation_are_told():
         source="nowhere",
     )
     text = " ".join(str(guarantee).split())
-    assert "With probability at least 1 - 2e-06 each, a worker who gives 2 answers loses" in text
-    assert "at most epsilon = 1.694 about one of them, given the others, and 2.694 about" in text
-    assert "against another answer, or row of answers, that is fixed beforehand." in text
+    assert "Each with probability at least 1 - 2e-06 over the device's draw, the loss of a" in text
+    assert "is at most 1.694 about one of them, given the others, and 2.694 about all" in text
+    assert "against another answer, or list of answers, that is fixed beforehand." in text
     assert "the pairs of differential privacy at delta = 1e-06: epsilon = 1 about one" in text
     assert "Whether a task was answered is protected alike." in text
 
@@ -60,7 +61,8 @@ def test_a_claim_may_be_a_pair(delta, holds):
         source="",
     )
     assert guarantee.claim_holds == holds
-    said = f"The paper's claim of 1 with delta = 0.1 {'holds' if holds else 'does not hold'}."
+    verdict = "holds" if holds else "is not shown to hold"
+    said = f"The paper's claim of 1 with delta = 0.1 {verdict}."
     assert said in " ".join(str(guarantee).split())
 
 
@@ -98,3 +100,12 @@ def test_a_claim_holds_up_to_the_rounding_of_weights(beyond, holds):
         source="",
     )
     assert guarantee.claim_holds == holds
+
+
+def test_a_tiny_claimed_delta_is_not_covered_by_a_larger_one():
+    crowd = qc.PrisCrowd(epsilon0=1.0, bandwidth=0.4, claims=1, k=100, gamma=4.0)
+    guarantee = crowd.guarantee(users=1000)
+    assert guarantee.epsilon <= guarantee.claimed_epsilon
+    assert guarantee.claimed_delta < 1e-40 < guarantee.delta
+    assert not guarantee.claim_holds
+    assert "is not shown to hold" in " ".join(str(guarantee).split())

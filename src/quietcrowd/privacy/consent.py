@@ -25,6 +25,14 @@ __all__ = ["consent_sentences", "most_sure", "show_most_sure"]
 _CERTAIN = Fraction(1, 10**6)
 """Doubts below it are not worth a number."""
 
+_DOUBT = Fraction(1, 1000)
+"""A doubt that is smaller is none that a worker should count on."""
+
+_NOT_HIDDEN = (
+    "it is not hidden: no limit worth a number is promised, and somebody may become practically "
+    "certain of it"
+)
+
 _DUST = Fraction(1, 10**12)
 """What is no more above a round number prints as it, as in `show_loss`."""
 
@@ -70,10 +78,10 @@ def consent_sentences(
     >>> from quietcrowd import Categorical, RandomizedResponse
     >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
     >>> one, both, participation = consent_sentences(mechanism.guarantee(answers=3))
-    >>> print(one.partition(":")[0])
-    About one answer, for somebody who knows all your others
-    >>> print(participation)
-    Which questions you answer is not hidden.
+    >>> print(one.partition(" and ")[0])
+    About one answer: whoever knows all your others
+    >>> print(participation.partition(".")[0])
+    It shows which questions you answered
     """
     if not isinstance(guarantee, PrivacyGuarantee):
         raise ParameterError(
@@ -84,9 +92,7 @@ def consent_sentences(
     return (
         _about_one(guarantee, before),
         *_about_all(guarantee, before),
-        "Whether you answer a question at all is hidden in the same way as an answer."
-        if guarantee.participation_protected
-        else "Which questions you answer is not hidden.",
+        _about_participation(guarantee),
         *_about_chance(guarantee),
     )
 
@@ -165,14 +171,14 @@ def _percent(probability: Fraction) -> str:
     return f"{shown / 10**digits:.{digits}f}".removesuffix(".0") + " %"
 
 
-def _limits(epsilon: float, priors: Sequence[float], other: str) -> str:
+def _limits(epsilon: float, priors: Sequence[float], other: str, who: str = "whoever") -> str:
     """Return "whoever thought it ... before is at most ... sure of it after" for every prior.
 
     `other` names the one alternative that is fixed beforehand, where chance may tell more.
     """
     return "; ".join(
-        f"whoever {_before(prior, other)} before is at most {show_most_sure(epsilon, prior)} sure "
-        "of it after"
+        f"{who} {_before(prior, other)} before is at most {show_most_sure(epsilon, prior)} sure of "
+        "it after"
         for prior in priors
     )
 
@@ -180,47 +186,63 @@ def _limits(epsilon: float, priors: Sequence[float], other: str) -> str:
 def _before(prior: float, other: str) -> str:
     if prior == 0.5:
         return f"thought it as likely as {other or 'not'}"
-    return f"was {_percent(_as_printed(prior))} sure of it" + f", and else of {other}," * bool(
-        other
-    )
+    sure = f"was {_percent(_as_printed(prior))} sure of it"
+    return f"{sure}, and else of {other}," if other else sure
 
 
 def _hides_nothing(epsilon: float, priors: Sequence[float]) -> bool:
     """Return whether all who had doubts can lose them; who had none before learns nothing."""
     doubtful = [prior for prior in priors if 1 - most_sure(0.0, prior) >= _CERTAIN]
-    return bool(doubtful) and all(1 - most_sure(epsilon, prior) < _CERTAIN for prior in doubtful)
+    return bool(doubtful) and all(1 - most_sure(epsilon, prior) < _DOUBT for prior in doubtful)
 
 
 def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:
     others = (guarantee.tasks or guarantee.answers) > 1
-    who = "one answer, for somebody who knows all your others" if others else "one answer"
+    what, other = "one answer", "one other answer"
     if guarantee.linked > 1:
-        who = (
-            f"a fact that {guarantee.linked:,} of your answers share, as those to copies of a "
-            "question do, for somebody who knows all your others"
+        what = (
+            f"a fact that up to {guarantee.linked:,} of your answers share, as those to copies of "
+            "a question do (whoever asks says that no more do)"
         )
+        other = "one other list of these answers"
     epsilon = (guarantee.tail or guarantee).linked_epsilon
     if _hides_nothing(epsilon, priors):
-        return f"About {who}: it is not hidden; somebody can become practically certain of it."
-    more = "; where answers go together, the others tell of it too" if others else ""
-    other = "one other answer" if guarantee.tail else ""
-    return f"About {who}: {_limits(epsilon, priors, other)}{more}."
+        return f"About {what}: {_NOT_HIDDEN}."
+    who = "whoever knows all your others and" if others else "whoever"
+    limits = _limits(epsilon, priors, other if guarantee.tail else "", who)
+    more = (
+        ". Who does not know them can learn of it from their reports, too: then the figure about "
+        "all together is the limit"
+    )
+    return f"About {what}: {limits}{more * others}."
 
 
 def _about_all(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> tuple[str, ...]:
     count = guarantee.tasks or guarantee.answers
     if count == 1:
         return ()
-    who = f"all {count:,} answers together"
+    what = f"all {count:,} answers together"
     if guarantee.tasks is not None:
-        who = f"all {count:,} questions together, answered or not"
-    fact = "a fact that shows in every one of them, as a general opinion may"
+        what = f"all {count:,} questions together, answered or not"
+    if not guarantee.tail:
+        what += ", and a fact that shows in every one of them, as a general opinion may"
     epsilon = (guarantee.tail or guarantee).worker_epsilon
     if _hides_nothing(epsilon, priors):
-        how = "it is not hidden; somebody can become practically certain of it"
-    else:
-        how = _limits(epsilon, priors, "one other fact" if guarantee.tail else "")
-    return (f"About {who}, and {fact}: {how}.",)
+        return (f"About {what}: {_NOT_HIDDEN}.",)
+    limits = _limits(epsilon, priors, "one other list of answers" if guarantee.tail else "")
+    return (f"About {what}: {limits}.",)
+
+
+def _about_participation(guarantee: PrivacyGuarantee) -> str:
+    if guarantee.participation_protected:
+        return (
+            "Whether you answered a question is limited as an answer to it is. That you take part "
+            "is not hidden."
+        )
+    return (
+        "It shows which questions you answered. Do not leave one out because of what your answer "
+        "is: that would tell of it, beyond these figures."
+    )
 
 
 def _about_chance(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
@@ -228,5 +250,10 @@ def _about_chance(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
         return ()
     probability = _as_printed(guarantee.tail.probability)
     cases = min(math.floor(1 / probability), _MANY)
-    how = f"one of {cases:,}" if cases > 1 else f"{_percent(probability)} of all"
-    return (f"Chance may tell more than each of these figures, in at most {how} cases.",)
+    how = f"one of {cases:,} draws" if cases > 1 else f"{_percent(probability)} of all draws"
+    several = (guarantee.tasks or guarantee.answers) > 1
+    some = " That more is told of some one of your answers is likelier than that." * several
+    return (
+        "These figures are limits for one answer, or one list of answers, that is named "
+        f"beforehand: in at most {how} of your device's noise more is told of it.{some}",
+    )

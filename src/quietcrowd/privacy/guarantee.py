@@ -28,12 +28,15 @@ __all__ = [
     "show_loss",
 ]
 
-_SENT_UNSEEN = "what is sent, or withdrawn, does not depend on what was drawn"
+_SENT_UNSEEN = (
+    "what is sent, or withdrawn, depends neither on the answers nor on what was drawn",
+    "random numbers are as good as uniform ones that nobody knows",
+)
 
-ABOUT_TASKS = ("which tasks are answered does not depend on the answers", _SENT_UNSEEN)
+ABOUT_TASKS = ("which tasks are answered does not depend on the answers", *_SENT_UNSEEN)
 """What is assumed where reports exist for the answered tasks alone."""
 
-PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforehand", _SENT_UNSEEN)
+PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforehand", *_SENT_UNSEEN)
 """What is assumed where every worker reports every task."""
 
 MOST_REPORTS = 10**7
@@ -77,8 +80,9 @@ def _tail_of_pairs(guarantee: PrivacyGuarantee) -> TailBound | None:
 class PrivacyGuarantee:
     """What a worker who gives a number of answers loses at most.
 
-    Neighbouring inputs are the answers of one worker; everything else, the rest of the crowd
-    included, is known to the adversary. All losses are natural logarithms.
+    Neighbouring inputs are the answers of one worker. The adversary knows the mechanism, all other
+    workers' answers, and the worker's own other answers, and sees all reports; what the device
+    draws stays secret, unless an assumption says otherwise. All losses are natural logarithms.
 
     At a delta of 0 no loss is larger than what is stated. Above 0 `epsilon`, `linked_epsilon` and
     `worker_epsilon` are each the first number of a pair (epsilon, delta) of differential privacy:
@@ -133,13 +137,13 @@ class PrivacyGuarantee:
 
     @property
     def claim_holds(self) -> bool:
-        """Whether the paper's claim holds: its figures cover the loss, up to 32-bit weights.
+        """Whether the paper's claim is shown to hold: its figures cover the loss that is stated.
 
-        And participation is protected, where the paper says so.
+        Up to 32-bit weights; and participation is protected, where the paper says so.
         """
         covered = (
             self.epsilon <= self.claimed_epsilon + CLAIM_ROUNDING
-            and self.delta <= self.claimed_delta + CLAIM_ROUNDING
+            and self.delta <= self.claimed_delta
         )
         return covered and self.participation_protected >= self.participation_claimed
 
@@ -161,13 +165,14 @@ class PrivacyGuarantee:
         """Say what is lost but for a small probability, and the pairs that are cited."""
         assert self.tail is not None
         alternative = (
-            "against another answer, or row of answers, that is fixed beforehand"
+            "another answer, or list of answers, that is"
             if self._many
-            else "against another answer that is fixed beforehand"
+            else "another answer that is"
         )
         tail = (
-            f"With probability at least 1 - {show_loss(self.tail.probability, 3)} each, a worker "
-            f"who {self._who()} loses at most {self._about(self.tail)}, {alternative}"
+            f"Each with probability at least 1 - {show_loss(self.tail.probability, 3)} over the "
+            f"device's draw, the loss of a worker who {self._who()} is at most "
+            f"{self._about(self.tail, '')}, against {alternative} fixed beforehand"
         )
         pairs = (
             "For composition, the pairs of differential privacy at delta = "
@@ -184,11 +189,9 @@ class PrivacyGuarantee:
             return f"gives {self.answers:,} answer{'s' * self._many}"
         return f"reports {self.tasks:,} task{'s' * self._many}, answered or not,"
 
-    def _about(self, losses: PrivacyGuarantee | TailBound) -> str:
+    def _about(self, losses: PrivacyGuarantee | TailBound, name: str = "epsilon = ") -> str:
         """Print what is lost about one answer, about linked ones, and about all."""
-        text = (
-            f"epsilon = {show_loss(losses.epsilon)} about {'one of them' if self._many else 'it'}"
-        )
+        text = f"{name}{show_loss(losses.epsilon)} about {'one of them' if self._many else 'it'}"
         if not self._many:
             return text
         linked = ""
@@ -202,7 +205,8 @@ class PrivacyGuarantee:
         claim = f"{self.claimed_epsilon:.4g}"
         if self.claimed_delta:
             claim += f" with delta = {self.claimed_delta:.3g}"
-        return f"The paper's claim of {claim} {'holds' if self.claim_holds else 'does not hold'}"
+        refuted = "is not shown to hold" if self.delta else "does not hold"
+        return f"The paper's claim of {claim} {'holds' if self.claim_holds else refuted}"
 
 
 def check_counts(answers: int, tasks: Tasks | None, *, every_task: bool = False) -> int:
