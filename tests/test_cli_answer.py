@@ -81,7 +81,7 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     shown = " ".join(output.split())
     assert "Whoever asks wrote what stands behind |: | Birds | Look at | the sky." in shown
     assert "\x1b" not in output
-    assert "Epsilon is at most 1 about one answer, and 3 about all together. That is:" in shown
+    assert "at most 1 about one answer, to whoever knows the others, and 3 about all" in shown
     assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
     assert "has used epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
         shown
@@ -92,8 +92,10 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     assert "answer sent as no sent as yes" in shown
     assert "no 73.1 % 26.9 % yes 26.9 % 73.1 %" in shown
     assert "the answer 'no' is reported as 'no' in 73.1 % of all cases" in shown
-    assert "what you send or withdraw must not depend on what was drawn" in shown
-    assert "Sent: 3 reports. This device has spent epsilon = 3." in " ".join(errors.split())
+    assert "reasons that have nothing to do with your answers or with what was drawn" in shown
+    assert "Sent: 3 reports. This device has used epsilon = 3 of a budget of" in " ".join(
+        errors.split()
+    )
     assert max(map(len, output.splitlines())) <= 80
     held = Client(link).stored()
     assert held.as_sent
@@ -109,7 +111,7 @@ def test_no_more_is_asked_than_the_budget_allows(run, types, link):
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
     assert "of a budget of 2; after this campaign it will be at most 2." in shown
-    assert "The budget allows no more than 2 answers: you can skip the other questions." in shown
+    assert "The budget allows no more than 2 answers. Leave out the last questions," in shown
     assert "You have given all 2 answers" in shown
     assert len(Client(link).stored().reports) == 2
 
@@ -138,7 +140,7 @@ def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, 
     assert (status, left) == (0, [])
     told = " ".join(errors.split())
     assert "3 answers would make it 4: nothing was sent." in told
-    assert "Your answers are still here: take some back, or stop with Ctrl-C." in told
+    assert "Your answers are still here: take back the last ones, or stop (Ctrl-C)." in told
     assert output.count("1 of 3: t0") == 1
     assert {report.task for report in Client(link).stored().reports} == {"t0", "t2"}
 
@@ -173,7 +175,7 @@ def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
     shown = json.loads(run(link, "--show", "--json")[1])
     assert shown["as_sent"]
     assert shown["reports"] == told["reports"]
-    assert "holds what this device sent, and nothing else" in run(link, "--show")[2]
+    assert "shows the reports that this device sent, and no others" in run(link, "--show")[2]
     status, output, errors = run(link, "--answers", file, "--yes", "--json")
     assert (status, json.loads(output)) == (0, told)
     assert "You have answered this campaign" in errors
@@ -247,7 +249,7 @@ def test_what_was_committed_is_sent_by_the_same_command(run, types, link, tmp_pa
     left, prompts = types()
     status, output, errors = run(link)
     assert (status, output, prompts) == (0, "", []), "there is nothing to decide"
-    assert "Sent: 1 report. This device has spent epsilon = 1." in errors
+    assert "Sent: 1 report. This device has spent epsilon = 1 in all campaigns." in errors
     assert Client(link).stored().as_sent
 
 
@@ -377,8 +379,8 @@ def test_the_same_report_is_sent_again_and_the_worker_is_told(run, types, once_m
     assert output.count("This device sends the report again that it sent before") == 2
     told = " ".join(errors.split())
     assert "2 questions had a report from this device before: it sends the same again" in told
-    assert "Equal reports can show the server that two of its pseudonyms are one worker." in told
-    assert "Sent: 3 reports. This device has spent epsilon = 3." in told
+    assert "The server may notice that you are the same person as in an earlier campaign." in told
+    assert "Sent: 3 reports. This device has used epsilon = 3 of a budget of" in told
     before, after = (
         {one.task: one.value for one in Client(link).sent_reports()} for link in (first, again)
     )
@@ -404,7 +406,7 @@ def test_copies_are_told_while_asking(run, types, desk, name):
     assert (status, left) == (0, [])
     shown, told = " ".join(output.split()), " ".join(errors.split())
     linked = {"one-layer": 2, "two-layer": 3}[name]
-    assert f"About a fact that {linked} of your answers share" in shown
+    assert f"About a fact that up to {linked} of your answers share" in shown
     assert f" about a fact that {linked} of them share, and " in shown
     assert "2 of the 4 questions are copies of each other." in told
     assert "3 questions ask with the same words and show other data:" in told
@@ -414,7 +416,7 @@ def test_copies_are_told_while_asking(run, types, desk, name):
         assert re.search(
             "on your answer to the first that has one, in this order: (a, b|b, a)", shown
         )
-        assert "Sent: 4 reports. This device has spent epsilon = 3." in told
+        assert "Sent: 4 reports. This device has spent epsilon = 3 in all campaigns." in told
     else:
         assert shown.count("Each gets a report, and all together tell more.") == 2
     assert max(map(len, output.splitlines())) <= 80
@@ -450,7 +452,10 @@ def test_withdrawing(run, types, link, tmp_path):
     types("no")
     status, _, errors = run(link, "--withdraw")
     assert (status, "Nothing was changed" in errors) == (1, True)
-    assert "whoever withdraws because of what a report shows tells more" in " ".join(errors.split())
+    assert (
+        "whoever withdraws because of what a report shows, or of what they answered, tells more"
+        in " ".join(errors.split())
+    )
     assert run(link, "--withdraw", "--yes")[0] == 0
     status, _, errors = run(link, "--answers", file, "--yes")
     assert status == 2
@@ -569,12 +574,12 @@ def test_a_loss_without_bound_is_told(run, types, desk):
     assert "nothing bounds it, unless --delta is above 0" in " ".join(run(link)[1].split())
     types("n")
     told = " ".join(run(link, "--budget", 9)[1].split())
-    assert "The budget allows no more than 1 answer:" in told
+    assert "The budget allows no more than 1 answer." in told
     assert "Nothing bounds more, unless --delta is above 0" in told
     types("n")
     told = " ".join(run(link, "--delta", 0.2)[1].split())
     assert re.search(
-        r"it will be at most [0-9.]+\. All that with probability at least 1 - 0\.2, if", told
+        r"it will be at most [0-9.]+\. Each with probability at least 1 - 0\.2, if", told
     )
     types("n")
     told = " ".join(run(link, "--delta", 0.2, "--budget", 9)[1].split())

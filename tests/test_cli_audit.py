@@ -22,7 +22,7 @@ def test_the_printed_two_layer_mechanism(run):
     assert "Claimed: epsilon = 1; it does not hold.\n" in text
     assert "Exact:   epsilon = 5.625 about one, 189.2 about all" in text
     assert "from the real reports of 18,050 workers" in text
-    assert text.endswith("Verdict: holds; nothing that was found exceeds what is stated.\n")
+    assert text.endswith("Verdict: not refuted; nothing that was found exceeds what is stated.\n")
 
 
 def test_json_and_a_picture(run, tmp_path):

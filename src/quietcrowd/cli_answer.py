@@ -30,8 +30,8 @@ __all__ = ["answer"]
 
 _COLUMNS = ("task", "label")
 _BECAUSE = (
-    "You may leave at any time. But decide without regard to what was drawn: whoever withdraws "
-    "because of what a report shows tells more than was agreed to."
+    "You may leave at any time. But whoever withdraws because of what a report shows, or of what "
+    "they answered, tells more than was agreed to."
 )
 
 
@@ -203,7 +203,7 @@ def _ask_and_send(client: Client, notes: Mapping[str, str]) -> Receipt:
         except ParameterError as error:
             if every_task:
                 raise
-            note(f"{error} Your answers are still here: take some back, or stop with Ctrl-C.")
+            note(f"{error} Your answers are still here: take back the last ones, or stop (Ctrl-C).")
         given = questions.review()
 
 
@@ -223,14 +223,28 @@ def _tell_on_the_way() -> None:
 
 def _tell_sent(client: Client, receipt: Receipt, *, as_json: bool) -> None:
     what = counted(receipt.accepted + receipt.duplicates, "report")
-    spent = client.spent()
-    rare = f", but for a chance of {spent.delta:g}" * bool(spent.delta)
     note(
-        f"Sent: {what}. This device has spent epsilon = {show_loss(spent.total_tail)}{rare}. "
-        "--show shows what was sent, --withdraw takes it back."
+        f"Sent: {what}. {_told_so_far(client)} --withdraw asks the server to delete them; what "
+        "they told stays told. --show shows what was sent."
     )
     if as_json:
         typer.echo(receipt_as_json(client, receipt))
+
+
+def _told_so_far(client: Client) -> str:
+    """Return what the device has told in all campaigns together, of its budget if there is one."""
+    budget = client.budget
+    if budget.most is not None:
+        at = f" at delta = {budget.delta:.12g}" * bool(budget.delta)
+        used = show_loss(client.used_after(0))
+        return f"This device has used epsilon = {used} of a budget of {budget.most:.12g}{at}."
+    spent = client.spent()
+    rare = (
+        f", with probability at least 1 - {spent.delta:.12g} if it was fixed beforehand which "
+        "campaigns it answers"
+    )
+    told = f"This device has spent epsilon = {show_loss(spent.total_tail)} in all campaigns"
+    return f"{told}{rare * bool(spent.delta)}."
 
 
 def _read_answers(path: Path) -> dict[str, Any]:
@@ -262,4 +276,7 @@ def _withdraw(client: Client, *, yes: bool) -> None:
         note("Nothing was changed.")
         raise typer.Exit(1)
     client.withdraw()
-    note("You have left. The server deleted what it held of you, and this device its files.")
+    note(
+        "You have left. The server says that it deleted your reports; this device deleted its "
+        "files. What was told before stays told."
+    )

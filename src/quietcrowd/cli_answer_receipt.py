@@ -111,6 +111,6 @@ def _tell_held(held: HeldReports, client: Client) -> None:
         note("The server holds no report of you.")
     else:
         note(
-            "The server holds what this device sent, and nothing else. Some of it may differ from "
-            "what you answered: that is the protection."
+            "The server shows the reports that this device sent, and no others. Nobody can tell "
+            "which of them differ from your answers: that is the protection."
         )

@@ -60,7 +60,8 @@ def _cost(guarantee: PrivacyGuarantee) -> str:
     if guarantee.tail:
         chance = f", each with probability at least 1 - {show_loss(guarantee.tail.probability, 3)}"
     return (
-        f"Epsilon is at most {show_loss(losses.epsilon)} about one answer,{linked} and "
+        f"What is told, as a number (epsilon; 0 is nothing): at most {show_loss(losses.epsilon)} "
+        f"about one answer, to whoever knows the others,{linked} and "
         f"{show_loss(losses.worker_epsilon)} about all together{chance}. That is:"
     )
 
@@ -79,8 +80,9 @@ def _tell_law(client: Client) -> None:
     for sentence in client.law:
         show_text(sentence)
     show_text(
-        "You decide before the noise is drawn, and what you send or withdraw must not depend on "
-        "what was drawn: whoever lets it depend on that tells more than stands here."
+        "You decide now, before the noise is drawn. Send, or withdraw, for reasons that have "
+        "nothing to do with your answers or with what was drawn: else sending or withdrawing tells "
+        "of them, beyond what stands here."
     )
 
 
@@ -90,17 +92,20 @@ def _tell_budget(client: Client, most: int) -> None:
         _tell_spent(client)
         return
     delta = client.budget.delta
-    at = f", at delta = {delta:g}" * bool(delta)
+    at = f", at delta = {delta:.12g}" * bool(delta)
     show_text(
         f"This device has used epsilon = {show_loss(client.used_after(0))} of a budget of "
-        f"{budget:g}{at}; after this campaign it will be at most "
+        f"{budget:.12g}{at}; after this campaign it will be at most "
         f"{show_loss(client.used_after(most))}."
     )
     if delta:
         show_text("Such a pair is what adds up; delta is no probability of a larger loss.")
     if most < client.terms.answers:
         what = counted(most, "answer")
-        show_text(f"The budget allows no more than {what}: you can skip the other questions.")
+        show_text(
+            f"The budget allows no more than {what}. Leave out the last questions, not those whose "
+            "answer you would rather not give."
+        )
         if not math.isfinite(client.used_after()):
             show_text("Nothing bounds more, unless --delta is above 0.")
 
@@ -112,8 +117,8 @@ def _tell_spent(client: Client) -> None:
     if not math.isfinite(after):
         then = "nothing bounds it, unless --delta is above 0"
     rare = (
-        f" All that with probability at least 1 - {spent.delta:g}, if it was fixed beforehand "
-        "which campaigns it answers."
+        f" Each with probability at least 1 - {spent.delta:.12g}, if it was fixed beforehand which "
+        "campaigns it answers."
     )
     show_text(
         f"This device has spent epsilon = {show_loss(spent.total_tail)}; after this campaign "
@@ -167,8 +172,8 @@ def _tell_counts(client: Client, reused: Sequence[str]) -> None:
     if reused:
         note(
             f"{counted(len(reused), 'question')} had a report from this device before: it sends "
-            "the same again, which tells nothing new of your answers. Equal reports can show the "
-            "server that two of its pseudonyms are one worker."
+            "the same again, which tells nothing new of your answers. The server may notice that "
+            "you are the same person as in an earlier campaign."
         )
 
 

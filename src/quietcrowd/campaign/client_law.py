@@ -51,7 +51,8 @@ def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
     elif isinstance(channel, SampledVarianceChannel):
         law = (
             "Your device draws one variance for the noise of all your answers, and adds noise to "
-            f"each. Its standard deviation is {math.sqrt(channel.variance):.3g} on the whole.",
+            f"each. Over all devices its standard deviation is {math.sqrt(channel.variance):.3g} "
+            "(root mean square); some draw far less, for all of their answers.",
         )
     else:
         assert isinstance(channel, SketchChannel)
@@ -67,8 +68,9 @@ def _again(mechanism: Mechanism) -> str:
     if sent_again(mechanism):
         return (
             "Where this server asks a question again in the same way, your device sends the same "
-            "report again, whatever you answer then, at no further loss. Equal reports can show "
-            "the server that two of its pseudonyms are one worker."
+            "report again, whatever you answer then: that tells nothing new of your answers, but "
+            "the server may notice that you are the same person. To another server, or with other "
+            "noise, a fresh report goes, and the losses add up."
         )
     return (
         "Where a question is asked again, here or in another campaign, it gets fresh noise: all "
@@ -133,7 +135,7 @@ def _of_labels(mechanism: Mechanism, channel: FiniteChannel) -> tuple[str, ...]:
     if isinstance(mechanism, TwoLayerRandomizedResponse):
         law.append(
             "That is the mean of all devices: each draws for itself, once for all its answers, how "
-            "often it replaces one."
+            "often it replaces one. Some replace hardly any."
         )
     return tuple(law)
 

@@ -287,7 +287,7 @@ class AuditReport:
 
     def _verdict(self) -> str:
         if self.holds:
-            return "holds; nothing that was found exceeds what is stated"
+            return "not refuted; nothing that was found exceeds what is stated"
         if self._reused:
             return "BROKEN; randomness is missing, or used more than once"
         return "BROKEN; the mechanism loses more than its guarantee states"
