@@ -546,8 +546,8 @@ def test_a_server_that_is_gone_costs_no_answers(run, tmp_path, start, monkeypatc
     file = write(tmp_path / "mine.csv", "t0,yes")
     real = CampaignFolder.keep_upload
 
-    def keep_upload(folder, content):
-        real(folder, content)
+    def keep_upload(folder, content, record):
+        real(folder, content, record)
         server.stop()
 
     monkeypatch.setattr(CampaignFolder, "keep_upload", keep_upload)

@@ -50,9 +50,9 @@ def drawn_of(monkeypatch):
     drawn = []
     real = CampaignFolder.keep_upload
 
-    def keep(folder, content):
+    def keep(folder, content, record):
         drawn.extend(item["value"] for item in json.loads(content)["reports"])
-        real(folder, content)
+        real(folder, content, record)
 
     monkeypatch.setattr(CampaignFolder, "keep_upload", keep)
     return drawn

@@ -1,6 +1,8 @@
 """One server, one name; the same question, the same report."""
 
+import errno
 import json
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,9 @@ from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.client_folder import CampaignFolder
-from quietcrowd.campaign.client_records import Record, read_record
+from quietcrowd.campaign.client_records import Record
 from quietcrowd.exceptions import CampaignError, FormatError, ParameterError
+from quietcrowd.mechanisms import private_file
 
 COIN = MECHANISMS["one-layer"]
 HERE, ELSEWHERE = "https://crowd.example", "https://other.example"
@@ -241,9 +244,10 @@ def crashing(monkeypatch, owner, name, *, after):
 
 
 MOMENTS = {
+    "before the reports": (CampaignFolder, "keep_upload", False),
+    "after the reports": (CampaignFolder, "keep_upload", True),
     "before the record": (Record, "keep", False),
     "after the record": (Record, "keep", True),
-    "after the reports": (CampaignFolder, "keep_upload", True),
     "after the charge": (Client, "_charge", True),
     "before the receipt": (CampaignFolder, "keep_receipt", False),
 }
@@ -259,7 +263,7 @@ def test_a_crash_at_any_moment_costs_one_draw(campaigns, monkeypatch, name, then
     with pytest.raises(CrashError):
         first.answer(answers_to(first))
     committed = first.committed
-    assert committed == ("record" not in name)
+    assert committed == (name != "before the reports")
     if then == "another, after leaving":
         first.withdraw()
     second, _ = campaigns(tasks=40, budget=40)
@@ -289,17 +293,56 @@ def test_the_budget_counts_what_was_committed_and_not_yet_charged(campaigns, mon
     assert first.spent().total_epsilon == pytest.approx(3)
 
 
-def test_a_record_that_was_not_committed_does_not_count(campaigns, monkeypatch):
-    first, _ = campaigns(tasks=3)
-    crashing(monkeypatch, CampaignFolder, "keep_upload", after=False)
-    with pytest.raises(CrashError):
+@pytest.mark.parametrize("name", ["one-layer", "laplace", "two-layer", "sampled variance"])
+def test_a_full_disk_leaves_nothing_of_a_draw(campaigns, monkeypatch, name):
+    """Else somebody could look at a draw, withdraw, and have another one for nothing."""
+    first, fake = campaigns(MECHANISMS[name], tasks=3)
+    real = os.link
+
+    def full(source, target, **members):
+        if str(target).endswith("upload.json"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(source, target, **members)
+
+    monkeypatch.setattr(os, "link", full)
+    monkeypatch.setattr(private_file, "mkstemp", no_room)
+    with pytest.raises(OSError, match="No space left"):
         first.answer(answers_to(first))
-    assert read_record(first._folder.path).count == 3
-    second, _ = campaigns(tasks=3)
-    assert (second.reused, second.repeated) == ((), ())
-    first.withdraw()
-    assert second.reused == ()
+    memo = {"memo"} & {file.name for file in first._folder.path.iterdir()}
+    assert {file.name for file in first._folder.path.iterdir()} == {"credential", "lock"} | memo
+    assert (first.committed, fake.posted) == (False, [])
     assert first.spent().total_epsilon == 0
+    second, _ = campaigns(MECHANISMS[name], tasks=3)
+    assert (second.reused, second.repeated) == ((), ())
+
+
+def no_room(**_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_drafts_that_a_killed_writer_left_are_removed(campaigns):
+    first, _ = campaigns(tasks=3)
+    first.join()
+    draft = first._folder.path / ".upload.json.abc123"
+    draft.write_bytes(b"reports that were never committed")
+    first.join()
+    assert not draft.exists()
+
+
+@pytest.mark.parametrize("name", ["credential", "upload.json", "receipt.json"])
+def test_a_wipe_that_was_interrupted_is_brought_to_its_end(campaigns, name):
+    first, _ = campaigns(tasks=3)
+    first.answer(answers_to(first))
+    path = first._folder.path / name
+    path.write_bytes(bytes(len(path.read_bytes())))
+    again, _ = campaigns(tasks=3)
+    assert again.reused != ()
+    if name == "credential":
+        with pytest.raises(CampaignError, match="is gone, without which"):
+            first.withdraw()
+    else:
+        first.withdraw()
+        assert not path.exists()
 
 
 def test_reports_whose_file_is_lost_still_serve(campaigns):

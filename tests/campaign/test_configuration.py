@@ -103,7 +103,7 @@ def test_near_copies_are_linked_up_to_the_answers_of_a_worker(name, answers, dec
     assert told["linked"] == linked
     assert told["guarantee"]["linked_epsilon"] == guarantee.linked_epsilon
     assert told["consent"] == list(consent_sentences(guarantee))
-    assert f"a fact that {linked} of your answers share" in told["consent"][0]
+    assert f"a fact that up to {linked} of your answers share" in told["consent"][0]
 
 
 @pytest.mark.parametrize(("name", "linked"), [("one-layer", 1), ("two-layer", 4)])

@@ -21,6 +21,12 @@ NEAR = {
     "case, spaces and punctuation": {"ask": " do YOU take  \u201cdrugs\u201d?!", "n": 1},
     "wide letters": {"ask": "Do you take \uff44\uff52ugs?", "n": 1},
     "another name of the column": {"question": ASK},
+    "a number at the end": {"ask": f"{ASK} (3)"},
+    "a number in front": {"ask": f"3. {ASK}"},
+    "a number after a word in front": {"ask": f"Question 3: {ASK}"},
+    "marks within": {"ask": "Do-you take dr/ugs?"},
+    "letters that nobody sees": {"ask": "Do you\u3164 take\u115f drugs?\u17b4"},
+    "a nested question": {"q": {"text": ASK, "n": 7}},
 }
 OTHER = {
     "a picture": {"ask": ASK, "n": "17.jpg"},

@@ -98,7 +98,12 @@ def test_two_servers_stay_two(pairs):
     assert (one == other) == (hosts[0] == hosts[1] and ports[0] == ports[1])
 
 
-@given(st.ip_addresses(v=4), PORTS)
+def of_a_server(address):
+    """Return whether it is the address of a server: all zeros are that of none."""
+    return int(address) not in (0, 0xFFFF << 32)
+
+
+@given(st.ip_addresses(v=4).filter(of_a_server), PORTS)
 def test_an_address_of_numbers_has_one_spelling(address, port):
     number = int(address)
     forms = [str(address), str(number), hex(number), f"[::ffff:{address}]"]
@@ -110,7 +115,7 @@ def test_an_address_of_numbers_has_one_spelling(address, port):
     assert (urlsplit(origin_of(spelled(str(address), port))).hostname == "localhost") == local
 
 
-@given(st.ip_addresses(v=6), PORTS)
+@given(st.ip_addresses(v=6).filter(of_a_server), PORTS)
 def test_so_has_a_long_one(address, port):
     assert spelled(f"[{address.exploded.upper()}]", port) == spelled(f"[{address}]", port)
 
@@ -123,7 +128,22 @@ def test_this_machine_is_one_origin(port, scheme):
 
 
 @pytest.mark.parametrize(
-    "host", ["", ".", "a..b", "a b", "a%2eb", "999.1.1.1", "a.0x", "-\u20ac-."]
+    "host",
+    [
+        "",
+        ".",
+        "0.0.0.0",
+        "0",
+        "[::]",
+        "[::ffff:0.0.0.0]",
+        "[fe80::1%lo]",
+        "a..b",
+        "a b",
+        "a%2eb",
+        "999.1.1.1",
+        "a.0x",
+        "-\u20ac-.",
+    ],
 )
 def test_what_names_no_server_is_refused(host):
     with pytest.raises(ValueError, match=r"."):

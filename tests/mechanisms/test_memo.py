@@ -276,7 +276,7 @@ def test_where_rights_are_not_posix_nothing_fails(path, monkeypatch):
     opened(path).destroy()
 
 
-def no_links(*_):
+def no_links(*_, **__):
     raise OSError("no links here")
 
 
@@ -303,7 +303,7 @@ def test_whoever_comes_second_reads_what_the_first_wrote(path, monkeypatch):
     assert path.read_bytes() == second.scope.content(second._secret.key)
 
 
-def interrupt(*_):
+def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 

@@ -155,7 +155,7 @@ def test_all_names_of_a_file_lose_the_content(path):
     assert other.read_bytes() == bytes(len(CONTENT))
 
 
-def no_links(*_):
+def no_links(*_, **__):
     raise OSError("no links here")
 
 

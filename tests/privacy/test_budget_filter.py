@@ -93,6 +93,19 @@ def test_a_ledger_allows_what_its_filter_allows():
     assert not ledger.would_exceed("ann", mechanism, 10.0, answers=100)
 
 
+@pytest.mark.parametrize("name", ["two-layer", "sampled-variance", "matrix-factorization"])
+def test_no_draw_is_extended_under_a_delta(name):
+    """Who sees that a draw tells much, and goes on only then, is beyond what the filter counts."""
+    kind = qc.Mechanism.registry()[name]
+    more = {"delta": 0.1} if name == "sampled-variance" else {}
+    mechanism = kind.from_claimed_epsilon(domain=qc.Ordinal(range(3)), epsilon=1.0, **more)
+    begun = qc.PrivacyLedger().charge("ann", mechanism, answers=3, tasks=3)
+    with pytest.raises(qc.ParameterError, match="takes all of them in one charge"):
+        begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1, delta=0.5)
+    begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1)
+    begun.would_exceed("ann", mechanism, 1e6, answers=1, tasks=1, campaign="2", delta=0.5)
+
+
 def test_what_is_used_does_not_depend_on_the_order_of_charges():
     one = qc.RandomizedResponse(domain=YES_NO, epsilon=0.2)
     other = qc.LaplacePerturbation(domain=qc.Ordinal(range(5)), epsilon=0.3, fill=None)

@@ -102,6 +102,29 @@ def test_tails_on_coarse_grids_are_within_the_bound(steps, rate):
         assert exact <= variance_tail(law, loss, answers=400)
 
 
+@pytest.mark.parametrize("least", [0.0, 0.05, 1.0, 16.0])
+@pytest.mark.parametrize("rate", RATES.values(), ids=RATES)
+def test_a_worker_with_one_answer_exceeds_no_loss_more_often(rate, least):
+    """One report: its loss grows with its noise, so that the threshold is found by bisection."""
+    law = law_with(rate, least / rate)
+    amounts = np.geomspace(1e-12, 80, 6000)
+    shares = amounts * np.exp(-amounts)
+    spreads = np.sqrt((least + amounts) / rate)
+
+    def log_density(noise):
+        return math.log((shares * norm.pdf(noise / spreads) / spreads).sum())
+
+    for probability in (0.51, 0.55, 0.6, 0.8):
+        bound = variance_tail_epsilon(law, probability)
+        low, high = -0.5, 100.0
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            exceeded = log_density(middle) - log_density(middle + 1) > bound
+            low, high = (low, middle) if exceeded else (middle, high)
+        exact = (shares * norm.sf(high / spreads)).sum() / shares.sum()
+        assert exact <= probability + 1e-6
+
+
 def test_the_bound_is_the_loss_that_the_tail_reaches():
     law = law_with(0.2)
     for probability in (0.5, 0.1, 1e-3, 1e-6):

@@ -407,7 +407,7 @@ class Client:
             self._asked = None
 
     def _commit(self, answers: Mapping[str, Any]) -> None:
-        """Draw, keep the record and then the reports, and charge them; nothing is shown."""
+        """Draw, commit the reports with their record, and charge them; nothing is shown."""
         member = self._member()
         with self._ledger.held():
             earlier = self._earlier()
@@ -422,7 +422,7 @@ class Client:
             self._check_count(len(draw.answers))
             self._ledger.require(self._cost(draw.count), self.budget)
             upload, reports = draw.commit(answers, self._memo(member))
-            Record(
+            record = Record(
                 campaign=self._link.name,
                 origin=self._link.origin,
                 mechanism=self.terms.mechanism.to_dict(),
@@ -430,8 +430,8 @@ class Client:
                 count=draw.count,
                 spared=self._cost(draw.count).spared,
                 reports=reports,
-            ).keep(self._folder.path)
-            self._folder.keep_upload(upload.content)
+            )
+            self._folder.keep_upload(upload.content, record.content)
             self._charge()
 
     def _send(self) -> Receipt:
@@ -453,6 +453,8 @@ class Client:
     def _charge(self) -> None:
         """Charge what this campaign was committed to get, unless that was done."""
         record = read_record(self._folder.path)
+        if record is not None:
+            record.keep(self._folder.path)
         settle(() if record is None else (record,), self._ledger)
 
     def _upload(self) -> Upload:
@@ -493,7 +495,6 @@ class Client:
         """Return what the device has sent by now, also to this campaign where it has left."""
         return EarlierReports.read(
             self._folder.path.parent,
-            self._ledger,
             origin=self._link.origin,
             mechanism=self.terms.mechanism,
         )

@@ -25,13 +25,10 @@ from quietcrowd.campaign.tokens import has_prefix, new_token, participant_id
 from quietcrowd.exceptions import CampaignError, FormatError
 from quietcrowd.mechanisms.private_file import create_private, read_private, wipe_private
 
-__all__ = ["COMMITTED", "CampaignFolder", "Membership", "default_folder", "device_ledger"]
+__all__ = ["CampaignFolder", "Membership", "committed_record", "default_folder", "device_ledger"]
 
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
 _WITHDRAWN, _LOCK = "withdrawn", "lock"
-
-COMMITTED = (_UPLOAD, _WITHDRAWN)
-"""One of these says that reports were committed to be sent."""
 
 
 def default_folder() -> Path:
@@ -41,6 +38,30 @@ def default_folder() -> Path:
     """
     named = os.environ.get("XDG_DATA_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(named) if named else Path.home() / ".local" / "share") / "quietcrowd"
+
+
+def committed_record(folder: Path) -> bytes | None:
+    """Return what stands beside the reports that were committed in a folder; None without any."""
+    committed = _committed(folder)
+    return None if committed is None else committed[0]
+
+
+def _committed(folder: Path) -> tuple[bytes, bytes] | None:
+    """Return the record and the request of a folder; None where none were committed."""
+    content = _content(folder / _UPLOAD)
+    if content is None:
+        return None
+    record, _, request = content.partition(b"\n")
+    return record, request
+
+
+def _content(path: Path) -> bytes | None:
+    """Return what is in a file; None where there is none, or its wiping was interrupted."""
+    try:
+        content = read_private(path)
+    except FileNotFoundError:
+        return None
+    return content if any(content) or not content else None
 
 
 def device_ledger(folder: Path) -> DeviceLedger:
@@ -118,7 +139,13 @@ class CampaignFolder:
                 raise CampaignError(
                     f"another process works on {self.campaign} right now: wait for it to end"
                 ) from None
+            self._remove_drafts()
             yield
+
+    def _remove_drafts(self) -> None:
+        """Remove what a writer that was killed left beside a file, before it had its name."""
+        for draft in self.path.glob(".*.*"):
+            wipe_private(draft, draft.read_bytes())
 
     def membership(self) -> Membership | None:
         """Return who the device is in the campaign, if it is anybody.
@@ -152,11 +179,20 @@ class CampaignFolder:
 
     def upload(self) -> bytes | None:
         """Return the request with all reports, if they were committed."""
-        return self._content(_UPLOAD)
+        committed = _committed(self.path)
+        return None if committed is None else committed[1]
 
-    def keep_upload(self, content: bytes) -> None:
-        """Keep the request with all reports, for good, and end the noise that made it."""
-        create_private(self.path / _UPLOAD, content)
+    def keep_upload(self, content: bytes, record: bytes = b"{}") -> None:
+        """Commit reports, in one step: before it nothing of a draw is on the disk.
+
+        Parameters
+        ----------
+        content : bytes
+            The request with all reports; from now on it is what is sent.
+        record : bytes
+            What is to be remembered of it; one line. See `committed_record`.
+        """
+        create_private(self.path / _UPLOAD, record + b"\n" + content)
         self.forget_noise()
 
     def forget_noise(self) -> None:
@@ -186,14 +222,8 @@ class CampaignFolder:
         for name in (_MEMO, _UPLOAD, _RECEIPT, _CREDENTIAL):
             self._wipe(name)
 
-    def _content(self, name: str) -> bytes | None:
-        try:
-            return read_private(self.path / name)
-        except FileNotFoundError:
-            return None
-
     def _read(self, name: str) -> dict[str, Any] | None:
-        content = self._content(name)
+        content = _content(self.path / name)
         if content is None:
             return None
         try:
@@ -211,6 +241,8 @@ class CampaignFolder:
         )
 
     def _wipe(self, name: str) -> None:
-        content = self._content(name)
-        if content is not None:
-            wipe_private(self.path / name, content)
+        try:
+            content = read_private(self.path / name)
+        except FileNotFoundError:
+            return
+        wipe_private(self.path / name, content)

@@ -5,7 +5,8 @@ campaign, the report that was sent is sent once more, whatever the answer is by 
 nothing new. So each report is kept under the hash of its question, without a key and without an
 answer, also after the noise was destroyed and after the worker has left.
 
-A record counts once its reports are committed to be sent: the file of the upload comes after it.
+A record is written with the reports, in one file, as they are committed to be sent; from there it
+comes into a file of its own, which stays.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from quietcrowd.campaign.canonical import canonical_json
-from quietcrowd.campaign.client_folder import COMMITTED
+from quietcrowd.campaign.client_folder import committed_record
 from quietcrowd.campaign.client_ledger import Cost, DeviceLedger
 from quietcrowd.campaign.client_questions import Coded, channel_hash, read_coded
 from quietcrowd.exceptions import FormatError, QuietcrowdError
@@ -70,13 +71,19 @@ class Record:
     spared: float
     reports: Mapping[str, list[Any] | None]
 
+    @property
+    def content(self) -> bytes:
+        """The record as one line."""
+        return canonical_json(asdict(self))
+
     def keep(self, folder: Path) -> None:
-        """Write the record into the folder of its campaign, in the place of one that was there."""
-        replace_private(folder / _FILE, canonical_json(asdict(self)) + b"\n")
+        """Write the record into the folder of its campaign, unless it is there."""
+        if not (folder / _FILE).exists():
+            replace_private(folder / _FILE, self.content + b"\n")
 
 
 def read_record(folder: Path) -> Record | None:
-    """Return the record in the folder of a campaign, if there is one.
+    """Return the record in the folder of a campaign, if reports were committed there.
 
     Raises
     ------
@@ -85,12 +92,13 @@ def read_record(folder: Path) -> Record | None:
     """
     path = folder / _FILE
     try:
-        document = json.loads(read_private(path))
+        content = read_private(path) if path.exists() else committed_record(folder)
+        if content is None:
+            return None
+        document = json.loads(content)
         whole = all(isinstance(document[name], kind) for name, kind in _MEMBERS.items())
         if whole and document["count"] >= 0:
             return Record(**document)
-    except FileNotFoundError:
-        return None
     except (ValueError, RecursionError, KeyError, TypeError):
         pass
     raise FormatError(
@@ -106,7 +114,7 @@ class EarlierReports:
     Attributes
     ----------
     records : tuple of Record
-        Of all campaigns of the device that count.
+        Of all campaigns of the device.
     origin : str
         Of the campaign's server.
     mechanism : Mechanism
@@ -118,17 +126,13 @@ class EarlierReports:
     mechanism: Mechanism
 
     @classmethod
-    def read(
-        cls, campaigns: Path, ledger: DeviceLedger, *, origin: str, mechanism: Mechanism
-    ) -> EarlierReports:
+    def read(cls, campaigns: Path, *, origin: str, mechanism: Mechanism) -> EarlierReports:
         """Return what the files of a device say.
 
         Parameters
         ----------
         campaigns : Path
             Folder of the folders of all campaigns.
-        ledger : DeviceLedger
-            What was charged was committed.
         origin, mechanism
             As of the class.
 
@@ -137,13 +141,9 @@ class EarlierReports:
         FormatError
             As of `read_record`.
         """
-        charged, found = ledger.campaigns(), []
-        for path in sorted(campaigns.glob(f"*/{_FILE}")):
-            record = read_record(path.parent)
-            kept = any((path.parent / name).exists() for name in COMMITTED)
-            if record is not None and (kept or record.campaign in charged):
-                found.append(record)
-        return cls(records=tuple(found), origin=origin, mechanism=mechanism)
+        records = (read_record(folder) for folder in sorted(campaigns.glob("*/")))
+        found = tuple(record for record in records if record is not None)
+        return cls(records=found, origin=origin, mechanism=mechanism)
 
     @cached_property
     def known(self) -> Mapping[str, Coded]:

@@ -1,10 +1,11 @@
 """How many tasks of a campaign ask for one fact, as far as their words show it.
 
-Three grades. *Copies* show the same data. *Near-copies* show the same words in every column, and
-differ in numbers, marks and ids alone: they count as copies whose answers share a fact. Tasks that
-are *alike* have one prompt and other words beside it, as a question about many pictures does: a
-reader has to tell whether they ask for one fact, so they are pointed out. A question in other words
-is not found.
+Three grades. *Copies* show the same data. *Near-copies* show the same letters in every column, and
+differ in marks, spaces, ids, and a number that only counts them, as in ``3. Are you well?``: they
+count as copies whose answers share a fact. Tasks that are *alike* have one prompt, whatever numbers
+are in it, and may have other words beside it, as a question about many pictures does: a reader has
+to tell whether they ask for one fact, so they are pointed out. A question in other words is not
+found.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from quietcrowd.campaign.canonical import canonical_hash, canonical_json
+from quietcrowd.campaign.canonical import canonical_hash
 from quietcrowd.mechanisms import LaplacePerturbation, Mechanism, RandomizedResponse
 
 __all__ = ["alike", "largest_group", "sent_again"]
@@ -26,6 +27,12 @@ Words: TypeAlias = tuple[str, ...]
 
 _ID = re.compile(r"(?=.*\d)[\w-]+")
 """One word with a digit in it: ``17``, ``a8f3``, ``row-17``; but not ``17.jpg``."""
+
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]")
+"""What no reader sees, though Unicode counts it as a letter or a mark of one."""
+
+_COUNT = re.compile(r"^\W*(?:[^\W\d]+\W+)?\d+\s*[.:)\]-]|(?<=[.?!])\W*\d+\W*$")
+"""A number that counts tasks: ``3. ...``, ``(3) ...``, ``Question 3: ...``, ``...? (3)``."""
 
 
 def sent_again(mechanism: Mechanism) -> bool:
@@ -53,9 +60,8 @@ def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
     groups: dict[Any, set[Any]] = {}
     for name, data in tasks:
         exact = canonical_hash(data) if data else name
-        groups.setdefault(tuple(sorted(_columns(data))) or exact, set()).add(
-            exact if once else name
-        )
+        letters = tuple(sorted(map("".join, _columns(data))))
+        groups.setdefault(letters or exact, set()).add(exact if once else name)
     return max(map(len, groups.values()), default=1)
 
 
@@ -69,11 +75,12 @@ def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
     tasks : iterable of (name, data)
         All tasks of a campaign.
     """
-    groups: dict[Words, list[tuple[str, bytes]]] = {}
+    groups: dict[str, list[tuple[str, bytes]]] = {}
     for name, data in tasks:
-        prompt = max(sorted(_columns(data)), key=len, default=())
+        columns = [[word for word in words if not word.isdecimal()] for words in _columns(data)]
+        prompt = max(sorted(columns), key=len, default=[])
         if len(prompt) > 1:
-            groups.setdefault(prompt, []).append((name, canonical_hash(data)))
+            groups.setdefault("".join(prompt), []).append((name, canonical_hash(data)))
     return tuple(
         tuple(name for name, _ in members)
         for members in groups.values()
@@ -86,16 +93,22 @@ def _columns(data: Mapping[str, Any]) -> list[Words]:
     return [words for words in map(_words, data.values()) if words]
 
 
+def _texts(value: Any) -> list[str]:
+    """Return all texts in a value, those of nested ones as well."""
+    if isinstance(value, dict):
+        return [text for key in sorted(value) for text in _texts(value[key])]
+    if isinstance(value, list):
+        return [text for part in value for text in _texts(part)]
+    return [value] if isinstance(value, str) else []
+
+
 def _words(value: Any) -> Words:
     """Return the words of what a column shows: case, spaces and marks make no difference.
 
     Numbers, marks and ids alone are no words.
     """
-    if isinstance(value, dict | list):
-        value = canonical_json(value).decode()
-    if not isinstance(value, str):
-        return ()
-    plain = unicodedata.normalize("NFKC", value).casefold()
+    plain = unicodedata.normalize("NFKC", " ".join(_texts(value))).casefold()
+    plain = _COUNT.sub(" ", _UNSEEN.sub("", plain))
     if _ID.fullmatch(plain.strip()):
         return ()
     kept = ("".join(filter(str.isalnum, part)) for part in plain.split())

@@ -69,16 +69,22 @@ def _spell_host(host: str) -> str:
     """Return the one spelling of a host; ValueError where it is none."""
     if ":" in host:
         address = ipaddress.IPv6Address(host)
-        return str(address.ipv4_mapped or address)
+        plain = address.ipv4_mapped or address
+        if address.scope_id is not None or plain.is_unspecified:
+            raise ValueError("no address of one server")
+        return str(plain)
     name = (host if host.isascii() else _in_ascii(host)).lower().removesuffix(".")
     if not _NAME.fullmatch(name):
         raise ValueError("no name of a host")
     if not _NUMERIC.fullmatch(name):
         return name
     try:
-        return socket.inet_ntoa(socket.inet_aton(name))  # 127.1 and 2130706433 are addresses, too
+        number = socket.inet_aton(name)  # 127.1 and 2130706433 are addresses, too
     except OSError:
         raise ValueError("no address of a host") from None
+    if not any(number):
+        raise ValueError("no address of one server")
+    return socket.inet_ntoa(number)
 
 
 def _in_ascii(host: str) -> str:

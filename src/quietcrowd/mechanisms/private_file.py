@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
+from typing import IO
 
 from quietcrowd.exceptions import FormatError
 
@@ -26,19 +27,48 @@ def create_private(path: Path, content: bytes) -> bool:
     """Create a file with rights 0600; return False, and touch nothing, if there is one already.
 
     The content is on the disk before the name is there: an interruption leaves no file, or all of
-    it. Where the file system has no links the name is taken first, so that of two who come at once
-    one has it: the other, or an interruption, may then meet an empty file. On Windows rights are
-    those of the folder: keep the file in a folder of the user's own.
+    it. On Linux it has no other name before, either; elsewhere an interruption may leave a draft
+    beside it. Where the file system has no links the name is taken first, so that of two who come
+    at once one has it: the other, or an interruption, may then meet an empty file. On Windows
+    rights are those of the folder: keep the file in a folder of the user's own.
 
     Raises
     ------
     OSError
         Where the folder does not exist or cannot be written to.
     """
-    with _written_beside(path, content) as temporary:
-        created = _give_name(temporary, path)
-        _sync_folder(path.parent)
-        return created
+    created = _create_unnamed(path, content)
+    if created is None:
+        with _written_beside(path, content) as temporary:
+            created = _give_name(temporary, path)
+    _sync_folder(path.parent)
+    return created
+
+
+def _create_unnamed(path: Path, content: bytes) -> bool | None:
+    """Do so by a file without a name, which ends with the process; None where there are none."""
+    try:
+        number = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except (AttributeError, OSError):
+        return None
+    with os.fdopen(number, "wb") as file:
+        _write(file, content)
+        try:
+            os.link(f"/proc/self/fd/{number}", path, src_dir_fd=number, follow_symlinks=True)
+        except FileExistsError:
+            return False
+        except OSError:  # no /proc, or no links
+            return None
+    return True
+
+
+def _write(file: IO[bytes], content: bytes) -> None:
+    """Write and bring to the disk, for the owner alone whatever the umask."""
+    if _POSIX:
+        os.fchmod(file.fileno(), 0o600)
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def replace_private(path: Path, content: bytes) -> None:
@@ -63,11 +93,7 @@ def _written_beside(path: Path, content: bytes) -> Iterator[Path]:
     temporary = Path(name)
     try:
         with os.fdopen(number, "wb") as file:
-            if _POSIX:
-                os.fchmod(file.fileno(), 0o600)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            _write(file, content)
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)

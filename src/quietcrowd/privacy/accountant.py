@@ -240,16 +240,30 @@ class PrivacyLedger:
         budget : float
             The most that a worker may lose in total, finite and at least 0; fixed beforehand.
         delta : float
-            Of the whole, below 1; fixed beforehand.
+            Of the whole, below 1; fixed beforehand. Above 0 all that one secret draw serves, as
+            the answers of a worker of the two-layer mechanism, is charged at once.
 
         Raises
         ------
         ParameterError
-            Where the budget is negative or not finite, or as `charge` and `spent`.
+            Where the budget is negative or not finite; where, at a delta above 0, answers are to
+            be added to others that share their draw; or as `charge` and `spent`.
         """
         check_real("budget", budget, 0)
+        if delta:
+            self._require_not_begun(check_worker(worker), campaign, mechanism)
         after = self.charge(worker, mechanism, answers=answers, tasks=tasks, campaign=campaign)
         return after.used(worker, budget, delta) > budget
+
+    def _require_not_begun(self, worker: str, campaign: str, mechanism: Mechanism) -> None:
+        """Raise where a draw serves answers already: whether to go on may follow from reports."""
+        begun = (worker, campaign, mechanism) in self._counts
+        if begun and mechanism.loss(answers=2, tasks=2).count == 1:
+            raise ParameterError(
+                f"{worker!r} has reported to campaign {campaign!r}, and further answers would "
+                f"share a draw of {mechanism.name!r} with those before: a budget with a delta "
+                "takes all of them in one charge. Ask for all at once, or take delta 0."
+            )
 
     def used(self, worker: str | int, budget: float, delta: float = 0.0) -> float:
         """Return how much of a budget a worker has used, however the releases were chosen.

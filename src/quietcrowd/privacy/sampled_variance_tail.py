@@ -131,6 +131,13 @@ def _of_the_grid(law: VarianceLaw, differing: int) -> float:
     return small + bends + 1e-12
 
 
+def _mixture(law: VarianceLaw) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return variances, in squared steps, and ln of what each of them counts."""
+    amounts = np.geomspace(1e-9, 60.0, _VARIANCES)
+    logs = np.log(amounts) - amounts + math.log(math.log(amounts[1] / amounts[0]))
+    return law.least + amounts / law.rate, logs
+
+
 @frozen
 class _Reports:
     """The law of the length of all noise of a worker, and ln of the density at each length."""
@@ -143,10 +150,8 @@ class _Reports:
 @lru_cache(maxsize=64)
 def _reports(law: VarianceLaw, answers: int) -> _Reports:
     """Return the law of ``r^2``, the sum of squared noise; all in squared steps."""
-    amounts = np.geomspace(1e-9, 60.0, _VARIANCES)
-    logs = np.log(amounts) - amounts + math.log(math.log(amounts[1] / amounts[0]))
-    variances = law.least + amounts / law.rate
-    shortest = (law.least + 1e-7 / law.rate) * answers * 1e-3
+    variances, logs = _mixture(law)
+    shortest = (law.least + 1e-7 / law.rate) * 1e-12
     longest = (law.least + 60 / law.rate) * 2 * max(answers, 60)
     squares = np.geomspace(shortest, longest, _LENGTHS)
     density = np.empty(_LENGTHS)
@@ -169,6 +174,8 @@ def _unknown(law: VarianceLaw, loss: float, differing: int, answers: int) -> flo
     """
     from scipy.special import betainc  # a worker's device loads SciPy for this law alone
 
+    if answers == 1:
+        return min(1.0, _of_one_report(law, loss) + _of_the_grid(law, 1) + _OF_QUADRATURE)
     reports = _reports(law, answers)
     lengths = np.sqrt(reports.squares)
     distance = law.steps * math.sqrt(differing)
@@ -183,10 +190,32 @@ def _unknown(law: VarianceLaw, loss: float, differing: int, answers: int) -> flo
     half_a_step = 0.5 / math.sqrt(differing)
     cosines = (farther - reports.squares - distance**2) / (2 * lengths * distance)
     cosines = np.clip(cosines - half_a_step / lengths, -1.0, 1.0)
-    if answers == 1:
-        beyond = np.where(cosines < 1, 0.5, 0.0) + np.where(cosines <= -1, 0.5, 0.0)
-    else:
-        beyond = betainc((answers - 1) / 2, 0.5, 1 - cosines**2) / 2
-        beyond = np.where(cosines >= 0, beyond, 1 - beyond)
+    beyond = betainc((answers - 1) / 2, 0.5, 1 - cosines**2) / 2
+    beyond = np.where(cosines >= 0, beyond, 1 - beyond)
     tail = float((reports.chances * beyond).sum())
     return min(1.0, tail + _of_the_grid(law, differing) + _OF_QUADRATURE)
+
+
+def _of_one_report(law: VarianceLaw, loss: float) -> float:
+    """Return the tail of a worker with one answer: the loss grows with the noise of the report."""
+    from scipy.special import ndtr
+
+    variances, logs = _mixture(law)
+    logs = logs - np.log(variances) / 2
+
+    def log_density(noise: float) -> float:
+        terms = logs - noise * noise / (2 * variances)
+        top = float(terms.max())
+        return top + math.log(float(np.exp(terms - top).sum()))
+
+    low, high = -law.steps / 2, 0.0
+    while log_density(high) - log_density(high + law.steps) <= loss:
+        low, high = high, 2 * high + law.steps
+        if high > 1e3 * math.sqrt(float(variances[-1])):
+            return 0.0
+    while high - low > 1e-9 * law.steps:
+        middle = (low + high) / 2
+        above = log_density(middle) - log_density(middle + law.steps) > loss
+        low, high = (low, middle) if above else (middle, high)
+    weights = np.exp(logs + np.log(variances) / 2)
+    return float((weights * ndtr((0.5 - low) / np.sqrt(variances))).sum() / weights.sum())
