@@ -278,5 +278,6 @@ def _withdraw(client: Client, *, yes: bool) -> None:
     client.withdraw()
     note(
         "You have left. The server says that it deleted your reports; this device deleted its "
-        "files. What was told before stays told."
+        "files, but for what it sends again if the server repeats a question. What was told before "
+        "stays told."
     )

@@ -112,5 +112,6 @@ def _tell_held(held: HeldReports, client: Client) -> None:
     else:
         note(
             "The server shows the reports that this device sent, and no others. Nobody can tell "
-            "which of them differ from your answers: that is the protection."
+            "which of them differ from your answers: that is the protection. Do not withdraw, or "
+            "answer or skip a question elsewhere, because of what is here: that would tell more."
         )

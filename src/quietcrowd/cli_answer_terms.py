@@ -144,7 +144,8 @@ def tell_questions(client: Client) -> Mapping[str, str]:
     reused = client.reused
     for name in reused:
         notes.setdefault(name, []).append(
-            "This device sends the report again that it sent before, whatever you answer."
+            "This device sends the report again that it sent before, whatever you answer. Answer, "
+            "or skip, as if you had not seen it."
         )
     for name in client.repeated:
         notes.setdefault(name, []).append("This device has reported on this question before.")

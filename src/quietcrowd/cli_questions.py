@@ -32,6 +32,9 @@ WIDTH = 78
 QUOTED = "| "
 """What every line begins with that whoever asks may have written."""
 
+_PLAIN = re.compile(r"-?[\d.]+|[^\W\d][\w'/-]*(?: [^\W\d][\w'/-]*){0,3}")
+_LONGEST = 30
+
 BACK, NONE, SEND = "<", "-", "send"
 
 SHOWN = 20
@@ -164,7 +167,7 @@ class Questions:
             show_text(so_far, rest="  ")
         elif len(self.answers) >= self.most:
             typer.echo(f"You have given all {self.most:,} answers that can be taken: Enter skips.")
-        show_text(self._choices(), rest="  ")
+        show_text(self._choices(), rest=QUOTED)
         while True:
             typed = self.read("> ")
             if typed == BACK:
@@ -176,7 +179,7 @@ class Questions:
                 return place + 1
             value = self._value(typed)
             if value is None:
-                show_text(f"This is no answer: {self._choices()}", rest="  ")
+                show_text(f"This is no answer: {self._choices()}", rest=QUOTED)
             elif given is None and len(self.answers) >= self.most:
                 typer.echo(f"You have given all {self.most:,} answers: Enter skips.")
             else:
@@ -232,7 +235,7 @@ class Questions:
         if isinstance(self.domain, Interval):
             return f"a number from {spell(self.domain.low)} to {spell(self.domain.high)}"
         assert isinstance(self.domain, FiniteDomain)
-        labels = [spell(label) for label in self.domain.labels]
+        labels = [_in_quotes(spell(label)) for label in self.domain.labels]
         if self._numbered:
             labels = [f"{number} {label}" for number, label in enumerate(labels, start=1)]
         return "   ".join(labels)
@@ -253,6 +256,11 @@ class Questions:
             ]
             code = alike[0] if len(alike) == 1 else None
         return None if code is None else labels[code]
+
+
+def _in_quotes(label: str) -> str:
+    """Return a label as it is if it is a few plain words, else in quotes: it is the requester's."""
+    return label if _PLAIN.fullmatch(label) and len(label) <= _LONGEST else f'"{label}"'
 
 
 def _number(typed: str, domain: Any) -> float | None:

@@ -27,6 +27,9 @@ from quietcrowd.report_domains import OrNull
 
 __all__ = ["law_sentences", "law_table", "show_share"]
 
+_LONGEST = 24
+"""Letters of a name of an answer that are shown."""
+
 _MOST_COLUMNS = 6
 """A table of more is no help: every column but one of a row looks alike."""
 
@@ -119,7 +122,12 @@ def _names(mechanism: Mechanism, count: int) -> list[str]:
     domain = mechanism.report_domain
     finite = domain.domain if isinstance(domain, OrNull) else domain
     assert isinstance(finite, FiniteDomain)
-    return [*(one_line(spell_label(label)) for label in finite.labels), "no answer"][:count]
+    return [*(_short(one_line(spell_label(label))) for label in finite.labels), "no answer"][:count]
+
+
+def _short(name: str) -> str:
+    """Return what a requester named an answer, no longer than a name."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _of_labels(mechanism: Mechanism, channel: FiniteChannel) -> tuple[str, ...]:
