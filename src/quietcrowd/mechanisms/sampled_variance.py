@@ -126,8 +126,8 @@ class SampledVarianceGaussian(TaskwiseMechanism):
     grid. The delta is below the claimed one, so that the claim holds; its proof does not, since no
     Gaussian noise loses a bounded amount. `worker_epsilon` is the loss about all n answers
     together at the same delta: about n times the claim. (Infinite where none can be proved.) A
-    report loses more than the claimed epsilon about twice as often as that delta says; `tail` says
-    what is exceeded with that probability.
+    report loses more than the claimed epsilon about 1 + 1/epsilon times as often as that delta
+    says; `tail` says what is exceeded with that probability.
 
     References
     ----------
@@ -266,7 +266,11 @@ class SampledVarianceGaussian(TaskwiseMechanism):
             claimed_delta=self.delta or 0.0,
             assumptions=(
                 "the variance is drawn once per worker, and "
-                + ("may become known" if delta else "stays secret"),
+                + (
+                    "may become known: for who knows it the tail is proved, for others computed"
+                    if delta
+                    else "stays secret"
+                ),
                 f"it serves {count:,} answer{'s' * (count != 1)} and no more",
                 *ABOUT_TASKS,
             ),
