@@ -54,7 +54,8 @@ def test_several_files_with_a_delta_and_a_budget(run, files):
     over = frame["total_epsilon"] > 12
     assert frame["over_budget"].tolist() == over.tolist()
     assert f"{over.sum()} of 25 have spent more than the budget of 12." in errors
-    assert "With probability at least 1 - 1e-06 each, a worker has lost at most 1.5 about" in errors
+    assert "Each with probability at least 1 - 1e-06, a worker has lost at most 1.5 about" in errors
+    assert "To add up with other releases: (epsilon, delta) = (1.5, 1e-06) and (" in errors
     assert "but for" not in errors
     assert (frame["total_tail"] <= plain["total_epsilon"]).all()
 

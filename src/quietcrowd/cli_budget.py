@@ -34,7 +34,8 @@ def budget(
     delta: Annotated[
         float,
         typer.Option(
-            metavar="NUMBER", help="Of differential privacy; and how rare a larger loss is."
+            metavar="NUMBER",
+            help="Delta of the epsilon columns, chance of the tail columns.",
         ),
     ] = 0.0,
     most: Annotated[
@@ -122,11 +123,10 @@ def _tell_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float 
     else:
         tails = (show_loss(frame[name].max()) for name in ("answer_tail", "total_tail"))
         note(
-            "With probability at least 1 - {:g} each, a worker has lost at most {} about one "
-            "answer and {} in total, if it was fixed beforehand what was asked. ".format(
-                delta, *tails
-            )
-            + f"Pairs (epsilon, delta), for composition: epsilon = {one} and {total}."
+            "Each with probability at least 1 - {:.12g}, a worker has lost at most {} about one "
+            "answer and {} in total, if it was fixed beforehand what was asked. To add up with "
+            "other releases: ".format(delta, *tails)
+            + f"(epsilon, delta) = ({one}, {delta:.12g}) and ({total}, {delta:.12g})."
         )
     if most is not None:
         over = int(frame["over_budget"].sum())

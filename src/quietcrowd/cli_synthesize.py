@@ -75,7 +75,11 @@ def synthesize(
     ] = None,
     epsilon: Annotated[
         float | None,
-        _number("Loss of one claim at most; finds k, gamma, epsilon0.", "--epsilon", "-e"),
+        _number(
+            "Of one claim, at --delta; finds k, gamma, epsilon0.",
+            "--epsilon",
+            "-e",
+        ),
     ] = None,
     per: Annotated[
         str, _words(*BUDGETS, text="What --epsilon bounds: a claim, or all of a user.")

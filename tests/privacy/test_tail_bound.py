@@ -102,3 +102,13 @@ def test_a_fact_that_answers_share_is_between_one_and_all(mechanism):
     assert losses == sorted(losses)
     assert losses[-1] <= stated.worker_epsilon * (1 + 1e-12)
     assert losses[2] > 1.5 * losses[0]
+
+
+def test_a_tail_is_told_in_a_sentence_with_figures_rounded_up():
+    bound = TailBound(
+        probability=0.0123456789, epsilon=1.00001, linked_epsilon=2.0, worker_epsilon=math.inf
+    )
+    assert str(bound) == (
+        "Each with probability at least 1 - 0.0123457, the loss is at most 1.001 about one answer, "
+        "2 about a fact that linked answers share, and inf about all together."
+    )

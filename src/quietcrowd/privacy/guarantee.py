@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.privacy.rounding import ratio_up, show_loss
 from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.privacy.task_names import Tasks, are_named, task_names
 from quietcrowd.validation import check_whole, plain
@@ -42,24 +41,8 @@ PUBLIC_TASKS = ("the lists of tasks and of workers are public and fixed beforeha
 MOST_REPORTS = 10**7
 """A worker makes no more: the arithmetic of losses is safe up to there."""
 
-DUST = Decimal("0.999999999999")
-
-_CONTEXT = Context(prec=60)
-
 CLAIM_ROUNDING = 1e-6
 """A claim of real-valued probabilities may be missed by this on a grid of 2^-32."""
-
-
-def show_loss(epsilon: float, digits: int = 4) -> str:
-    """Print a loss with a few significant digits, rounded up: "at most" must be true.
-
-    But for one part in 10^12: 0.1, which is no float, prints as 0.1.
-    """
-    if not math.isfinite(epsilon) or epsilon == 0:
-        return f"{epsilon:g}"
-    shown = _CONTEXT.multiply(Decimal(epsilon), DUST)
-    with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
-        return f"{float(+shown):.{digits}g}"
 
 
 def finite_loss(epsilon: float) -> float | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
-__all__ = ["exp_of", "log_ratio_up", "ratio_up", "round_up"]
+__all__ = ["exp_of", "log_ratio_up", "ratio_up", "round_up", "show_loss"]
 
 _CONTEXT = Context(prec=60)
 _SLACK = Decimal(10) ** -50
+_DUST = Decimal("0.999999999999")
 
 
 def round_up(value: Decimal) -> float:
@@ -37,3 +38,15 @@ def exp_of(exponent: Decimal) -> Decimal:
     if not exponent:
         return Decimal(1)
     return _CONTEXT.multiply(_CONTEXT.exp(exponent), _CONTEXT.subtract(Decimal(1), _SLACK))
+
+
+def show_loss(epsilon: float, digits: int = 4) -> str:
+    """Print a loss with a few significant digits, rounded up: "at most" must be true.
+
+    But for one part in 10^12: 0.1, which is no float, prints as 0.1.
+    """
+    if not math.isfinite(epsilon) or epsilon == 0:
+        return f"{epsilon:g}"
+    shown = _CONTEXT.multiply(Decimal(epsilon), _DUST)
+    with localcontext(Context(prec=digits, rounding=ROUND_CEILING)):
+        return f"{float(+shown):.{digits}g}"

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.privacy.rounding import show_loss
 from quietcrowd.validation import check_real
 
 __all__ = ["TailBound", "check_tail_probability", "tail_at", "tail_of_curve"]
@@ -40,6 +41,14 @@ class TailBound:
     epsilon: float
     linked_epsilon: float
     worker_epsilon: float
+
+    def __str__(self) -> str:
+        return (
+            f"Each with probability at least 1 - {show_loss(self.probability, 6)}, the loss is at "
+            f"most {show_loss(self.epsilon)} about one answer, {show_loss(self.linked_epsilon)} "
+            f"about a fact that linked answers share, and {show_loss(self.worker_epsilon)} about "
+            "all together."
+        )
 
     @classmethod
     def of_pair(
