@@ -1,3 +1,4 @@
+import pandas as pd
 import pytest
 
 import quietcrowd as qc
@@ -33,6 +34,8 @@ def test_tasks_count_as_what_they_print_as():
     [
         ({"a": "perhaps"}, "task 'a': the answer is outside the domain 'no', 'yes'"),
         ({"a": ["no"]}, "task 'a'"),
+        ({"a": pd.NaT}, "task 'a'"),
+        ({"a": object()}, "task 'a'"),
         ({"d": "no"}, "task 'd' is not among the 3 tasks of campaign 'drugs'"),
         ({1: "no", "1": "no"}, "print alike"),
         ([("a", "no")], "must map tasks to answers"),

@@ -92,7 +92,7 @@ def _encode(domain: Domain, task: TaskId, answer: Any) -> tuple[npt.NDArray[Any]
         shown = domain.labels[0] if isinstance(domain, FiniteDomain) else domain.low  # type: ignore[attr-defined]
     try:
         stored, inside = domain.encode(pa.chunked_array([pa.array([shown])]))
-    except (pa.ArrowException, OverflowError, UnicodeError):
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
         stored, inside = np.zeros(0), np.zeros(1, bool)
     if not inside[0]:
         raise AnswerError(
