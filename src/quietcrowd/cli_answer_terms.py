@@ -148,7 +148,9 @@ def tell_questions(client: Client) -> Mapping[str, str]:
             "or skip, as if you had not seen it."
         )
     for name in client.repeated:
-        notes.setdefault(name, []).append("This device has reported on this question before.")
+        notes.setdefault(name, []).append(
+            "This device has reported on this question, or on one with the same words, before."
+        )
     _tell_counts(client, reused)
     return {name: " ".join(told) for name, told in notes.items()}
 

@@ -81,7 +81,8 @@ def test_also_after_the_worker_has_left(campaigns, name):
     [record] = first._folder.path.parent.glob("*/questions.json")
     kept = json.loads(record.read_bytes())
     assert kept.keys() == {
-        *("campaign", "channel", "count", "mechanism", "origin", "reports", "spared")
+        *("campaign", "channel", "count", "letters"),
+        *("mechanism", "origin", "reports", "spared"),
     }
     second, _ = campaigns(MECHANISMS[name])
     second.answer(answers_to(second, choice=-1))
@@ -121,6 +122,16 @@ def test_another_channel_or_server_is_drawn_afresh_told_and_added_up(campaigns, 
     values = [[value for value, _ in sent(one).values()] for one in (first, second)]
     assert values[0] != values[1]
     assert second.repeated == (), "then it is too late"
+
+
+def test_near_copies_in_another_campaign_are_told(campaigns):
+    first, _ = campaigns(data=[{"ask": "Do you take drugs?", "n": 1}])
+    first.answer(answers_to(first))
+    second, _ = campaigns(data=[{"ask": "do you take drugs? (2)"}, {"ask": "Are you well?"}])
+    second.join()
+    assert (second.reused, second.repeated) == ((), ("t0",))
+    second.answer(answers_to(second))
+    assert second.spent().total_epsilon == pytest.approx(3)
 
 
 def test_labels_in_another_order_are_the_same_question_and_channel(campaigns):

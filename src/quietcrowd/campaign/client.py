@@ -208,10 +208,18 @@ class Client:
         """Tasks whose question this device reported on before, and that get fresh noise; names.
 
         In a campaign of another server or through another channel: both reports together tell more
-        about an answer than each alone, and the losses about it add up. A question with other
-        words, or with other answers to choose from, is another one. Errors as of `reused`.
+        about an answer than each alone, and the losses about it add up. So do near-copies. A
+        question with other words, or with other answers to choose from, is another one. Errors as
+        of `reused`.
         """
-        return () if self.committed else self._questions.among(self._earlier().asked)
+        if self.committed:
+            return ()
+        questions, earlier = self._questions, self._earlier()
+        return tuple(
+            name
+            for name, question in questions.hashes.items()
+            if earlier.asked(question, questions.letters[name])
+        )
 
     @property
     def joined(self) -> bool:
@@ -429,6 +437,7 @@ class Client:
                 channel=channel_hash(self.terms.mechanism),
                 count=draw.count,
                 spared=self._cost(draw.count).spared,
+                letters=sorted({self._questions.letters[task.name] for task in draw.reported}),
                 reports=reports,
             )
             self._folder.keep_upload(upload.content, record.content)

@@ -16,7 +16,7 @@ from attrs import frozen
 from quietcrowd.campaign.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.channel_config import describe_channel
 from quietcrowd.campaign.client_terms import CampaignTask
-from quietcrowd.campaign.near_copies import sent_again
+from quietcrowd.campaign.near_copies import letters_hash, sent_again
 from quietcrowd.domains import Domain, FiniteDomain, Label
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import OrNull
@@ -121,6 +121,11 @@ class TaskQuestions:
         """The question of each task, by the task's name."""
         domain = self.mechanism.domain
         return {task.name: question_hash(task, domain) for task in self.tasks}
+
+    @cached_property
+    def letters(self) -> Mapping[str, str]:
+        """What near-copies of each task have in common, by the task's name; a hash."""
+        return {task.name: letters_hash(task.name, task.data) for task in self.tasks}
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:

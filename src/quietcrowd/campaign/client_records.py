@@ -36,6 +36,7 @@ _MEMBERS: dict[str, type | tuple[type, ...]] = {
     "mechanism": dict,
     "count": int,
     "spared": (int, float),
+    "letters": list,
     "reports": dict,
 }
 
@@ -58,6 +59,8 @@ class Record:
         How many reports were drawn for it, and are charged: what was sent before is not.
     spared : float
         See `Cost`.
+    letters : list of str
+        What near-copies of its questions have in common; see `letters_hash`.
     reports : mapping of str to list or None
         By the hash of the question the report as `spell_coded` gives it; None where it can serve no
         other campaign.
@@ -69,6 +72,7 @@ class Record:
     channel: str | None
     count: int
     spared: float
+    letters: list[str]
     reports: Mapping[str, list[Any] | None]
 
     @property
@@ -169,11 +173,11 @@ class EarlierReports:
                     ) from None
         return known
 
-    @property
-    def asked(self) -> frozenset[str]:
-        """Hashes of questions that were reported on, and would get fresh noise here."""
-        asked = {question for record in self.records for question in record.reports}
-        return frozenset(asked - self.known.keys())
+    def asked(self, question: str, letters: str) -> bool:
+        """Return whether a question, or a near-copy, was reported on and gets fresh noise here."""
+        if question in self.known:
+            return False
+        return any(question in one.reports or letters in one.letters for one in self.records)
 
 
 def settle(records: tuple[Record, ...], ledger: DeviceLedger) -> None:

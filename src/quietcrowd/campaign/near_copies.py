@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from quietcrowd.campaign.canonical import canonical_hash
 from quietcrowd.mechanisms import LaplacePerturbation, Mechanism, RandomizedResponse
 
-__all__ = ["alike", "largest_group", "sent_again"]
+__all__ = ["alike", "largest_group", "letters_hash", "sent_again"]
 
 Shown: TypeAlias = tuple[str, Mapping[str, Any]]
 """The name of a task, and what it shows."""
@@ -57,12 +57,21 @@ def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
         What randomises.
     """
     once = sent_again(mechanism)
-    groups: dict[Any, set[Any]] = {}
+    groups: dict[str, set[Any]] = {}
     for name, data in tasks:
         exact = canonical_hash(data) if data else name
-        letters = tuple(sorted(map("".join, _columns(data))))
-        groups.setdefault(letters or exact, set()).add(exact if once else name)
+        groups.setdefault(letters_hash(name, data), set()).add(exact if once else name)
     return max(map(len, groups.values()), default=1)
+
+
+def letters_hash(name: str, data: Mapping[str, Any]) -> str:
+    """Return the SHA-256, in hex, of the letters that a task shows: near-copies have the same.
+
+    A task that shows none is itself alone.
+    """
+    letters = sorted(map("".join, _columns(data)))
+    alone = {"data": data} if data else {"task": name}
+    return canonical_hash(letters or alone).hex()
 
 
 def alike(tasks: Iterable[Shown]) -> tuple[tuple[str, ...], ...]:
