@@ -47,7 +47,7 @@ def test_delta_and_participation_are_told():
     assert "Whether a task was answered is protected alike." in text
 
 
-@pytest.mark.parametrize(("delta", "holds"), [(0.0, True), (0.1, True), (0.1001, False)])
+@pytest.mark.parametrize(("delta", "holds"), [(0.0, True), (0.1, True), (0.1011, False)])
 def test_a_claim_may_be_a_pair(delta, holds):
     guarantee = PrivacyGuarantee(
         answers=2,

@@ -115,7 +115,7 @@ def test_what_is_linked_is_declared_or_found(desk):
     assert desk.client.post(f"{url}/open").json()["state"] == "open"
     config = desk.client.get(f"/public{url}").json()["config"]
     assert config["linked"] == 3
-    assert config["consent"][0].startswith("About a fact that 3 of your answers share")
+    assert config["consent"][0].startswith("About a fact that up to 3 of your answers share")
 
 
 def test_the_configuration_is_fixed_when_a_campaign_opens(desk):
