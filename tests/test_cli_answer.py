@@ -576,7 +576,7 @@ def test_a_loss_without_bound_is_told(run, types, desk):
     types("n")
     told = " ".join(run(link, "--budget", 9)[1].split())
     assert "The budget allows no more than 1 answer." in told
-    assert "Nothing bounds more, unless --delta is above 0" in told
+    assert "Nothing bounds more, unless --delta is larger" in told
     types("n")
     told = " ".join(run(link, "--delta", 0.2)[1].split())
     assert re.search(

@@ -107,7 +107,7 @@ def _tell_budget(client: Client, most: int) -> None:
             "answer you would rather not give."
         )
         if not math.isfinite(client.used_after()):
-            show_text("Nothing bounds more, unless --delta is above 0.")
+            show_text("Nothing bounds more, unless --delta is larger.")
 
 
 def _tell_spent(client: Client) -> None:

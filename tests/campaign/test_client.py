@@ -352,6 +352,9 @@ def test_a_loss_without_a_bound_needs_a_delta(tmp_path):
         ParameterError, match=r"would make it inf: nothing was sent. You can give a delta above 0"
     ):
         strict.answer(given)
+    narrow = Client(NOWHERE, folder=tmp_path, transport=fake, budget=50, delta=0.06)
+    with pytest.raises(ParameterError, match="give a larger delta, as that of the mechanism must"):
+        narrow.answer(given)
     assert Client(NOWHERE, folder=tmp_path, transport=fake, budget=50, delta=0.2).answer(given)
 
 

@@ -169,6 +169,8 @@ class DeviceLedger:
             ways.remove("give fewer answers")
         if not math.isfinite(after):
             ways[0] = "give a delta above 0, without which this loss has no bound"
+            if budget.delta:
+                ways[0] = "give a larger delta, as that of the mechanism must fit into half of it"
         raise ParameterError(
             f"this device has used epsilon = {show_loss(used)} of a budget of "
             f"{budget.most:g}{at}, and {what} would make it {show_loss(after)}: nothing was sent. "
