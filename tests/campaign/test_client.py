@@ -259,7 +259,7 @@ def test_noise_is_fixed_before_the_first_answer(monkeypatch, tmp_path, name):
     given = answers_for(mechanism, 12)
     seen = set()
 
-    def crash(_, content, record):  # noqa: ARG001
+    def crash(_, content, __):
         seen.add(tuple(_values(content)))
         raise OSError("the disk is full")
 

@@ -57,8 +57,8 @@ def test_a_credential_of_another_server_is_not_shown(tmp_path, folder):
 
 
 def test_what_is_kept_stays_as_it_is(folder):
-    folder.keep_upload(b"first")
-    folder.keep_upload(b"second")
+    folder.keep_upload(b"first", b"{}")
+    folder.keep_upload(b"second", b"{}")
     assert folder.upload() == b"first"
     folder.keep_receipt({"accepted": 1})
     folder.keep_receipt({"accepted": 2})
@@ -68,7 +68,7 @@ def test_what_is_kept_stays_as_it_is(folder):
 def test_reports_and_noise_are_not_kept_side_by_side(folder):
     folder.memo.write_bytes(b"noise")
     folder.memo.chmod(0o600)
-    folder.keep_upload(b"reports")
+    folder.keep_upload(b"reports", b"{}")
     assert not folder.memo.exists()
 
 
@@ -78,7 +78,7 @@ def test_leaving(folder):
     assert folder.membership() is None
     assert not folder.withdrawn
     folder.enter("hash")
-    folder.keep_upload(b"reports")
+    folder.keep_upload(b"reports", b"{}")
     folder.leave()
     folder.leave()
     assert folder.withdrawn

@@ -182,7 +182,7 @@ class CampaignFolder:
         committed = _committed(self.path)
         return None if committed is None else committed[1]
 
-    def keep_upload(self, content: bytes, record: bytes = b"{}") -> None:
+    def keep_upload(self, content: bytes, record: bytes) -> None:
         """Commit reports, in one step: before it nothing of a draw is on the disk.
 
         Parameters

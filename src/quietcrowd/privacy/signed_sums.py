@@ -114,9 +114,8 @@ def spectral_norm_bound(rows: npt.NDArray[np.int64]) -> int:
     of_rows, of_columns = (1 / np.sqrt(np.sqrt((table * table).sum(axis=axis))) for axis in (1, 0))
     scaled = table * of_rows[:, np.newaxis] * of_columns
     gram = scaled.T @ scaled if len(scaled) >= len(scaled.T) else scaled @ scaled.T
-    slack: float = (
-        8 * (max(scaled.shape) + 16) * _UNIT
-    )  # more than all sums of products below round
+    # More than all sums of products below can round.
+    slack: float = 8 * (max(scaled.shape) + 16) * _UNIT
     error = slack * float((scaled * scaled).sum())
     largest = _eigenvalue_bound(gram, slack, _SQUARINGS) + error
     lengths = float((of_rows**-2.0).sum()) * float((of_columns**-2.0).sum())
