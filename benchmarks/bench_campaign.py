@@ -19,9 +19,9 @@ from tests.campaign.postgresql import HOW_TO_GET_IT, find_programs, postgresql
 from tests.campaign.server_process import new_key, server_process
 from tests.campaign.uploading import open_campaign, stored
 
-from quietcrowd.campaign import tables
-from quietcrowd.campaign.database import Database
-from quietcrowd.campaign.tokens import new_pseudonym, new_token, participant_id, token_hash
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.terms.tokens import new_pseudonym, new_token, participant_id, token_hash
 
 HERE = Path(__file__).parent
 PHASES = ((300, 5), (300, 60), (1_200, 20), (300, 10))

@@ -23,7 +23,7 @@ def data_folder() -> Path:
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Return a function that runs the command line and gives (status, output, errors)."""
-    from quietcrowd import cli
+    from quietcrowd.commands import main as cli
 
     def call(*words):
         monkeypatch.setattr(sys, "argv", ["quietcrowd", *map(str, words)])

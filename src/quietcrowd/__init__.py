@@ -9,7 +9,10 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quietcrowd.accounting.ledger import PrivacyLedger as PrivacyLedger
     from quietcrowd.answers import Answers as Answers
+    from quietcrowd.auditing.audit import audit as audit
+    from quietcrowd.auditing.report import AuditReport as AuditReport
     from quietcrowd.datasets import Dataset as Dataset
     from quietcrowd.datasets import load_dataset as load_dataset
     from quietcrowd.datasets import sensor_crowd as sensor_crowd
@@ -67,9 +70,6 @@ if TYPE_CHECKING:
     from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
     from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
     from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
-    from quietcrowd.privacy.accountant import PrivacyLedger as PrivacyLedger
-    from quietcrowd.privacy.audit import audit as audit
-    from quietcrowd.privacy.audit_report import AuditReport as AuditReport
     from quietcrowd.synthesis import CrowdDensity as CrowdDensity
     from quietcrowd.synthesis import PrisCrowd as PrisCrowd
     from quietcrowd.synthesis import SyntheticClaims as SyntheticClaims
@@ -81,7 +81,7 @@ __version__ = _version("quietcrowd")
 _HOME = {
     "AnswerError": "exceptions",
     "Answers": "answers",
-    "AuditReport": "privacy.audit_report",
+    "AuditReport": "auditing.report",
     "CATD": "inference",
     "CRH": "inference",
     "CampaignError": "exceptions",
@@ -114,7 +114,7 @@ _HOME = {
     "ParameterError": "exceptions",
     "PrisCrowd": "synthesis",
     "PrivacyGuarantee": "privacy",
-    "PrivacyLedger": "privacy.accountant",
+    "PrivacyLedger": "accounting.ledger",
     "QuietcrowdError": "exceptions",
     "RandomizedResponse": "mechanisms",
     "RatioMean": "inference",
@@ -127,7 +127,7 @@ _HOME = {
     "UnansweredError": "exceptions",
     "WeightedMean": "inference",
     "WeightedVote": "inference",
-    "audit": "privacy.audit",
+    "audit": "auditing.audit",
     "error_rate": "evaluation",
     "error_rate_change": "evaluation",
     "load_dataset": "datasets",

@@ -1,6 +1,6 @@
 """``python -m quietcrowd`` is the command line."""
 
-from quietcrowd.cli import main
+from quietcrowd.commands.main import main
 
 if __name__ == "__main__":
     main()

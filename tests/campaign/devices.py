@@ -7,8 +7,8 @@ from collections.abc import Callable
 import httpx
 from attrs import Factory, define
 
-from quietcrowd.campaign.canonical import canonical_hash
-from quietcrowd.campaign.configuration import build_configuration
+from quietcrowd.campaign.terms.canonical import canonical_hash
+from quietcrowd.campaign.terms.configuration import build_configuration
 
 NOWHERE = "https://crowd.example/j/" + 32 * "5"
 """The link of a campaign of `Fake`."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.campaign.waiting import LONG, in_time
 
-from quietcrowd.campaign.database import Database
+from quietcrowd.campaign.store.database import Database
 
 
 def emptied(journal: Path, seconds: float = LONG) -> bool:

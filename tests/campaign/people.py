@@ -9,12 +9,12 @@ import pyarrow as pa
 from attrs import Factory, define, evolve, field
 
 import quietcrowd as qc
-from quietcrowd.campaign.background import serve_in_background
-from quietcrowd.campaign.database import Database
-from quietcrowd.campaign.requesters import issue_key
-from quietcrowd.campaign.server import create_app
-from quietcrowd.campaign.settings import Settings
-from quietcrowd.campaign.tokens import new_token, participant_id
+from quietcrowd.campaign.server.app import create_app
+from quietcrowd.campaign.server.background import serve_in_background
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.requesters import issue_key
+from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.terms.tokens import new_token, participant_id
 
 PLAIN = False
 """Certificates: reading all that a machine trusts takes longer than most of the tests."""

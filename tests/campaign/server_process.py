@@ -16,9 +16,9 @@ from tests.campaign.people import PLAIN
 from tests.campaign.ports import free_port
 from tests.campaign.waiting import LONG
 
-from quietcrowd.campaign.database import Database
-from quietcrowd.campaign.migrating import migrate
-from quietcrowd.campaign.requesters import issue_key
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.migrating import migrate
+from quietcrowd.campaign.store.requesters import issue_key
 
 
 @frozen
@@ -84,8 +84,8 @@ def new_key(url: str) -> str:
 NURSERY = """
 import json, os, signal, sys
 import psycopg, sqlite3
-from quietcrowd.campaign.server import serve
-from quietcrowd.campaign.settings import Settings
+from quietcrowd.campaign.server.app import serve
+from quietcrowd.campaign.terms.settings import Settings
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:

@@ -16,8 +16,9 @@ from tests.campaign.test_roles import ROWS
 from tests.campaign.uploading import open_campaign, stored, uploading
 from tests.campaign.waiting import in_time
 
-from quietcrowd.campaign import database, writer
-from quietcrowd.campaign.settings import Settings
+from quietcrowd.campaign.server import writer
+from quietcrowd.campaign.store import database
+from quietcrowd.campaign.terms.settings import Settings
 
 UPLOADERS, TASKS, RECOVERY = 16, 20_000, 5
 

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 import psycopg
 from tests.campaign.people import check_problem, new_desk
-from tests.campaign.test_inference_jobs import wait_for
+from tests.campaign.server.test_inference_jobs import wait_for
 from tests.campaign.waiting import in_time
 
-from quietcrowd.campaign import inference_jobs, writer
-from quietcrowd.campaign.inference_jobs import InferenceJobs
+from quietcrowd.campaign.server import inference_jobs, writer
+from quietcrowd.campaign.server.inference_jobs import InferenceJobs
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import pytest
 from tests.campaign.people import YES_NO, documented_paths, new_desk
 
 from quietcrowd import RandomizedResponse
-from quietcrowd.campaign.requesters import issue_key
+from quietcrowd.campaign.store.requesters import issue_key
 
 DRAFT = {"title": "T", "mechanism": RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()}
 ANYONE = (200, 200, 200, 200, 200, 200)

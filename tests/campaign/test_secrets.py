@@ -9,8 +9,8 @@ from tests.campaign.journals import can_be_emptied
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import new_desk
 
-from quietcrowd.campaign import logs
-from quietcrowd.campaign.inference_process import Inferrer
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.server import logs
 
 PLANTED = "planted-secret"
 

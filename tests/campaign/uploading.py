@@ -15,9 +15,9 @@ from tests.campaign.people import PLAIN, YES_NO
 from tests.campaign.waiting import LONG
 
 import quietcrowd as qc
-from quietcrowd.campaign import tables
-from quietcrowd.campaign.database import Database
-from quietcrowd.campaign.tokens import new_token, participant_id
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.terms.tokens import new_token, participant_id
 
 PER_UPLOAD = 10
 

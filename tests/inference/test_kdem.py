@@ -13,7 +13,7 @@ from scipy.stats import median_abs_deviation
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.exceptions import NoiseIgnoredWarning, ParameterError
 from quietcrowd.inference import CRH, METHODS, KDEm
-from quietcrowd.inference.kdem_kernel import _climb, _densest, _weighted_median
+from quietcrowd.inference.kernels.kdem import _climb, _densest, _weighted_median
 from quietcrowd.mechanisms import LaplacePerturbation
 
 CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)

@@ -20,8 +20,8 @@ from quietcrowd.exceptions import (
     SimulatedNoiseWarning,
 )
 from quietcrowd.inference import CRH, MOON, Mean, Median, WeightedMean, noise_ignored
+from quietcrowd.inference.kernels.normal_laplace import log_density, score
 from quietcrowd.inference.moon_state import ErrorModel
-from quietcrowd.inference.normal_laplace import log_density, score
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse, SampledVarianceGaussian
 from quietcrowd.testing import check_method
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from scipy.stats import binom
 
 import quietcrowd as qc
-from quietcrowd.privacy.calibrate import two_layer_bounds
+from quietcrowd.accounting.calibration import two_layer_bounds
 from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.loss_law import channel_law, pure_law
 from quietcrowd.privacy.loss_tail import composed_tail

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from quietcrowd import Categorical, PrivacyLedger, RandomizedResponse, TwoLayerRandomizedResponse
-from quietcrowd.privacy.calibrate import two_layer_bounds
+from quietcrowd.accounting.calibration import two_layer_bounds
 from quietcrowd.privacy.loss_distribution import LossDistribution, compose_losses
 from quietcrowd.privacy.shared_flip import row_chances
 from quietcrowd.privacy.shared_row import own_row_laws, row_law

@@ -6,7 +6,7 @@ import pytest
 from quietcrowd.mechanisms.randomness import word_source
 from quietcrowd.synthesis.blur import Blur
 from quietcrowd.synthesis.grid_claims import GridClaims
-from quietcrowd.synthesis.privacy_test import PrivacyTest
+from quietcrowd.synthesis.plausible_deniability import PrivacyTest
 from quietcrowd.synthesis.seed_weights import seed_edges
 
 DRAWS = 200_000

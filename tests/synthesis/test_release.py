@@ -12,8 +12,8 @@ from quietcrowd.mechanisms.randomness import word_source
 from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.synthesis.blur import Blur
 from quietcrowd.synthesis.grid_claims import GridClaims
+from quietcrowd.synthesis.plausible_deniability import TOTAL, PrivacyTest
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
-from quietcrowd.synthesis.privacy_test import TOTAL, PrivacyTest
 from quietcrowd.synthesis.seed_weights import seed_edges
 
 ISOLATED = np.arange(20) * 10.0 - 100.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from quietcrowd.campaign.extra import require_client
 
 if TYPE_CHECKING:
-    from quietcrowd.campaign.client import Client as Client
+    from quietcrowd.campaign.device.client import Client as Client
 
 __all__ = ["Client"]
 
@@ -20,4 +20,4 @@ def __getattr__(name: str) -> Any:
     if name != "Client":
         raise AttributeError(f"module 'quietcrowd.campaign' has no attribute {name!r}")
     require_client()
-    return import_module("quietcrowd.campaign.client").Client
+    return import_module("quietcrowd.campaign.device.client").Client

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from quietcrowd.auditing.report import AuditReport
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
-from quietcrowd.privacy.audit_report import AuditReport
 
 __all__ = ["plot_audit"]
 

@@ -10,7 +10,7 @@ from attrs import field, frozen
 from scipy import special
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference import fixed_point
+from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.loss_weighted import LossWeighted
 from quietcrowd.inference.partition import Summary
 from quietcrowd.validation import at_least, check_real, plain

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference.vector_math import log, to_integer
+from quietcrowd.inference.kernels.vector_math import log, to_integer
 
 __all__ = ["learn_coins", "learn_confusions"]
 

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.inference import fixed_point
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.glad_easiness import MOST_EASE
-from quietcrowd.inference.glad_kernel import glad_kernel
+from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels.glad import glad_kernel
+from quietcrowd.inference.kernels.glad_easiness import MOST_EASE
+from quietcrowd.inference.kernels.posteriors import block_of
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.posteriors import block_of
 from quietcrowd.inference.voting import share_of_agreements
 
 __all__ = ["GLAD", "AbilityState", "EasinessEstimates", "GladTally"]

@@ -13,8 +13,17 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference import fixed_point
 from quietcrowd.inference.carrying import Move
+from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels.numeric import (
+    LEAST_SPREAD,
+    Codes,
+    Counts,
+    Floats,
+    add_squared,
+    longest_of,
+)
+from quietcrowd.inference.kernels.ranking import deviation_of, median_of, rank_values
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -23,16 +32,7 @@ from quietcrowd.inference.numeric import (
     root_mean_square,
     unit_for,
 )
-from quietcrowd.inference.numeric_kernels import (
-    LEAST_SPREAD,
-    Codes,
-    Counts,
-    Floats,
-    add_squared,
-    longest_of,
-)
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.ranking import deviation_of, median_of, rank_values
 from quietcrowd.validation import check_real, plain
 
 __all__ = ["GTM", "GaussianTally", "VarianceState"]

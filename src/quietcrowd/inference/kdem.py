@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.inference import fixed_point
 from quietcrowd.inference.carrying import Move
-from quietcrowd.inference.kdem_kernel import density_kernel
+from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels.kdem import density_kernel
 from quietcrowd.inference.loss_weighted import Losses
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.numeric import (

@@ -14,9 +14,10 @@ from attrs import field, frozen
 from quietcrowd.domains import Categorical, Domain, as_numbers
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
-from quietcrowd.inference import fixed_point, numeric_kernels
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Tally
 from quietcrowd.inference.numeric import (
     NumericMethod,

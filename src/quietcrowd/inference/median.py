@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.inference import numeric_kernels
+from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import NumericEstimates, State
 from quietcrowd.inference.numeric import (
     NumericMethod,

@@ -12,9 +12,10 @@ from attrs import evolve, field, frozen
 
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
-from quietcrowd.inference import fixed_point, numeric_kernels
+from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import numeric as numeric_kernels
+from quietcrowd.inference.kernels.moon import mixture_kernel
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
-from quietcrowd.inference.moon_kernel import mixture_kernel
 from quietcrowd.inference.moon_state import (
     ErrorModel,
     ErrorTally,

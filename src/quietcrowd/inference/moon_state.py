@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 
 from quietcrowd.inference.carrying import Move
+from quietcrowd.inference.kernels.moon import LARGEST_SCORE
 from quietcrowd.inference.method import State, Tally
-from quietcrowd.inference.moon_kernel import LARGEST_SCORE
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve
 
-from quietcrowd.inference import fixed_point
+from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.moon_state import ErrorModel, ErrorTally, TruthPrior, truth_unit
 from quietcrowd.inference.numeric import error_unit
 from quietcrowd.inference.partition import Summary

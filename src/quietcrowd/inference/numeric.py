@@ -17,12 +17,12 @@ from attrs import evolve, frozen
 
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.inference import fixed_point
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT
 from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Overview, Partition, Summary
-from quietcrowd.inference.vector_math import LARGEST_UNIT
 from quietcrowd.known_truths import number_per_task
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.report_domains import Reals
@@ -56,7 +56,7 @@ class SquaredErrors(Tally):
 def unit_for(terms: int) -> float:
     """Return what 1.0 is stored as where up to `terms` numbers of at most 1 are added.
 
-    A power of 2, small enough for `quietcrowd.inference.vector_math.to_integer`.
+    A power of 2, small enough for `quietcrowd.inference.kernels.vector_math.to_integer`.
     """
     return min(2.0 ** (61 - max(terms, 1).bit_length()), LARGEST_UNIT)
 

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, NumericDomain
-from quietcrowd.inference import kernels
+from quietcrowd.inference.kernels import compiling as kernels
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
-from quietcrowd.inference import numeric_kernels
 from quietcrowd.inference.carrying import Move
+from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Overview, Partition, Summary

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.inference import fixed_point, kernels
 from quietcrowd.inference.carrying import Move
+from quietcrowd.inference.kernels import compiling as kernels
+from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.method import LabelEstimates, Tally
 from quietcrowd.inference.partition import Partition, Summary
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference import fixed_point
 from quietcrowd.inference.averaging import AveragingMethod
+from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.method import IterativeInference
 from quietcrowd.inference.numeric import SquaredErrors, error_unit
 from quietcrowd.inference.partition import Summary

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.inference import fixed_point
 from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.inference import fixed_point
+from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.method import State
 from quietcrowd.inference.partition import Summary
 

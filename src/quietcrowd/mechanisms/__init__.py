@@ -8,7 +8,7 @@ from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.memo import Memo
+from quietcrowd.mechanisms.memo.memo import Memo
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.mechanisms.sampled_variance import SampledVarianceGaussian

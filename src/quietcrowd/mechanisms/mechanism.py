@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,7 @@ from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
 from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import check_names, find_described
 
-if TYPE_CHECKING:
-    from quietcrowd.privacy.attack import AuditPlan
-
-__all__ = ["Mechanism"]
+__all__ = ["Mechanism", "check_mechanism"]
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
 
@@ -233,23 +230,6 @@ class Mechanism(ABC):
             count=1,
         )
 
-    def plan_audit(self, answers: int) -> AuditPlan:
-        """Return how `quietcrowd.audit` puts the guarantee to the test.
-
-        Parameters
-        ----------
-        answers : int
-            How many answers a worker gives, or, where every task is reported, how many tasks.
-
-        Raises
-        ------
-        ParameterError
-            Where these are too many to enumerate.
-        """
-        from quietcrowd.mechanisms.attacks import plan_audit
-
-        return plan_audit(self, answers)
-
     @abstractmethod
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         """Return the reports; the answers were checked, and are in canonical order."""
@@ -442,3 +422,12 @@ class Mechanism(ABC):
                 f"not {[data.get(k) for k in differing]!r}"
             )
         return mechanism
+
+
+def check_mechanism(value: Any) -> None:
+    """Raise ParameterError unless `value` is a mechanism."""
+    if not isinstance(value, Mechanism):
+        raise ParameterError(
+            "mechanism must be a Mechanism, as RandomizedResponse(domain=..., epsilon=1.0); "
+            f"got {value!r}"
+        )

@@ -13,13 +13,13 @@ from attrs.validators import instance_of
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import check_numeric
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import Backend, to_native
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
 
-__all__ = ["Reports"]
+__all__ = ["Reports", "check_reports"]
 
 
 @frozen(kw_only=True, eq=False)
@@ -131,3 +131,12 @@ class Reports:
         else:  # made for comparison: no file could be read with it
             described = {"mechanism": kind.__name__}
         return json.dumps({"mechanism": described, "simulated": self.simulated})
+
+
+def check_reports(value: Any) -> None:
+    """Raise ParameterError unless `value` is what a mechanism sent."""
+    if not isinstance(value, Reports):
+        raise ParameterError(
+            "reports must be Reports, as mechanism.randomize or read_reports gives them; "
+            f"got {type(value).__name__}"
+        )

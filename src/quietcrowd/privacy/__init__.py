@@ -1,7 +1,4 @@
-"""What a mechanism guarantees, how guarantees add up, who has spent how much, and audits.
-
-Ledgers and audits are imported from their own modules: a worker's device needs neither.
-"""
+"""What a channel loses: guarantees, laws of the loss, compositions. No samples, no mechanism."""
 
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from quietcrowd.mechanisms.randomness import WordSource
 from quietcrowd.synthesis.attempt_kernel import attempt_kernel
 from quietcrowd.synthesis.blur import Blur
-from quietcrowd.synthesis.privacy_test import PrivacyTest
+from quietcrowd.synthesis.plausible_deniability import PrivacyTest
 
 __all__ = ["GridClaims", "Passes"]
 

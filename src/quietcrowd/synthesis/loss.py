@@ -16,7 +16,7 @@ from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.tail_bound import TailBound, tail_of_curve
-from quietcrowd.synthesis.privacy_test import TOTAL
+from quietcrowd.synthesis.plausible_deniability import TOTAL
 from quietcrowd.synthesis.seed_weights import SeedBounds, floored_bounds, uniform_bounds
 from quietcrowd.validation import check_whole
 

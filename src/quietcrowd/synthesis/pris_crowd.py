@@ -21,7 +21,7 @@ from quietcrowd.synthesis.blur import Blur
 from quietcrowd.synthesis.density import CrowdDensity, Weighting
 from quietcrowd.synthesis.kde import KERNELS
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
-from quietcrowd.synthesis.privacy_test import PrivacyTest
+from quietcrowd.synthesis.plausible_deniability import PrivacyTest
 from quietcrowd.synthesis.public_range import public_range
 from quietcrowd.synthesis.weights import Combination, checked_quantiles
 from quietcrowd.validation import check_real, check_whole, one_of

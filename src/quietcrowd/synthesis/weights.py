@@ -15,7 +15,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference import fixed_point
+from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.weights import LEAST_SHARE
 from quietcrowd.synthesis import weight_kernels
 from quietcrowd.synthesis.claim_arrays import (

@@ -9,8 +9,8 @@ from pathlib import PurePath
 from attrs import frozen
 from fastapi import APIRouter, Response
 
-from quietcrowd.campaign.problems import ProblemError
-from quietcrowd.campaign.schemas import Id
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.schemas import Id
 
 __all__ = ["PageFile", "dashboard", "invitation", "page_file", "router"]
 

@@ -1,0 +1,160 @@
+"""What workers are charged for, and the text that it is kept as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from attrs import frozen
+
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.privacy.guarantee import MOST_REPORTS
+from quietcrowd.validation import check_real, check_text, check_whole, plain
+
+__all__ = ["Charge", "ChargeKey", "check_worker", "read_charges", "write_charges"]
+
+VERSION = 1
+
+ChargeKey: TypeAlias = "tuple[str, str, Mechanism]"
+"""Worker, campaign and mechanism."""
+
+
+@frozen(kw_only=True)
+class Charge:
+    """What a worker has reported to one campaign with one mechanism.
+
+    Attributes
+    ----------
+    worker : str
+        Id, as text.
+    campaign : str
+        Name.
+    mechanism : Mechanism
+        What randomised the answers.
+    count : int
+        How many answers, or, where every task is reported, how many tasks.
+    spared : float
+        By how much all of them together lose less than as many that are not named: 0, unless
+        tasks were named and the mechanism knows more of these.
+    """
+
+    worker: str
+    campaign: str
+    mechanism: Mechanism
+    count: int
+    spared: float = 0.0
+
+
+def write_charges(charges: Iterable[Charge]) -> str:
+    """Return charges as text; `read_charges` gives them back."""
+    listed = list(charges)
+    mechanisms = list(dict.fromkeys(one.mechanism for one in listed))
+    places = {mechanism: place for place, mechanism in enumerate(mechanisms)}
+    return json.dumps(
+        {
+            "ledger": "quietcrowd",
+            "version": VERSION,
+            "mechanisms": [mechanism.to_dict() for mechanism in mechanisms],
+            "charges": [
+                [one.worker, one.campaign, places[one.mechanism], one.count]
+                + [one.spared] * (one.spared > 0)
+                for one in listed
+            ],
+        }
+    )
+
+
+def read_charges(text: Any) -> tuple[dict[ChargeKey, int], dict[ChargeKey, float]]:
+    """Return the charges that a text says: counts, and what named tasks lose less.
+
+    Raises
+    ------
+    FormatError
+        Where the text is none, of another version, or a charge in it cannot be.
+    """
+    try:
+        return _charges_of(_read_ledger(text))
+    except RecursionError:
+        raise FormatError("this is no ledger: what is in it is nested too deeply") from None
+
+
+def _charges_of(data: dict[str, Any]) -> tuple[dict[ChargeKey, int], dict[ChargeKey, float]]:
+    charges, described = data.get("charges"), data.get("mechanisms")
+    if not isinstance(charges, list) or not isinstance(described, list):
+        raise FormatError("a ledger needs the lists 'mechanisms' and 'charges'")
+    mechanisms = [Mechanism.from_dict(one) for one in described]
+    counts: dict[ChargeKey, int] = {}
+    spared: dict[ChargeKey, float] = {}
+    for place, charge in enumerate(charges):
+        key, count, less = _read_charge(place, charge, mechanisms)
+        if key in counts:
+            raise FormatError(f"charge {place} of the ledger, {charge!r}, stands there twice")
+        counts[key] = count
+        if less:
+            spared[key] = less
+    return counts, spared
+
+
+def _read_ledger(text: Any) -> dict[str, Any]:
+    if not isinstance(text, str):
+        raise FormatError(
+            f"a ledger must be text, as PrivacyLedger.to_json gives it; got {type(text).__name__}"
+        )
+    try:
+        data = json.loads(text, object_pairs_hook=_named_once)
+    except ValueError as error:
+        raise FormatError(f"a ledger must be JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("ledger") != "quietcrowd":
+        raise FormatError(
+            "this is no ledger: the key 'ledger' is missing. PrivacyLedger.to_json writes one."
+        )
+    version = data.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise FormatError(f"the ledger has version {version!r}; this quietcrowd reads {VERSION}")
+    return data
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in named:
+            raise ValueError(f"{name!r} is named twice in one object")
+        named[name] = value
+    return named
+
+
+def _read_charge(
+    place: int, charge: Any, mechanisms: list[Mechanism]
+) -> tuple[ChargeKey, int, float]:
+    try:
+        worker, campaign, which, count, *rest = charge
+        (less,) = rest or (0.0,)
+        who = check_worker(worker)
+        check_text("campaign", campaign)
+        check_whole("mechanism", which, 0, len(mechanisms) - 1)
+        check_whole("count", count, 1, MOST_REPORTS)
+        check_real("what named tasks lose less", less, 0)
+    except (TypeError, ValueError) as error:
+        raise FormatError(
+            f"charge {place} of the ledger must be worker, campaign, mechanism and count; got "
+            f"{charge!r}: {error}"
+        ) from None
+    return (who, campaign, mechanisms[which]), count, float(less)
+
+
+def check_worker(worker: Any) -> str:
+    """Return an id as text.
+
+    Raises
+    ------
+    ParameterError
+        Unless it is a text that is not empty, or a whole number.
+    """
+    known = plain(worker)
+    if isinstance(known, bool) or not isinstance(known, str | int):
+        raise ParameterError(f"worker must be an id, text or a whole number; got {worker!r}")
+    if isinstance(known, str):
+        check_text("worker", known)
+    return str(known)

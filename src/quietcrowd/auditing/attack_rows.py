@@ -1,0 +1,185 @@
+"""Which rows of answers an audit sets against each other, and by which attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
+
+from quietcrowd.auditing.attack import Attack
+from quietcrowd.auditing.observed import Observed
+from quietcrowd.domains import FiniteDomain, check_numeric
+from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.mechanisms.mechanism import Mechanism
+
+__all__ = [
+    "ALL",
+    "NULL",
+    "PART",
+    "VALUE",
+    "Floats",
+    "Pair",
+    "alone",
+    "ends",
+    "places",
+    "plain_numbers",
+    "searched",
+    "taskwise_attacks",
+]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+VALUE = "one answer against another"
+NULL = "an answer against none"
+ALL = "all answers against others"
+
+SHORT = 3
+"""Tasks of the rows that most workers have, where each report has noise of its own."""
+
+PART = 0.1
+"""Share of the workers for attacks that look for faults, and do not measure."""
+
+DEVICES = 200
+"""Devices that are called one by one, a side."""
+
+
+@frozen(kw_only=True)
+class Pair:
+    """Two answers that are set against each other.
+
+    Attributes
+    ----------
+    name : str
+        For people.
+    one, other : object
+        What is stored for an answer; None where there is none.
+    score : callable
+        From what workers sent to how much their first report speaks for the one, shape (workers,).
+    """
+
+    name: str
+    one: Any
+    other: Any
+    score: Callable[[Observed], Floats]
+
+
+def ends(mechanism: Mechanism) -> tuple[Any, Any]:
+    """Return what is stored for the lowest and the highest answer."""
+    domain = mechanism.domain
+    if isinstance(domain, FiniteDomain):
+        return 0, domain.size - 1
+    return domain.low, domain.high  # type: ignore[attr-defined]
+
+
+def places(mechanism: Mechanism, grid: Grid, stored: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """Return the places on the grid of stored answers."""
+    domain = check_numeric(mechanism.domain, "the mechanism")
+    dtype = domain.dtype if isinstance(domain, FiniteDomain) else np.dtype(np.float64)
+    return grid.places(domain.numbers(np.array(stored, dtype))).astype(np.int64)
+
+
+def plain_numbers(mechanism: Mechanism, grid: Grid, row: Sequence[Any]) -> Floats:
+    """Return the places of a row of answers; NaN where there is none."""
+    numbers = np.full(len(row), np.nan)
+    answered = [place for place, value in enumerate(row) if value is not None]
+    numbers[answered] = places(mechanism, grid, [row[place] for place in answered])
+    return numbers
+
+
+def alone(attack: Attack) -> Attack:
+    """Return the attack on a few devices, each of which is called by itself."""
+    return evolve(
+        attack,
+        name=f"{attack.name}, each device by itself",
+        share=1.0,
+        workers=DEVICES,
+        alone=True,
+        search=False,
+    )
+
+
+def searched(answers: int) -> bool:
+    """Return whether two tasks are sought among so many: of two there is but one choice."""
+    return answers >= SHORT
+
+
+def _row(first: Any, pair: Pair, answers: int) -> list[Any]:
+    """Return a row with a given first cell; noise that serves two cells shows in it.
+
+    The second cell is as the one, the third as the other, and so on: where such a cell has the
+    noise of the first, their reports are alike under one of the two rows and never under the other.
+    """
+    return [first, *([pair.one, pair.other] * answers)[: answers - 1]]
+
+
+def taskwise_attacks(
+    pairs: Sequence[Pair],
+    answers: int,
+    plain: Callable[[Sequence[Any]], Floats],
+    part: float = PART,
+) -> list[Attack]:
+    """Return attacks on a mechanism whose reports each have noise of their own.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+        Answers that are set against each other; the first pair is one of two answers.
+    answers : int
+        How many a worker gives.
+    plain : callable
+        From a row of answers to the numbers that would be sent without noise.
+    part : float
+        Share of the workers who have whole rows.
+
+    Notes
+    -----
+    Most workers have short rows, and few have all tasks: one cell differs, or all of them do.
+    """
+
+    def attack(pair: Pair, count: int, more: str = "", share: float = 1.0) -> Attack:
+        one, other = (_row(first, pair, count) for first in (pair.one, pair.other))
+        return Attack(
+            name=pair.name + more,
+            tasks=range(count),
+            one=one,
+            other=other,
+            score=pair.score,
+            plain=(plain(one), plain(other)),
+            search=count == answers and searched(answers),
+            share=share,
+        )
+
+    found = [attack(pair, min(answers, SHORT)) for pair in pairs]
+    found.append(alone(found[0]))
+    if answers > SHORT:
+        found += [attack(pair, answers, ", in a whole row", part) for pair in pairs]
+    if answers > 1:
+        found.append(_whole(pairs[0], answers, plain))
+    return found
+
+
+def _whole(pair: Pair, answers: int, plain: Callable[[Sequence[Any]], Floats]) -> Attack:
+    """Return the attack on rows that differ in all answers."""
+    one, other = [pair.one] * answers, [pair.other] * answers
+
+    def score(observed: Observed) -> Floats:
+        cells = observed.cells
+        gains = [
+            pair.score(evolve(observed, cells=cells[:, [place]])) for place in range(cells.shape[1])
+        ]
+        return np.sum(gains, axis=0)  # type: ignore[no-any-return]
+
+    return Attack(
+        name=ALL,
+        tasks=range(answers),
+        one=one,
+        other=other,
+        score=score,
+        moved=answers,
+        plain=(plain(one), plain(other)),
+        whole=True,
+        share=PART,
+    )

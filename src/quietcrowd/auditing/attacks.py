@@ -1,0 +1,104 @@
+"""How each kind of mechanism is attacked: what an audit needs of it.
+
+An attack knows what an adversary knows: the mechanism's public numbers, two rows of one worker,
+and what was sent. Its score is the log-likelihood ratio of the two rows under the *public* law, the
+best statistic where the devices follow it. Where they do not, the score is as good as any other:
+what it proves holds for whatever was sent.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from quietcrowd.auditing.attack import Attack, AuditPlan
+from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, alone, ends
+from quietcrowd.auditing.label_attacks import plan_finite, plan_shared
+from quietcrowd.auditing.noise_attacks import plan_drawn_variance, plan_laplace
+from quietcrowd.auditing.sketch_attacks import plan_sketch
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.channel import Channel, FiniteChannel
+from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
+from quietcrowd.mechanisms.sketch_channel import SketchChannel
+from quietcrowd.mechanisms.worker_laws import WorkerLaw
+from quietcrowd.privacy.shared_weight import MAX_ROW
+
+__all__ = ["plan_audit", "plan_of_channel"]
+
+
+def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
+    """Return how `quietcrowd.audit` puts the guarantee of a mechanism to the test.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    answers : int
+        How many answers a worker gives, or, where every task is reported, how many tasks.
+
+    Raises
+    ------
+    ParameterError
+        Where these are too many to enumerate.
+
+    Notes
+    -----
+    The plan depends on the kind of the mechanism's channel. `plan_of_channel.register` adds a plan
+    for another kind; without one, a mechanism is attacked through the numbers that it sends.
+    """
+    if answers > MAX_ROW:
+        raise ParameterError(f"an audit takes at most {MAX_ROW:,} answers; got {answers:,}")
+    return plan_of_channel(mechanism.channel, mechanism, answers)
+
+
+@singledispatch
+def plan_of_channel(_: Channel, mechanism: Mechanism, answers: int) -> AuditPlan:
+    """Return the plan for a mechanism of a channel of no known kind."""
+    return _plan_unknown(mechanism, answers)
+
+
+@plan_of_channel.register
+def _(channel: FiniteChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
+    law = getattr(mechanism, "worker_law", None)
+    if isinstance(law, WorkerLaw):
+        return plan_shared(mechanism, channel, law, answers)
+    return plan_finite(mechanism, channel, answers)
+
+
+@plan_of_channel.register
+def _(channel: LaplaceChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
+    return plan_laplace(mechanism, channel, answers)
+
+
+@plan_of_channel.register
+def _(channel: SampledVarianceChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
+    return plan_drawn_variance(mechanism, channel, answers)
+
+
+@plan_of_channel.register
+def _(channel: SketchChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
+    return plan_sketch(mechanism, channel, answers)
+
+
+def _plan_unknown(mechanism: Mechanism, answers: int) -> AuditPlan:
+    """Attack a mechanism of another kind through numbers that it sends; a projection is learnt."""
+    low, high = ends(mechanism)
+    rest = [low] * (answers - 1)
+
+    def attack(name: str, one: object, other: object) -> Attack:
+        row = [one, *rest], [other, *rest]
+        return Attack(name=name, tasks=range(answers), one=row[0], other=row[1], score=None)
+
+    attacks = [attack(VALUE, high, low)]
+    if mechanism.participation_protected:
+        attacks.append(attack(NULL, high, None))
+    attacks.append(alone(attacks[0]))
+    if answers > 1:
+        one, other = [high] * answers, [low] * answers
+        attacks.append(
+            Attack(
+                name=ALL, tasks=range(answers), one=one, other=other, score=None, share=PART,
+                moved=answers, whole=True,
+            )
+        )  # fmt: skip
+    return AuditPlan(exact=None, attacks=attacks)

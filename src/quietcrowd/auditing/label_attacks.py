@@ -1,0 +1,145 @@
+"""How mechanisms for labels are attacked: by the ratios of two rows of a table of integers.
+
+Where the answers of a worker share a weight that it drew, all its reports together tell of that
+weight, and through it of each answer: the ratio depends on how many of the others agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from attrs import evolve
+
+from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Repeats
+from quietcrowd.auditing.attack_rows import (
+    ALL,
+    NULL,
+    PART,
+    VALUE,
+    Floats,
+    Pair,
+    alone,
+    searched,
+    taskwise_attacks,
+)
+from quietcrowd.auditing.finite_table import table_delta, table_epsilon, worst_rows
+from quietcrowd.auditing.observed import Observed
+from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel
+from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.mechanisms.worker_laws import UniformFlips, WorkerLaw
+from quietcrowd.privacy.guarantee import add_losses
+from quietcrowd.privacy.shared_weight import SharedWeight
+
+__all__ = ["plan_finite", "plan_shared"]
+
+HALF = 0.5
+"""Share of the workers who have whole rows: random words cost little."""
+
+
+def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> AuditPlan:
+    """Return how a mechanism with one public table is to be audited."""
+    weights, labels = channel.weights, getattr(mechanism.domain, "size", channel.answers)
+    epsilon = table_epsilon(weights)
+    logs = np.log(np.maximum(weights.astype(np.float64), 0.5))
+
+    def score(one: int, other: int, observed: Observed) -> Floats:
+        first = observed.cells[:, 0]
+        missing = np.isnan(first)
+        gains = logs[one] - logs[other]
+        return np.where(missing, np.nan, gains[np.where(missing, 0, first).astype(np.intp)])
+
+    one, other = worst_rows(weights, labels)
+    pairs = [Pair(name=VALUE, one=one, other=other, score=partial(score, one, other))]
+    if mechanism.every_task:
+        pairs.append(Pair(name=NULL, one=0, other=None, score=partial(score, 0, labels)))
+    alike = float(np.sum((weights[one] / TOTAL) ** 2))
+    return AuditPlan(
+        exact=ExactLoss(
+            epsilon=epsilon,
+            worker_epsilon=add_losses(epsilon, answers),
+            delta_at=partial(table_delta, weights),
+        ),
+        attacks=taskwise_attacks(pairs, answers, _codes, part=HALF),
+        repeats=Repeats(answer=one, chance=lambda tasks: alike**tasks),
+    )
+
+
+def _codes(row: Sequence[Any]) -> Floats:
+    return np.array([np.nan if value is None else value for value in row], np.float64)
+
+
+def plan_shared(
+    mechanism: Mechanism, channel: FiniteChannel, worker_law: WorkerLaw, answers: int
+) -> AuditPlan:
+    """Return how a mechanism is to be audited whose workers draw a weight for all their answers."""
+    law = _shared_law(mechanism, worker_law)
+    repeats = Repeats(answer=0, chance=partial(_equal_rows, law))
+    if answers == 1:
+        return evolve(plan_finite(mechanism, channel, answers), repeats=repeats)
+    return AuditPlan(
+        exact=ExactLoss(
+            epsilon=law.cell_epsilon(answers),
+            worker_epsilon=law.row_epsilon(answers),
+            delta_at=partial(law.delta, answers),
+            rounding=1e-9,
+        ),
+        attacks=_shared_attacks(mechanism, law, answers),
+        repeats=repeats,
+    )
+
+
+def _shared_law(mechanism: Mechanism, worker_law: WorkerLaw) -> SharedWeight:
+    others = mechanism.size - 1  # type: ignore[attr-defined]
+    if isinstance(worker_law, UniformFlips):
+        low, high = worker_law.bounds
+        return SharedWeight.even(low=low, high=high, others=others)
+    table = np.array(worker_law.table, np.float64)  # type: ignore[attr-defined]
+    return SharedWeight.listed(table, others=others, null=mechanism.every_task)
+
+
+def _equal_rows(law: SharedWeight, tasks: int) -> float:
+    """Return the chance that two devices, each with a weight of its own, send equal rows."""
+    other = law.weights / law.total
+    keep = 1 - law.others * other
+    alike = np.outer(keep, keep) + law.others * np.outer(other, other)
+    return float(law.chances @ alike**tasks @ law.chances)
+
+
+def _shared_attacks(mechanism: Mechanism, law: SharedWeight, answers: int) -> list[Attack]:
+    null = mechanism.domain.size  # type: ignore[attr-defined]
+
+    def value_score(observed: Observed) -> Floats:
+        cells = observed.cells
+        gains = law.value_gains(answers)[(cells[:, 1:] == 0).sum(axis=1)]
+        return np.where(cells[:, 0] == 0, gains, np.where(cells[:, 0] == 1, -gains, 0.0))
+
+    def null_score(observed: Observed) -> Floats:
+        cells = observed.cells
+        agree = (cells[:, 1:] == 0).sum(axis=1)
+        kept, became_null, neither = (gains[agree] for gains in law.null_gains(answers))
+        first = cells[:, 0]
+        scores = np.where(first == 0, kept, np.where(first == null, became_null, neither))
+        return np.where(np.isnan(first), np.nan, scores)
+
+    def row_score(observed: Observed) -> Floats:
+        row = law.log_row(answers)
+        of_one, of_other = ((observed.cells == label).sum(axis=1) for label in (0, 1))
+        gain: Floats = row[of_one] - row[of_other]
+        return gain
+
+    def attack(name: str, one: list[Any], other: list[Any], score: Any, **more: Any) -> Attack:
+        plain = (_codes(one), _codes(other))
+        return Attack(
+            name=name, tasks=range(answers), one=one, other=other, score=score, plain=plain, **more
+        )
+
+    rest, search = [0] * (answers - 1), searched(answers)
+    found = [attack(VALUE, [0, *rest], [1, *rest], value_score, search=search)]
+    if mechanism.every_task:
+        found.append(attack(NULL, [0, *rest], [None, *rest], null_score, search=search))
+    found.append(alone(found[0]))
+    whole = attack(ALL, [0] * answers, [1] * answers, row_score, share=PART, whole=True)
+    return [*found, whole]

@@ -1,0 +1,293 @@
+"""What an audit found, as a value."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.auditing.equal_messages import EqualMessages
+from quietcrowd.privacy.guarantee import CLAIM_ROUNDING, PrivacyGuarantee, finite_loss, show_loss
+
+__all__ = ["AuditReport"]
+
+WIDTH = 80
+
+
+@frozen(kw_only=True, eq=False)
+class AuditReport:
+    """What is claimed, stated and found of a mechanism's privacy loss.
+
+    Attributes
+    ----------
+    mechanism : str
+        Name of the mechanism.
+    domain : str
+        What an answer can be.
+    guarantee : PrivacyGuarantee
+        What is claimed and stated, for the number of answers of the audit.
+    exact_epsilon, exact_worker_epsilon : float or None
+        Loss about one answer and about all together, from the mechanism's public numbers; None
+        where they do not give it.
+    every_row : bool
+        Whether the second is over all pairs of rows; else it is that of the worst pair found.
+    rounding : float
+        Relative error of these.
+    proven_epsilon, proven_delta : float
+        What real reports prove: epsilon is no less at the stated delta, and delta no less at the
+        stated epsilon.
+    proven_worker_epsilon : float
+        The loss about all answers together is no less at the stated delta.
+    attack, statistic : str
+        What was told apart best, and by what of the reports: this proves `proven_epsilon`.
+    draws : int
+        Workers whose reports proved it, for each of the two inputs.
+    confidence : float
+        Probability, at least, that all three proven bounds hold, and that randomness is reused if
+        it says so.
+    simulated : bool
+        Whether the noise was simulated: then the simulation was audited, and not what workers send.
+    devices : EqualMessages or None
+        How often devices with equal answers sent the same; None where no law says how rare it is.
+    curve : ndarray of float, shape (2, points)
+        Epsilons, and the delta at each: the least that holds where `curve_exact`, else a lower
+        bound that reports prove.
+    curve_exact : bool
+        See `curve`.
+    """
+
+    mechanism: str
+    domain: str
+    guarantee: PrivacyGuarantee
+    exact_epsilon: float | None
+    exact_worker_epsilon: float | None
+    every_row: bool
+    rounding: float
+    proven_epsilon: float
+    proven_delta: float
+    proven_worker_epsilon: float
+    attack: str
+    statistic: str
+    draws: int
+    confidence: float
+    simulated: bool
+    devices: EqualMessages | None
+    curve: npt.NDArray[np.float64]
+    curve_exact: bool
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """What the paper states."""
+        return self.guarantee.claimed_epsilon
+
+    @property
+    def stated_epsilon(self) -> float:
+        """What the mechanism's guarantee states, at `stated_delta`."""
+        return self.guarantee.epsilon
+
+    @property
+    def stated_delta(self) -> float:
+        """The delta of the pair (epsilon, delta) that the guarantee states."""
+        return self.guarantee.delta
+
+    @property
+    def found_epsilon(self) -> float:
+        """The larger of the exact loss, where there is one, and the one that reports prove."""
+        return max(self.exact_epsilon or 0.0, self.proven_epsilon)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing that was found exceeds what the guarantee states."""
+        slack = 1 + self.rounding
+        exact, row = (0.0, 0.0) if self.stated_delta else (self.exact_epsilon, self._exact_row)
+        return (
+            (exact or 0.0) <= self.stated_epsilon * slack
+            and row <= self.guarantee.worker_epsilon * slack
+            and self.proven_epsilon <= self.stated_epsilon
+            and self.proven_delta <= self.stated_delta
+            and self.proven_worker_epsilon <= self.guarantee.worker_epsilon
+            and not self._reused
+        )
+
+    @property
+    def _reused(self) -> bool:
+        return self.devices is not None and self.devices.reused
+
+    @property
+    def _exact_row(self) -> float:
+        return self.exact_worker_epsilon or 0.0
+
+    @property
+    def claim_holds(self) -> bool:
+        """Whether the guarantee covers the paper's claim, and nothing found exceeds it."""
+        least = self.proven_epsilon if self.stated_delta else self.found_epsilon
+        return self.guarantee.claim_holds and least <= self.claimed_epsilon + CLAIM_ROUNDING
+
+    @property
+    def verdict(self) -> Literal["holds", "broken"]:
+        """``"broken"`` where the mechanism loses more than its guarantee states."""
+        return "holds" if self.holds else "broken"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description; None stands for what is infinite."""
+        guarantee = self.guarantee
+        return {
+            "mechanism": self.mechanism,
+            "domain": self.domain,
+            "answers": guarantee.answers,
+            "tasks": guarantee.tasks,
+            "claimed": {
+                "epsilon": finite_loss(guarantee.claimed_epsilon),
+                "delta": guarantee.claimed_delta,
+            },
+            "claim_holds": self.claim_holds,
+            "stated": {
+                "epsilon": finite_loss(guarantee.epsilon),
+                "delta": guarantee.delta,
+                "worker_epsilon": finite_loss(guarantee.worker_epsilon),
+                "participation_protected": guarantee.participation_protected,
+            },
+            "exact": None
+            if self.exact_epsilon is None
+            else {
+                "epsilon": finite_loss(self.exact_epsilon),
+                "worker_epsilon": finite_loss(self._exact_row),
+                "every_row": self.every_row,
+            },
+            "proven": {
+                "epsilon": self.proven_epsilon,
+                "delta": self.proven_delta,
+                "worker_epsilon": self.proven_worker_epsilon,
+                "confidence": self.confidence,
+                "draws": self.draws,
+                "attack": self.attack,
+                "statistic": self.statistic,
+                "simulated": self.simulated,
+            },
+            "devices": None
+            if self.devices is None
+            else {
+                "messages": self.devices.messages,
+                "equal_pairs": self.devices.equal_pairs,
+                "surprise": self.devices.surprise,
+                "randomness_reused": self.devices.reused,
+            },
+            "verdict": self.verdict,
+            "curve": {
+                "epsilon": self.curve[0].tolist(),
+                "delta": self.curve[1].tolist(),
+                "exact": self.curve_exact,
+            },
+        }
+
+    def draw(self, axes: Any) -> None:
+        """Draw the curve, and what is claimed and stated, into Matplotlib axes."""
+        label = "least delta, exact" if self.curve_exact else "delta is at least this: proven"
+        axes.plot(*self.curve, color="C0", label=label)
+        for name, epsilon, delta, look in (
+            ("stated", self.stated_epsilon, self.stated_delta, "C2s"),
+            ("claimed", self.claimed_epsilon, self.guarantee.claimed_delta, "C3^"),
+        ):
+            if math.isfinite(epsilon):
+                axes.plot(
+                    [epsilon], [delta], look, label=name, markerfacecolor="none", clip_on=False
+                )
+        axes.set_xlabel("epsilon (natural logarithm)")
+        axes.set_ylabel("delta")
+        axes.set_ylim(bottom=0)
+        axes.set_title(f"{self.mechanism}: {self._count()}")
+        axes.grid(alpha=0.3)
+
+    def __str__(self) -> str:
+        lines = [
+            ("Audited", f"{self.mechanism}, {self._count()}, domain {self.domain}."),
+            ("Claimed", f"{self._claim()}."),
+            ("Stated", f"{self._stated()}."),
+            ("Exact", f"{self._exact()}."),
+            ("Proven", f"{self._proven()}."),
+            ("Devices", f"{self._devices()}."),
+            ("Verdict", f"{self._verdict()}."),
+        ]
+        return "\n".join(
+            textwrap.fill(
+                text,
+                width=WIDTH,
+                initial_indent=f"{name + ':':<9}",
+                subsequent_indent=" " * 9,
+                break_on_hyphens=False,
+            )
+            for name, text in lines
+        )
+
+    def _count(self) -> str:
+        guarantee = self.guarantee
+        count, kind = (
+            (guarantee.answers, "answer") if guarantee.tasks is None else (guarantee.tasks, "task")
+        )
+        return f"{count:,} {kind}{'s' * (count != 1)} a worker"
+
+    def _claim(self) -> str:
+        claim = f"epsilon = {self.claimed_epsilon:.4g}"
+        if self.guarantee.claimed_delta:
+            claim += f" with delta = {self.guarantee.claimed_delta:.3g}"
+        return f"{claim}; " + ("the claim holds" if self.claim_holds else "it does not hold")
+
+    def _stated(self) -> str:
+        guarantee = self.guarantee
+        one, row = (
+            self._pair(show_loss(epsilon))
+            for epsilon in (self.stated_epsilon, guarantee.worker_epsilon)
+        )
+        return f"{one} about one of them, {row} about all together; participation is " + (
+            "protected alike" if guarantee.participation_protected else "not protected"
+        )
+
+    def _pair(self, epsilon: str) -> str:
+        """Return a loss as it is stated: of differential privacy, with its delta if it has one."""
+        if self.stated_delta:
+            return f"(epsilon, delta) = ({epsilon}, {show_loss(self.stated_delta, 3)})"
+        return f"epsilon = {epsilon}"
+
+    def _exact(self) -> str:
+        if self.exact_epsilon is None or self.exact_worker_epsilon is None:
+            return "not known; the public numbers do not give it"
+        text = f"epsilon = {show_loss(self.exact_epsilon)} about one"
+        if self.stated_delta:
+            text += " without any delta"
+        least = "" if self.every_row else "at least "
+        row = show_loss(self.exact_worker_epsilon)
+        return f"{text}, {least}{row} about all, from its public numbers"
+
+    def _proven(self) -> str:
+        text = f"epsilon is at least {self.proven_epsilon:.3f} about one"
+        if self.stated_delta:
+            text += f" at the stated delta, delta at least {self.proven_delta:.3g} at that epsilon"
+        kind = "simulated" if self.simulated else "real"
+        return (
+            f"{text}, and epsilon at least {self.proven_worker_epsilon:.3f} about all, with "
+            f"{self.confidence:.4g} confidence; told apart best: {self.attack}, from the {kind} "
+            f"reports of {self.draws:,} workers a side, by {self.statistic}"
+        )
+
+    def _devices(self) -> str:
+        devices = self.devices
+        if devices is None:
+            return "not compared; no law says how rarely they send the same"
+        start = f"of {devices.messages:,} messages from equal answers "
+        if devices.reused:
+            return (
+                f"{start}{devices.equal_pairs:,} pairs are equal, which fresh randomness makes so "
+                f"with a probability of at most {devices.surprise:.2g}"
+            )
+        return f"{start}no more are equal than may be by chance"
+
+    def _verdict(self) -> str:
+        if self.holds:
+            return "not refuted; nothing that was found exceeds what is stated"
+        if self._reused:
+            return "BROKEN; randomness is missing, or used more than once"
+        return "BROKEN; the mechanism loses more than its guarantee states"

@@ -1,0 +1,200 @@
+"""How a worker's device speaks to a server: the same request until it is answered.
+
+Requests say nothing of the device: one constant user agent, no cookies, no redirects followed. A
+request that was not answered is sent again, byte by byte the same, after a pause that is as long as
+the server asks for, or doubles. An answer has a most of bytes and of seconds, and is read as it is:
+a packed one, which a few bytes can make as long as they like, is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from email.utils import parsedate_to_datetime
+from time import sleep
+from typing import Any
+
+import httpx
+from attrs import field, frozen
+
+from quietcrowd.campaign.device.deadline import Deadline
+from quietcrowd.campaign.device.link import CampaignLink
+from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.refusals import refusal
+from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS
+from quietcrowd.campaign.terms.tokens import hide_tokens
+from quietcrowd.exceptions import CampaignError, UnansweredError
+
+__all__ = ["CampaignServer", "checked", "read_object"]
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+TIMEOUT = 30.0
+"""Longest silence of a server, in seconds."""
+
+DEADLINE = 120.0
+"""Longest time from the beginning of a request to the end of its answer, in seconds."""
+
+MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
+"""Most bytes of an answer: of the longest, all tasks of a campaign."""
+
+_TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
+_HEADERS = {
+    "User-Agent": "quietcrowd",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "Content-Type": "application/json",
+}
+
+
+@frozen(kw_only=True, eq=False)
+class CampaignServer:
+    """The server of a campaign.
+
+    Attributes
+    ----------
+    link : CampaignLink
+        Where it is.
+    patience : float
+        How long a request is tried again, in seconds.
+    transport : httpx.BaseTransport or None
+        How requests travel; None: through the network.
+    """
+
+    link: CampaignLink
+    patience: float
+    transport: httpx.BaseTransport | None = field(default=None, repr=False)
+
+    def ask(
+        self, method: str, path: str, *, content: bytes = b"", credential: str | None = None
+    ) -> httpx.Response:
+        """Return what the server answers; refusals too.
+
+        Parameters
+        ----------
+        method, path : str
+            As ``"GET"`` and ``"/me/tasks"``.
+        content : bytes
+            Sent as it is, each time.
+        credential : str, optional
+            Of the worker.
+
+        Raises
+        ------
+        UnansweredError
+            Where nothing but failures came until patience ended.
+        CampaignError
+            Where an answer is packed, or longer than any answer can be.
+        """
+        headers = dict(_HEADERS)
+        if credential is not None:
+            headers["Authorization"] = f"Bearer {credential}"
+        until, pause = time.monotonic() + self.patience, FIRST_PAUSE
+        while True:
+            answer = self._once(method, path, content, headers)
+            asked = 0.0
+            if isinstance(answer, httpx.Response):
+                if answer.status_code not in _TRY_AGAIN:
+                    return answer
+                asked = _retry_after(answer)
+            wait = max(pause, asked)
+            if time.monotonic() + wait > until:
+                raise UnansweredError(self._told(answer, asked))
+            sleep(wait)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _once(
+        self, method: str, path: str, content: bytes, headers: dict[str, str]
+    ) -> httpx.Response | httpx.RequestError:
+        """Send a request over a connection of its own; what is in no request cannot be in it."""
+        local = self.link.local
+        url = f"{self.link.server}/api/v1{path}"
+        with Deadline(seconds=DEADLINE) as deadline:
+            try:
+                with (
+                    httpx.Client(
+                        headers=headers,
+                        timeout=TIMEOUT,
+                        verify=not local,
+                        trust_env=not local,  # a proxy is for what leaves this machine
+                        transport=self.transport,
+                    ) as client,
+                    client.stream(
+                        method,
+                        url,
+                        content=content or None,
+                        extensions={"trace": deadline.watch},
+                    ) as answer,
+                ):
+                    whole = _read(answer)
+                    deadline.require()  # a cut may look like an end
+                    return whole
+            except httpx.RequestError as error:
+                return deadline.error if deadline.over else error
+            except httpx.InvalidURL as error:
+                raise CampaignError(
+                    f"the server {self.link.server} has no address: {error}"
+                ) from None
+
+    def _told(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
+        if isinstance(answer, httpx.Response):
+            later = f"; it asks to wait {asked:,.0f} s" * (asked > 0)
+            return (
+                f"the server {self.link.server} does not serve: {refusal(answer)}{later}; try later"
+            )
+        reason = hide_tokens(one_line(str(answer))) or type(answer).__name__
+        return f"the server {self.link.server} cannot be reached: {reason}; try later"
+
+
+def _read(answer: httpx.Response) -> httpx.Response:
+    """Return an answer that is read whole; CampaignError where it cannot be one of a campaign."""
+    if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise CampaignError(
+            "the server packs its answer, which nobody asked for: nothing of it was read. Ask who "
+            "invited you"
+        )
+    parts, size = [], 0
+    for part in answer.iter_bytes():
+        size += len(part)
+        if size > MAX_ANSWER:
+            raise CampaignError(
+                f"the server's answer is longer than {MAX_ANSWER:,} bytes, which no campaign "
+                "needs: the rest was not read. Ask who invited you"
+            )
+        parts.append(part)
+    return httpx.Response(answer.status_code, headers=answer.headers, content=b"".join(parts))
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Return how many seconds a server asks to wait; 0 where it does not say, or not clearly."""
+    text = response.headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = parsedate_to_datetime(text).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return max(0.0, moment - time.time())
+
+
+def checked(response: httpx.Response) -> httpx.Response:
+    """Return a response; CampaignError where it is a refusal, or leads elsewhere."""
+    if response.is_success:
+        return response
+    if response.is_redirect:
+        raise CampaignError(
+            "the server sends requests elsewhere, and no report goes where nobody agreed to: ask "
+            "for a link to where it is"
+        )
+    raise CampaignError(f"the server refuses: {hide_tokens(refusal(response))}")
+
+
+def read_object(response: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object that a server answered with; CampaignError where it is none."""
+    try:
+        value = checked(response).json()
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise CampaignError(
+            "the server answers with something else than a campaign: check the link"
+        )
+    return value

@@ -1,0 +1,179 @@
+"""What a device does to an answer, in sentences, before any answer is given.
+
+A worker decides by the law of the noise, and not by what was drawn. Examples are of public answers:
+the first label, or the middle of the range.
+"""
+
+from __future__ import annotations
+
+import math
+
+from quietcrowd.campaign.device.questions import spell_label
+from quietcrowd.campaign.terms.near_copies import sent_again
+from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.domains import FiniteDomain, NumericDomain
+from quietcrowd.mechanisms import (
+    FiniteChannel,
+    LaplaceChannel,
+    LaplacePerturbation,
+    Mechanism,
+    SampledVarianceChannel,
+    SketchChannel,
+    TwoLayerRandomizedResponse,
+)
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.laplace_channel import BIT_GRID
+from quietcrowd.report_domains import OrNull
+
+__all__ = ["law_sentences", "law_table", "show_share"]
+
+_LONGEST = 24
+"""Letters of a name of an answer that are shown."""
+
+_MOST_COLUMNS = 6
+"""A table of more is no help: every column but one of a row looks alike."""
+
+_HALF, _MOST = 0.5, 0.95
+
+
+def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
+    """Return how often which answer becomes which report.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What randomises.
+    tasks : int
+        How many there are.
+    """
+    channel = mechanism.channel
+    if isinstance(channel, FiniteChannel):
+        law = _of_labels(mechanism, channel)
+    elif isinstance(channel, LaplaceChannel):
+        law = _of_numbers(mechanism, channel)
+    elif isinstance(channel, SampledVarianceChannel):
+        law = (
+            "Your device draws one variance for the noise of all your answers, and adds noise to "
+            f"each. Over all devices its standard deviation is {math.sqrt(channel.variance):.3g} "
+            "(root mean square); some draw far less, for all of their answers.",
+        )
+    else:
+        assert isinstance(channel, SketchChannel)
+        spread = math.sqrt(2) * channel.scale
+        law = (
+            "Nothing is sent for single answers: what is sent comes of noisy sums over all "
+            f"{tasks:,} questions alone. The standard deviation of their noise is {spread:.3g}.",
+        )
+    return (*law, _again(mechanism))
+
+
+def _again(mechanism: Mechanism) -> str:
+    if sent_again(mechanism):
+        return (
+            "Where this server asks a question again in the same way, your device sends the same "
+            "report again, whatever you answer then: that tells nothing new of your answers, but "
+            "the server may notice that you are the same person. To another server, or with other "
+            "noise, a fresh report goes, and the losses add up."
+        )
+    return (
+        "Where a question is asked again, here or in another campaign, it gets fresh noise: all "
+        "reports together tell more than one, and the losses about it add up."
+    )
+
+
+def law_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
+    """Return how often which answer becomes which report, as rows of a table.
+
+    Returns
+    -------
+    tuple of tuple of str
+        The first row names the reports, each other one an answer and the shares in percent. Empty
+        where reports are no labels, or more than six.
+    """
+    channel = mechanism.channel
+    if not isinstance(channel, FiniteChannel) or channel.reports > _MOST_COLUMNS:
+        return ()
+    reports = _names(mechanism, channel.reports)
+    shares = channel.probabilities.tolist()
+    answers = _names(mechanism, channel.answers)
+    return (
+        ("", *reports),
+        *((name, *map(show_share, row)) for name, row in zip(answers, shares, strict=True)),
+    )
+
+
+def show_share(share: float) -> str:
+    """Print a probability in percent, never as 0 or 100 where it is not.
+
+    Examples
+    --------
+    >>> show_share(0.7310585), show_share(1e-7), show_share(0.99999)
+    ('73.1 %', 'under 0.1 %', 'over 99.9 %')
+    """
+    if 0 < share < 0.0005:
+        return "under 0.1 %"
+    if 0.9995 <= share < 1:
+        return "over 99.9 %"
+    return f"{100 * share:.1f} %"
+
+
+def _names(mechanism: Mechanism, count: int) -> list[str]:
+    """Return the first labels of a channel, NULL after the others."""
+    domain = mechanism.report_domain
+    finite = domain.domain if isinstance(domain, OrNull) else domain
+    assert isinstance(finite, FiniteDomain)
+    return [*(_short(one_line(spell_label(label))) for label in finite.labels), "no answer"][:count]
+
+
+def _short(name: str) -> str:
+    """Return what a requester named an answer, no longer than a name."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+def _of_labels(mechanism: Mechanism, channel: FiniteChannel) -> tuple[str, ...]:
+    kept, *others = channel.probabilities[0].tolist()
+    least, most = show_share(min(others)), show_share(max(others))
+    name = _names(mechanism, 1)[0]
+    of_others = f"in {most}" if least == most else f"in {least} to {most}"
+    which = "as the other one" if len(others) == 1 else "as each of the others"
+    law = [
+        f"An example: the answer {name!r} is reported as {name!r} in {show_share(kept)} of all "
+        f"cases, and {which} {of_others}."
+    ]
+    if isinstance(mechanism, TwoLayerRandomizedResponse):
+        law.append(
+            "That is the mean of all devices: each draws for itself, once for all its answers, how "
+            "often it replaces one. Some replace hardly any."
+        )
+    return tuple(law)
+
+
+def _of_numbers(mechanism: Mechanism, channel: LaplaceChannel) -> tuple[str, ...]:
+    assert isinstance(mechanism, LaplacePerturbation)
+    domain, step = mechanism.domain, channel.grid.step
+    assert isinstance(domain, NumericDomain)
+    half, most = (step * _within(channel.noise, share) for share in (_HALF, _MOST))
+    middle = (domain.low + domain.high) / 2
+    law = [
+        f"Noise is added to each number. Half of all reports lie within {half:.3g} of the answer, "
+        f"and 19 of 20 within {most:.3g}. An example: the answer {middle:.4g} becomes a report "
+        f"from {middle - most:.4g} to {middle + most:.4g} in 19 of 20 cases."
+    ]
+    if mechanism.every_task:
+        law.append("A question without an answer gets a number, and noise, all the same.")
+    if channel.participation_noise is not None:
+        spread = BIT_GRID.step * _within(channel.participation_noise, _MOST)
+        law.append(
+            "Beside it goes a noisy 1 where you answered, or 0 where you did not: 19 of 20 lie "
+            f"within {spread:.3g} of it."
+        )
+    return tuple(law)
+
+
+def _within(noise: DiscreteLaplace, share: float) -> int:
+    """Return the least distance, in steps, within which a share of all noise lies at least.
+
+    ``P(|Z| <= m) = 1 - 2 q^(m + 1) / (1 + q)`` with ``q = exp(-1 / scale)``.
+    """
+    beyond = (1 - share) * (1 + math.exp(-1 / noise.scale)) / 2
+    return max(0, math.ceil(-noise.scale * math.log(beyond)) - 1)

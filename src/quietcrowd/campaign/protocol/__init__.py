@@ -1,0 +1,1 @@
+"""What a server takes and answers over HTTP: documents, problems, states. No database."""

@@ -1,0 +1,375 @@
+"""What requests and responses hold. A member that is not named here is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    Field,
+    StringConstraints,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from quietcrowd.campaign.protocol.states import State
+from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
+from quietcrowd.campaign.terms.channel_config import MAX_NUMBERS
+from quietcrowd.campaign.terms.settings import MAX_REPORTS
+
+__all__ = [
+    "Agreement",
+    "CampaignChange",
+    "CampaignDocument",
+    "CampaignDraft",
+    "CampaignPage",
+    "Caution",
+    "Hash",
+    "Id",
+    "InviteCounts",
+    "InviteOrder",
+    "Invites",
+    "JoinRequest",
+    "OwnReport",
+    "OwnReports",
+    "OwnSketch",
+    "PageQuery",
+    "Participation",
+    "PublicCampaign",
+    "Receipt",
+    "Rejected",
+    "ReportItem",
+    "Request",
+    "Requested",
+    "Results",
+    "SketchItem",
+    "Spent",
+    "Tail",
+    "TaskCount",
+    "TaskDocument",
+    "TaskForParticipant",
+    "TaskPage",
+    "TasksForParticipant",
+    "Upload",
+]
+
+Id: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{32}$"), Field(description="16 bytes in hex.")
+]
+Hash: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), Field(description="SHA-256 in hex.")
+]
+Title: TypeAlias = Annotated[
+    str,
+    StringConstraints(
+        min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+    ),
+    Field(description="One line, without control characters."),
+]
+Description: TypeAlias = Annotated[str, StringConstraints(max_length=4_000, pattern=r"^[^\x00]*$")]
+JsonObject: TypeAlias = dict[str, Any]
+Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
+Number: TypeAlias = Whole | Annotated[float, Field(allow_inf_nan=False)]
+JoinMode: TypeAlias = Literal["invite", "open"]
+
+
+class Request(BaseModel):
+    """What a request holds; types are not converted, and unknown members are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_crowd_of_members(cls, value: Any) -> Any:
+        """Refuse an object of too many members at once: telling of each takes long."""
+        if isinstance(value, dict) and len(value) > len(cls.model_fields):
+            raise PydanticCustomError("too_many_members", "There are unknown members")
+        return value
+
+
+class CampaignDraft(Request):
+    """A campaign that is to be."""
+
+    title: Title
+    description: Description = ""
+    mechanism: JsonObject = Field(description="What `Mechanism.to_dict` gives.")
+    method: JsonObject | None = Field(
+        default=None,
+        description="What `method.to_dict` gives; null takes the usual one for such reports.",
+    )
+    join_mode: JoinMode = "invite"
+    answers_per_participant: Count | None = Field(
+        default=None, description="Most answers of a worker; null: to every task."
+    )
+    linked: Count | None = Field(
+        default=None,
+        description="Most answers of a worker that share one fact; null: as many as there are "
+        "copies and near-copies of one question among the tasks.",
+    )
+    max_participants: Count | None = None
+
+
+class CampaignChange(Request):
+    """What is to change of a campaign; what is not named stays."""
+
+    title: Title | None = None
+    description: Description | None = None
+    method: JsonObject | None = None
+    answers_per_participant: Count | None = None
+    linked: Count | None = None
+    max_participants: Count | None = None
+
+
+class CampaignDocument(BaseModel):
+    """A campaign, as its requester sees it."""
+
+    id: Id
+    state: State
+    version: int
+    title: str
+    description: str
+    mechanism: JsonObject
+    method: JsonObject | None
+    join_mode: JoinMode
+    answers_per_participant: int | None
+    linked: int | None
+    max_participants: int | None
+    tasks: int
+    participants: int
+    reports: int
+    config_hash: Hash | None
+
+
+class PageQuery(BaseModel):
+    """Which page is wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cursor: Annotated[str | None, Field(max_length=100)] = None
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+
+class CampaignPage(BaseModel):
+    """Some campaigns of a requester."""
+
+    items: list[CampaignDocument]
+    next_cursor: str | None
+
+
+class TaskCount(BaseModel):
+    """How many tasks were read from a file."""
+
+    imported: int
+    tasks: int
+
+
+class TaskDocument(BaseModel):
+    """A task, as the requester sees it."""
+
+    task_id: Id
+    task: str
+    data: JsonObject
+    gold: Any = None
+
+
+class TaskPage(BaseModel):
+    """Some tasks of a campaign, in the order of their file."""
+
+    items: list[TaskDocument]
+    next_cursor: str | None
+
+
+class InviteOrder(Request):
+    """How many invites are wanted."""
+
+    count: Annotated[int, Field(ge=1, le=1_000)]
+
+
+class Invites(BaseModel):
+    """New invites: shown once; hashes are what is kept."""
+
+    invites: list[str] = Field(description="Tokens, one per worker.")
+    fragments: list[str] = Field(
+        description="Paths with the token after #, which a browser never sends to a server."
+    )
+
+
+class InviteCounts(BaseModel):
+    """How many invites were made, without revoked ones, and how many of them were used."""
+
+    invites: int
+    used: int
+
+
+class PublicCampaign(BaseModel):
+    """All that a worker needs to know before taking part."""
+
+    state: State
+    join_mode: JoinMode
+    config_hash: Hash
+    config: JsonObject = Field(description="Its RFC 8785 spelling has the SHA-256 `config_hash`.")
+
+
+class JoinRequest(Request):
+    """A worker takes part, having agreed to a configuration."""
+
+    config_hash: Hash
+    invite: Annotated[str, StringConstraints(max_length=100)] | None = None
+
+
+class Participation(BaseModel):
+    """What the service knows of a worker."""
+
+    campaign: Id
+    state: State
+    pseudonym: str
+    consent_hash: Hash
+    reports: int
+
+
+class TaskForParticipant(BaseModel):
+    """A task, as a worker sees it."""
+
+    task_id: Id
+    task: str
+    data: JsonObject
+
+
+class TasksForParticipant(BaseModel):
+    """All tasks, at once: in which order they are read does not show."""
+
+    config_hash: Hash
+    tasks: list[TaskForParticipant]
+
+
+class ReportItem(Request):
+    """One randomised report."""
+
+    report_id: Id = Field(description="16 random bytes in hex, drawn by the device.")
+    task_id: Id
+    value: Whole = Field(description="Position of a label, or steps of the grid.")
+    bit: Whole | None = Field(default=None, description="Noisy participation bit, in its steps.")
+
+
+class SketchItem(Request):
+    """Noisy sums over all answers of a worker."""
+
+    report_id: Id
+    numbers: Annotated[list[Number], FailFast(), Field(min_length=1, max_length=MAX_NUMBERS)]
+
+
+class Upload(Request):
+    """Reports of one worker: one per task, or one sketch."""
+
+    config_hash: Hash
+    reports: Annotated[list[ReportItem], FailFast(), Field(max_length=MAX_REPORTS)] = []
+    sketch: SketchItem | None = None
+
+
+class Rejected(BaseModel):
+    """A report that was not taken in, and why."""
+
+    report_id: Id
+    code: Literal["conflict", "unknown-task", "out-of-domain", "budget"]
+
+
+class Receipt(BaseModel):
+    """What became of an upload; what is counted as accepted or duplicate is stored for good."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[Rejected]
+
+
+class OwnReport(BaseModel):
+    """A report as it is stored."""
+
+    report_id: Id
+    task_id: Id
+    value: int
+    bit: int | None
+
+
+class OwnSketch(BaseModel):
+    """A sketch as it is stored."""
+
+    report_id: Id
+    numbers: list[int | float]
+
+
+class OwnReports(BaseModel):
+    """All that the service holds of a worker's reports."""
+
+    reports: list[OwnReport]
+    sketch: OwnSketch | None
+
+
+class Agreement(BaseModel):
+    """How much workers agree; null where nothing tells."""
+
+    reports: float | None = Field(description="As their reports do: less than their answers.")
+    answers: float | None = Field(
+        description="Corrected for the noise; null where its error would be above 0.1."
+    )
+    answers_error: float | None = Field(
+        default=None, description="Standard error of `answers`, by the jackknife over workers."
+    )
+
+
+class Tail(BaseModel):
+    """Losses that are each exceeded with a probability at most; null where nothing limits them."""
+
+    probability: float
+    answer_epsilon: float | None
+    worker_epsilon: float | None
+
+
+class Spent(BaseModel):
+    """What a worker who gives all answers loses at most; null where that is without limit.
+
+    With a delta above 0 the losses are pairs (epsilon, delta), and `tail` says how rare more is.
+    """
+
+    mechanism: str
+    answer_epsilon: float | None
+    worker_epsilon: float | None
+    delta: float
+    tail: Tail | None
+    participation_protected: bool
+
+
+class Caution(BaseModel):
+    """Why results may not be what they seem."""
+
+    code: str
+    message: str
+
+
+class Results(BaseModel):
+    """What an inference found."""
+
+    config_hash: Hash
+    method: JsonObject | None
+    reports: int
+    participants: int
+    iterations: int
+    converged: bool
+    truths: list[JsonObject] = Field(
+        description="task, truth, reports, and confidence or standard_error, by the method."
+    )
+    workers: list[JsonObject] = Field(
+        description="worker, quality, reports, losses: answer_epsilon, total_epsilon, and their "
+        "tails answer_tail, total_tail; by the method."
+    )
+    privacy: Spent | None
+    agreement: Agreement | None
+    warnings: list[Caution]
+
+
+class Requested(BaseModel):
+    """An inference will be made."""
+
+    campaign: Id

@@ -1,0 +1,138 @@
+"""A process of its own that infers truths, so that uploads do not wait for it.
+
+It reads the address of the database from standard input, and then campaigns, one per line; it
+answers each with a line: done and the seconds that it took, nothing, later (the database cannot be
+reached) or failed. It ends with its input: when the server is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from typing import Any
+
+from attrs import define, field, frozen
+from sqlalchemy import select
+
+from quietcrowd.campaign.results.snapshots import count_reports, snapshot
+from quietcrowd.campaign.results.stored_reports import StoredReports, read_stored
+from quietcrowd.campaign.results.stored_results import MadeOf, failed_snapshot, write_results
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+from quietcrowd.inference import METHODS, TruthEstimate, method_from_dict, usual_method
+
+__all__ = ["Inferrer", "main"]
+
+_CACHED = 8
+_NICE = 10
+"""Uploads come first."""
+
+
+@frozen(kw_only=True)
+class _Earlier:
+    """An estimate to start from, and what it was made of."""
+
+    erasures: int
+    estimate: TruthEstimate
+
+
+@define
+class Inferrer:
+    """Infers the truths of campaigns; starts from what it found before.
+
+    Attributes
+    ----------
+    database : Database
+        Where reports are read from, and results written to.
+    """
+
+    database: Database
+    _earlier: dict[bytes, _Earlier] = field(factory=dict, init=False)
+
+    def infer(self, campaign: bytes) -> bool:
+        """Write the results of a campaign; return whether there are any.
+
+        What was overtaken meanwhile is not written: see `write_results`.
+        """
+        with self.database.read() as connection:
+            row = connection.execute(
+                select(tables.campaign).where(tables.campaign.c.id == campaign)
+            ).one_or_none()
+            stored = None if row is None else read_stored(connection, row)
+        if row is None or stored is None:
+            self._earlier.pop(campaign, None)
+            return False
+        return self._write(row, self._snapshot(row, stored))
+
+    def _snapshot(self, row: Any, stored: StoredReports) -> dict[str, Any]:
+        """Return what the reports say, or why they say nothing."""
+        reports = stored.reports
+        name = usual_method(reports.table.domain, participation=reports.participation is not None)
+        method = METHODS[name]() if row.method is None else method_from_dict(json.loads(row.method))
+        earlier = self._earlier.pop(row.id, None)
+        warm = earlier is not None and (earlier.erasures, earlier.estimate.method) == (
+            row.erasures,
+            method,
+        )
+        start = earlier.estimate if earlier is not None and warm else None
+        config_hash = row.config_hash.hex()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", QuietcrowdWarning)
+            try:
+                estimate = method.fit(stored.reports, start, gold=stored.gold, threads=1)
+            except QuietcrowdError as error:
+                return failed_snapshot(
+                    config_hash=config_hash,
+                    reports=count_reports(reports),
+                    participants=len(reports.table.workers),
+                    reason=str(error),
+                )
+        while len(self._earlier) >= _CACHED:
+            self._earlier.pop(next(iter(self._earlier)))
+        self._earlier[row.id] = _Earlier(erasures=row.erasures, estimate=estimate)
+        return snapshot(
+            estimate,
+            stored.reports,
+            stored.independent,
+            config_hash=config_hash,
+            told=[str(one.message) for one in told if issubclass(one.category, QuietcrowdWarning)],
+            answers=json.loads(row.config)["answers_per_participant"],
+        )
+
+    def _write(self, row: Any, result: dict[str, Any]) -> bool:
+        made_of = MadeOf(
+            campaign=row.id, reports=result["reports"], erasures=row.erasures, method=row.method
+        )
+        with self.database.write() as connection:
+            written = write_results(connection, made_of, result)
+        if not written:
+            self._earlier.pop(row.id, None)
+        return written
+
+
+def main() -> None:
+    """Serve one server, until its end of the pipe is closed."""
+    if os.name == "posix":
+        os.nice(_NICE)
+    database = Database.open(json.loads(sys.stdin.readline()))
+    inferrer = Inferrer(database)
+    for number, line in enumerate(sys.stdin):
+        start = time.monotonic()
+        try:
+            found = inferrer.infer(bytes.fromhex(line.strip()))
+            seconds = time.monotonic() - start if number else 0.0  # the first one compiles
+            answer = f"done {seconds:.3f}" if found else "nothing"
+        except UNAVAILABLE:
+            answer = "later"
+        except Exception as error:
+            answer = f"failed {type(error).__name__}"
+        print(answer, flush=True)
+    database.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""What a requester sees of an inference: truths, workers, privacy, agreement, and warnings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import asdict, frozen
+
+from quietcrowd.accounting.ledger import PrivacyLedger
+from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdAgreement, agreement
+from quietcrowd.campaign.results.consistency import too_consistent
+from quietcrowd.inference import TruthEstimate
+from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
+from quietcrowd.privacy.tail_bound import TailBound
+
+__all__ = ["MOST_OF_ONE", "Caution", "count_reports", "snapshot"]
+
+MOST_OF_ONE = 0.2
+"""A worker with a larger share of all reports is warned of."""
+
+FEW = 3
+"""Tasks with fewer reports are warned of."""
+
+_NAMED = 5
+"""So many workers are named in a warning."""
+
+
+@frozen(kw_only=True)
+class Caution:
+    """Why results may not be what they seem.
+
+    Attributes
+    ----------
+    code : str
+        Which assumption fails.
+    message : str
+        In words.
+    """
+
+    code: str
+    message: str
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: what is not finite is null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a frame; what the library calls answers are reports here."""
+    return [
+        {("reports" if name == "answers" else name): _plain(cell) for name, cell in row.items()}
+        for row in frame.to_pylist()
+    ]
+
+
+def snapshot(
+    estimate: TruthEstimate,
+    reports: Reports,
+    independent: Reports,
+    *,
+    config_hash: str,
+    told: Sequence[str],
+    answers: int,
+) -> dict[str, Any]:
+    """Return what an estimate says, JSON-ready.
+
+    Parameters
+    ----------
+    estimate : TruthEstimate
+        Of the reports.
+    reports : Reports
+        From which it was made.
+    independent : Reports
+        Of these, the ones with noise of their own: what agreement is judged by.
+    config_hash : str
+        Of the campaign.
+    told : sequence of str
+        Warnings of the library.
+    answers : int
+        Most answers of a worker.
+    """
+    tasks = len(reports.table.tasks)
+    guarantee = reports.mechanism.guarantee(answers=answers, tasks=tasks)
+    agreed = agreement(independent)
+    cautions = [
+        *_about_the_fit(estimate),
+        *(Caution(code="assumption", message=message) for message in dict.fromkeys(told)),
+        *_about_the_reports(reports),
+        *_about_the_devices(independent),
+        *_about_the_agreement(agreed),
+    ]
+    return {
+        "config_hash": config_hash,
+        "method": estimate.method.to_dict(),
+        "reports": count_reports(reports),
+        "participants": len(reports.table.workers),
+        "iterations": estimate.iterations,
+        "converged": estimate.converged,
+        "truths": _rows(estimate.truths_as("pyarrow")),
+        "workers": _with_losses(_rows(estimate.workers_as("pyarrow")), reports, guarantee),
+        "privacy": _privacy(reports.mechanism, guarantee),
+        "agreement": {name: _plain(value) for name, value in asdict(agreed).items()},
+        "warnings": [{"code": one.code, "message": one.message} for one in cautions],
+    }
+
+
+def count_reports(reports: Reports) -> int:
+    """Return how many reports came in: one per worker, where these are sketches."""
+    return len(reports.table.workers) if reports.sketches is not None else len(reports)
+
+
+def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any]:
+    return {
+        "mechanism": mechanism.name,
+        "answer_epsilon": finite_loss(float(guarantee.epsilon)),
+        "worker_epsilon": finite_loss(float(guarantee.worker_epsilon)),
+        "delta": float(guarantee.delta),
+        "tail": _tail(guarantee.tail),
+        "participation_protected": guarantee.participation_protected,
+    }
+
+
+def _tail(tail: TailBound | None) -> dict[str, Any] | None:
+    """Return what is exceeded with a small probability at most; None where nothing is."""
+    if tail is None:
+        return None
+    return {
+        "probability": float(tail.probability),
+        "answer_epsilon": finite_loss(float(tail.epsilon)),
+        "worker_epsilon": finite_loss(float(tail.worker_epsilon)),
+    }
+
+
+def _with_losses(
+    workers: list[dict[str, Any]], reports: Reports, guarantee: PrivacyGuarantee
+) -> list[dict[str, Any]]:
+    """Add to each worker what was spent; losses that are infinite are null."""
+    ledger = PrivacyLedger.of_reports(reports)
+    spent = {one.worker: one for one in ledger.spending(guarantee.delta)}
+    return [
+        {
+            **worker,
+            **{
+                name: finite_loss(float(getattr(spent[worker["worker"]], name)))
+                for name in ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
+            },
+        }
+        for worker in workers
+    ]
+
+
+def _about_the_fit(estimate: TruthEstimate) -> list[Caution]:
+    if estimate.converged:
+        return []
+    message = (
+        f"the method has not come to rest after {estimate.iterations:,} iterations: truths may "
+        "still change. Take a larger max_iterations."
+    )
+    return [Caution(code="not-converged", message=message)]
+
+
+def _about_the_reports(reports: Reports) -> list[Caution]:
+    table = reports.table
+    cautions = []
+    share = float(table.answers_per_worker.max()) / len(table)
+    if share > MOST_OF_ONE:
+        cautions.append(
+            Caution(
+                code="dominant-worker",
+                message=f"one worker gave {share:.0%} of all reports: truths lean on that worker",
+            )
+        )
+    few = int((table.answers_per_task < FEW).sum())
+    if few:
+        cautions.append(
+            Caution(
+                code="few-reports",
+                message=f"{few:,} of {len(table.tasks):,} tasks have fewer than {FEW} reports",
+            )
+        )
+    return cautions
+
+
+def _about_the_devices(reports: Reports) -> list[Caution]:
+    workers = reports.table.workers
+    found = [workers[int(place)].as_py() for place in too_consistent(reports)]
+    if not found:
+        return []
+    named = ", ".join(found[:_NAMED]) + ", ..." * (len(found) > _NAMED)
+    message = (
+        f"{len(found):,} of {len(workers):,} workers ({named}) agree with the others more than "
+        "randomised reports do: their devices may not randomise"
+    )
+    return [Caution(code="too-consistent", message=message)]
+
+
+def _about_the_agreement(agreed: CrowdAgreement) -> list[Caution]:
+    if agreed.answers is not None:
+        return []
+    message = (
+        "how much answers agree is not told: the noise leaves it open, or its standard error "
+        f"would be above {MOST_ERROR:g}. More workers, or more tasks for each, tell more."
+    )
+    return [Caution(code="agreement-unknown", message=message)]

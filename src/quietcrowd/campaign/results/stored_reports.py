@@ -1,0 +1,167 @@
+"""The reports of a campaign, as the library knows reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+from sqlalchemy import Connection, func, select
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.terms.near_copies import sent_again
+from quietcrowd.campaign.terms.report_values import decoded
+from quietcrowd.mechanisms import Mechanism, Reports
+
+__all__ = ["StoredReports", "read_stored"]
+
+
+@frozen(kw_only=True)
+class StoredReports:
+    """The reports of a campaign.
+
+    Attributes
+    ----------
+    reports : Reports
+        Under the names of tasks and the pseudonyms of workers who reported.
+    independent : Reports
+        Those with noise of their own: where a device sends one report for all copies of a question,
+        the copies are one task here.
+    gold : pyarrow.Table or None
+        Known truths, columns ``task`` and ``label``.
+    """
+
+    reports: Reports
+    independent: Reports
+    gold: pa.Table | None
+
+
+def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
+    """Return the reports of a campaign, or None where there are none.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    campaign : Row
+        Of the table of campaigns.
+    """
+    mechanism = parse_mechanism(campaign.mechanism)
+    tasks = connection.execute(
+        select(tables.task.c.id, tables.task.c.name, tables.task.c.gold)
+        .where(tables.task.c.campaign_id == campaign.id)
+        .order_by(tables.task.c.name)
+    ).all()
+    names = {row.id: row.name for row in tasks}
+    people = dict(
+        connection.execute(
+            select(tables.participant.c.id, tables.participant.c.pseudonym).where(
+                tables.participant.c.campaign_id == campaign.id
+            )
+        ).all()
+    )
+    if "task" in mechanism.columns:
+        columns = _reports(connection, campaign.id, mechanism, names, people)
+    else:
+        columns = _sketches(connection, campaign.id, mechanism, people)
+    if not len(columns):
+        return None
+    workers = pa.array(sorted(set(columns["worker"].to_pylist())))
+
+    def read(rows: pa.Table, listed: Iterable[str]) -> Reports:
+        return mechanism.read_reports(rows, pa.array(sorted(listed)), workers, simulated=False)
+
+    reports = independent = read(columns, names.values())
+    copies = _copies(connection, campaign.id) if sent_again(mechanism) else {}
+    if copies:
+        questions = {copies.get(name, name) for name in names.values()}
+        independent = read(_once(columns, copies), questions)
+    return StoredReports(
+        reports=reports,
+        independent=independent,
+        gold=_gold([row for row in tasks if row.gold is not None]),
+    )
+
+
+def _reports(
+    connection: Connection,
+    campaign: bytes,
+    mechanism: Mechanism,
+    names: dict[bytes, str],
+    people: dict[bytes, str],
+) -> pa.Table:
+    report = tables.report.c
+    rows = connection.execute(
+        select(report.participant_id, report.task_id, report.value, report.bit).where(
+            report.campaign_id == campaign
+        )
+    ).all()
+    columns = {
+        "task": pa.array([names[row.task_id] for row in rows], pa.string()),
+        "worker": pa.array([people[row.participant_id] for row in rows], pa.string()),
+        "label": decoded(mechanism.report_domain, [row.value for row in rows]),
+    }
+    bits = mechanism.participation_domain
+    if bits is not None:
+        columns["participation"] = decoded(bits, [row.bit for row in rows])
+    return pa.table(columns)
+
+
+def _copies(connection: Connection, campaign: bytes) -> dict[str, str]:
+    """Return the first, by name, of the tasks that show the same, by the names of all of these."""
+    task = tables.task.c
+    mine = (task.campaign_id == campaign) & (task.data != "{}")
+    twice = select(task.data).where(mine).group_by(task.data).having(func.count() > 1)
+    wanted = select(task.name, task.data).where(mine, task.data.in_(twice)).order_by(task.name)
+    first: dict[str, str] = {}
+    return {
+        row.name: first.setdefault(row.data, row.name) for row in connection.execute(wanted).all()
+    }
+
+
+def _once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
+    """Return the rows of reports with copies as one task, one of each worker."""
+    tasks = [copies.get(name, name) for name in columns["task"].to_pylist()]
+    rows = {
+        cell: place
+        for place, cell in enumerate(zip(tasks, columns["worker"].to_pylist(), strict=True))
+    }
+    renamed = columns.set_column(0, "task", pa.array(tasks, pa.string()))
+    return renamed.take(pa.array(sorted(rows.values())))
+
+
+def _sketches(
+    connection: Connection, campaign: bytes, mechanism: Mechanism, people: dict[bytes, str]
+) -> pa.Table:
+    rule = report_rule(mechanism, 1)
+    length = rule.sketch_length or 0
+    rows = connection.execute(
+        select(tables.sketch.c.participant_id, tables.sketch.c.numbers).where(
+            tables.sketch.c.campaign_id == campaign
+        )
+    ).all()
+    numbers = [np.frombuffer(row.numbers, rule.dtype) for row in rows]
+    workers = [people[row.participant_id] for row in rows]
+    return pa.table(
+        {
+            "worker": pa.array(np.repeat(np.array(workers, object), length), pa.string()),
+            "coordinate": pa.array(np.tile(np.arange(length, dtype=np.int32), len(rows))),
+            "number": pa.array(np.concatenate([np.zeros(0, rule.dtype), *numbers])),
+        }
+    )
+
+
+def _gold(rows: Sequence[Any]) -> pa.Table | None:
+    if not rows:
+        return None
+    return pa.table(
+        {
+            "task": [row.name for row in rows],
+            "label": pa.array([json.loads(row.gold) for row in rows]),
+        }
+    )

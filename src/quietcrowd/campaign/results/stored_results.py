@@ -1,0 +1,207 @@
+"""Results as they are stored, and what they were made of: later reports make them outdated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+from sqlalchemy import Connection, func, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.campaign_rows import count_of
+
+__all__ = [
+    "Attempt",
+    "MadeOf",
+    "failed_snapshot",
+    "outdated_campaigns",
+    "read_attempt",
+    "write_failure",
+    "write_results",
+]
+
+
+@frozen(kw_only=True)
+class MadeOf:
+    """What results were made of.
+
+    Attributes
+    ----------
+    campaign : bytes
+        Its id.
+    reports : int
+        How many there were; sketches count as one each.
+    erasures : int
+        How often somebody had withdrawn.
+    method : str or None
+        As the campaign names it.
+    """
+
+    campaign: bytes
+    reports: int
+    erasures: int
+    method: str | None
+
+
+@frozen(kw_only=True)
+class Attempt:
+    """What there is as an inference begins: if it fails, that is what it failed on.
+
+    Attributes
+    ----------
+    made_of : MadeOf
+        What results would be made of.
+    config_hash : str
+        Of the campaign.
+    """
+
+    made_of: MadeOf
+    config_hash: str
+
+
+def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, Any]) -> bool:
+    """Write results; return whether they are those of the campaign now.
+
+    They are not where somebody withdrew or the method was changed meanwhile (another inference is
+    asked for already), or where another server has written those of more reports. Neither can
+    happen until the transaction ends; uploads go on. Why there are no results is written where
+    nothing of as many reports is, so that no failure replaces results that another server found.
+    """
+    if not _still_so(connection, made_of):
+        return False
+    text = json.dumps(result, allow_nan=False, separators=(",", ":"))
+    row = {
+        "campaign_id": made_of.campaign,
+        "reports": made_of.reports,
+        "erasures": made_of.erasures,
+        "method": made_of.method,
+        "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
+        "snapshot": text,
+    }
+    return _put(connection, row, failed=result["method"] is None)
+
+
+def _still_so(connection: Connection, made_of: MadeOf) -> bool:
+    """Return whether nobody withdrew or changed the method; nobody does until the end, then."""
+    campaign = tables.campaign.c
+    now = connection.execute(
+        select(campaign.erasures, campaign.method)
+        .where(campaign.id == made_of.campaign)
+        .with_for_update(read=True)
+    ).one_or_none()
+    return now is not None and tuple(now) == (made_of.erasures, made_of.method)
+
+
+def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> bool:
+    """Write a row unless there is one of more reports, or of as many where an inference failed.
+
+    Another server may do so at the same time.
+
+    One statement, as a row that is not there yet cannot be locked.
+    """
+    held = tables.inference.c
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement = insert(tables.inference).values(row)
+    new = statement.excluded
+    put = statement.on_conflict_do_update(
+        index_elements=[held.campaign_id],
+        set_={name: new[name] for name in row},
+        where=or_(
+            held.reports < new.reports if failed else held.reports <= new.reports,
+            held.erasures != new.erasures,
+            held.method.is_distinct_from(new.method),
+        ),
+    )
+    return connection.execute(put.returning(held.campaign_id)).one_or_none() is not None
+
+
+def outdated_campaigns(connection: Connection) -> list[bytes]:
+    """Return campaigns with reports whose results are missing, or of other reports or methods."""
+    campaign, inference = tables.campaign, tables.inference
+    rows = connection.execute(
+        select(
+            campaign.c.id,
+            campaign.c.erasures,
+            campaign.c.method,
+            (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+            inference.c.reports.label("made_of_reports"),
+            inference.c.erasures.label("made_after_erasures"),
+            inference.c.method.label("made_by_method"),
+        )
+        .select_from(campaign.outerjoin(inference))
+        .where(campaign.c.state != "draft")
+    )
+    return [
+        row.id
+        for row in rows
+        if row.reports
+        and (row.reports, row.erasures, row.method)
+        != (row.made_of_reports, row.made_after_erasures, row.made_by_method)
+    ]
+
+
+def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
+    """Return what an inference of a campaign that begins now finds, or None where it is none."""
+    row = connection.execute(
+        select(
+            tables.campaign,
+            (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+        ).where(tables.campaign.c.id == campaign)
+    ).one_or_none()
+    if row is None or row.config_hash is None:
+        return None
+    made_of = MadeOf(
+        campaign=campaign, reports=row.reports, erasures=row.erasures, method=row.method
+    )
+    return Attempt(made_of=made_of, config_hash=row.config_hash.hex())
+
+
+def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
+    """Write, instead of results, why there are none.
+
+    The reports are those that there were as the inference began, the participants those of now:
+    to count them takes as long as to read all reports, and few inferences fail.
+    """
+    told = failed_snapshot(
+        config_hash=attempt.config_hash,
+        reports=attempt.made_of.reports,
+        participants=_reporting(connection, attempt.made_of.campaign),
+        reason=reason,
+    )
+    write_results(connection, attempt.made_of, told)
+
+
+def _reporting(connection: Connection, campaign: bytes) -> int:
+    """Return how many participants have sent reports or a sketch."""
+    counts = [
+        connection.scalar(
+            select(func.count(table.c.participant_id.distinct())).where(
+                table.c.campaign_id == campaign
+            )
+        )
+        for table in (tables.report, tables.sketch)
+    ]
+    return sum(filter(None, counts))
+
+
+def failed_snapshot(
+    *, config_hash: str, reports: int, participants: int, reason: str
+) -> dict[str, Any]:
+    """Return what is told where nothing can be inferred from the reports of a campaign."""
+    return {
+        "config_hash": config_hash,
+        "method": None,
+        "reports": reports,
+        "participants": participants,
+        "iterations": 0,
+        "converged": False,
+        "truths": [],
+        "workers": [],
+        "privacy": None,
+        "agreement": None,
+        "warnings": [{"code": "failed", "message": reason}],
+    }

@@ -1,0 +1,21 @@
+"""The routes, one file per resource."""
+
+from quietcrowd.campaign.server.api import (
+    campaigns,
+    exports,
+    health,
+    invites,
+    participants,
+    reports,
+    results,
+    tasks,
+)
+
+__all__ = ["ROUTES"]
+
+ROUTES = tuple(
+    route
+    for part in (reports, health, participants, campaigns, tasks, invites, results, exports)
+    for route in part.router.routes
+)
+"""In the order in which they are searched: what is asked for most often comes first."""

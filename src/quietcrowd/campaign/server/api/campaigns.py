@@ -1,0 +1,266 @@
+"""Campaigns: made as drafts, opened, closed, deleted; by their requester."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pyarrow as pa
+from fastapi import APIRouter, Header, Query, Response
+from sqlalchemy import Connection, insert, select
+
+from quietcrowd.campaign.protocol.cursors import read_cursor, write_cursor
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule, documented
+from quietcrowd.campaign.protocol.schemas import (
+    CampaignChange,
+    CampaignDocument,
+    CampaignDraft,
+    CampaignPage,
+    Id,
+    PageQuery,
+)
+from quietcrowd.campaign.protocol.states import State, require_step
+from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.campaign_rows import (
+    count_change,
+    delete_campaign,
+    documents,
+    fixed_configuration,
+    read_tasks,
+)
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.configuration import parse_mechanism, usable_mechanism
+from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
+from quietcrowd.campaign.terms.tokens import new_id
+from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdError
+from quietcrowd.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    from quietcrowd.inference.fitting import FittingMethod
+
+__all__ = [
+    "change_campaign",
+    "close",
+    "create_campaign",
+    "list_campaigns",
+    "open_for_reports",
+    "purge_campaign",
+    "read_campaign",
+    "router",
+]
+
+router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
+
+_UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
+_FIXED = frozenset({"title", "description", "answers_per_participant", "linked"})
+"""What is part of the configuration, and fixed once a campaign is open."""
+
+
+def _refused(member: str, message: str) -> ProblemError:
+    return broken_rule(f"/{member}", member, message)
+
+
+def _read_mechanism(described: dict[str, Any]) -> Mechanism:
+    """Return the mechanism that is described."""
+    try:
+        return usable_mechanism(described)
+    except FormatError as error:
+        raise _refused("mechanism", str(error)) from None
+
+
+def _read_method(
+    described: dict[str, Any] | None,
+) -> tuple[FittingMethod[Any, Any] | None, str | None]:
+    """Return the method that is described, and as it is stored; None for the usual one."""
+    if described is None:
+        return None, None
+    from quietcrowd.inference.registry import method_from_dict
+
+    try:
+        method = method_from_dict(described)
+        text = canonical_json(method.to_dict()).decode()
+    except _UNREADABLE:
+        raise _refused("method", "It must be what the to_dict of a method gives.") from None
+    if method.max_iterations > MAX_ITERATIONS:
+        raise _refused("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
+    return method, text
+
+
+def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
+    """Refuse a method that reports of a mechanism are not enough for."""
+    try:
+        method.known(pa.array([], pa.string()), mechanism.domain, None)
+        method.refuse(mechanism)
+    except AnswerError:
+        raise _refused(
+            "method", "It cannot infer from what the mechanism reports: labels, or numbers."
+        ) from None
+
+
+def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
+    [document] = documents(
+        connection, select(tables.campaign).where(tables.campaign.c.id == campaign)
+    )
+    response.headers["ETag"] = f'"{document.version}"'
+    return document
+
+
+@router.post("", status_code=201, responses=documented("credential"))
+def create_campaign(
+    draft: CampaignDraft, requester: Requester, service: ServiceOf, response: Response
+) -> CampaignDocument:
+    """Make a draft. The mechanism stays as it is for good."""
+    mechanism = _read_mechanism(draft.mechanism)
+    method, method_text = _read_method(draft.method)
+    if method is not None:
+        _check_fit(method, mechanism)
+    campaign = new_id()
+    row: dict[str, Any] = {
+        "id": campaign,
+        "requester_id": requester,
+        "state": "draft",
+        "version": 1,
+        "title": draft.title,
+        "description": draft.description,
+        "mechanism": canonical_json(mechanism.to_dict()).decode(),
+        "method": method_text,
+        "join_mode": draft.join_mode,
+        "answers_per_participant": draft.answers_per_participant,
+        "linked": draft.linked,
+        "max_participants": draft.max_participants,
+        "erasures": 0,
+        "invites_used": 0,
+    }
+    with service.database.write() as connection:
+        connection.execute(insert(tables.campaign), row)
+        response.headers["Location"] = f"/api/v1/campaigns/{campaign.hex()}"
+        return _one(connection, campaign, response)
+
+
+@router.get("", responses=documented("credential"))
+def list_campaigns(
+    requester: Requester,
+    service: ServiceOf,
+    page: Annotated[PageQuery, Query()],
+) -> CampaignPage:
+    """Return a page of the requester's campaigns."""
+    after = read_cursor(page.cursor, 16)
+    table = tables.campaign
+    wanted = (
+        select(table)
+        .where(table.c.requester_id == requester, table.c.id > after)
+        .order_by(table.c.id)
+        .limit(page.limit)
+    )
+    with service.database.read() as connection:
+        items = documents(connection, wanted)
+    more = len(items) == page.limit
+    last = write_cursor(bytes.fromhex(items[-1].id)) if more else None
+    return CampaignPage(items=items, next_cursor=last)
+
+
+@router.get("/{campaign}", responses=documented("credential", "not-found"))
+def read_campaign(
+    campaign: Id, requester: Requester, service: ServiceOf, response: Response
+) -> CampaignDocument:
+    """Return a campaign; its ETag is its version."""
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+        return _one(connection, row.id, response)
+
+
+@router.patch(
+    "/{campaign}",
+    responses=documented(
+        "credential", "not-found", "campaign-open", "version-mismatch", "version-missing"
+    ),
+)
+def change_campaign(
+    campaign: Id,
+    change: CampaignChange,
+    requester: Requester,
+    service: ServiceOf,
+    response: Response,
+    if_match: Annotated[str | None, Header(max_length=100)] = None,
+) -> CampaignDocument:
+    """Change what is named: anything here of a draft, method and participants of others."""
+    if if_match is None:
+        raise ProblemError("version-missing", "Send the ETag of the campaign as If-Match.")
+    values, method = _changed_values(change)
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        if if_match != f'"{row.version}"':
+            raise ProblemError("version-mismatch", "Read the campaign again.")
+        if row.state != "draft" and values.keys() & _FIXED:
+            raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
+        if method is not None:
+            _check_fit(method, parse_mechanism(row.mechanism))
+        count_change(connection, row, **values)
+        document = _one(connection, row.id, response)
+    if "method" in values and document.reports:
+        service.infer(row.id)
+    return document
+
+
+def _changed_values(
+    change: CampaignChange,
+) -> tuple[dict[str, Any], FittingMethod[Any, Any] | None]:
+    """Return what is changed, as it is stored, and the new method, if there is one."""
+    values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
+    for name in ("title", "description"):
+        if name in values and values[name] is None:
+            raise _refused(name, "It must be a text.")
+    method, text = _read_method(change.method)
+    if "method" in values:
+        values["method"] = text
+    return values, method
+
+
+@router.post(
+    "/{campaign}/open",
+    responses=documented("credential", "not-found", "bad-state", "not-ready", "version-mismatch"),
+)
+def open_for_reports(
+    campaign: Id, requester: Requester, service: ServiceOf, response: Response
+) -> CampaignDocument:
+    """Fix the configuration and its hash, and let workers in."""
+    opened: State = "open"
+    with service.database.read() as connection:
+        read = owned_campaign(connection, requester, campaign)
+        require_step(read.state, opened)
+        tasks = read_tasks(connection, read.id)
+    configuration = fixed_configuration(read, tasks)  # others write meanwhile
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        require_step(row.state, opened)
+        if row.version != read.version:
+            raise ProblemError("version-mismatch", "It was changed meanwhile: open it again.")
+        count_change(
+            connection,
+            row,
+            state=opened,
+            config=configuration.text.decode(),
+            config_hash=configuration.hash,
+        )
+        return _one(connection, row.id, response)
+
+
+@router.post("/{campaign}/close", responses=documented("credential", "not-found", "bad-state"))
+def close(
+    campaign: Id, requester: Requester, service: ServiceOf, response: Response
+) -> CampaignDocument:
+    """Take nothing in any more."""
+    closed: State = "closed"
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        require_step(row.state, closed)
+        count_change(connection, row, state=closed)
+        return _one(connection, row.id, response)
+
+
+@router.delete("/{campaign}", status_code=204, responses=documented("credential", "not-found"))
+def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> None:
+    """Delete a campaign and all that belongs to it, for good."""
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        delete_campaign(connection, row.id)

@@ -1,0 +1,144 @@
+"""Workers: what they agree to, taking part, and leaving with all that was sent."""
+
+from __future__ import annotations
+
+import json
+
+from fastapi import APIRouter, Response
+from sqlalchemy import Connection, func, select
+
+from quietcrowd.campaign.protocol.problems import ProblemError, documented
+from quietcrowd.campaign.protocol.schemas import (
+    Id,
+    JoinRequest,
+    Participation,
+    PublicCampaign,
+    TaskForParticipant,
+    TasksForParticipant,
+)
+from quietcrowd.campaign.server.service import Credential, ServiceOf, find_participant
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.campaign_rows import read_tasks
+from quietcrowd.campaign.store.joining import join, public_campaign
+from quietcrowd.campaign.store.leaving import erase_participant
+from quietcrowd.campaign.terms.settings import PREFIX
+from quietcrowd.campaign.terms.tokens import participant_id, withdrawn_hash
+
+__all__ = [
+    "join_campaign",
+    "read_own_tasks",
+    "read_participation",
+    "read_public_campaign",
+    "router",
+    "withdraw",
+]
+
+router = APIRouter(prefix=PREFIX, tags=["participants"])
+
+
+@router.get("/public/campaigns/{campaign}", responses=documented("not-found"))
+def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -> PublicCampaign:
+    """Return all that a worker needs to know before taking part."""
+    with service.database.read() as connection:
+        row = public_campaign(connection, campaign)
+    response.headers["ETag"] = f'"{row.config_hash.hex()}"'
+    return PublicCampaign(
+        state=row.state,
+        join_mode=row.join_mode,
+        config_hash=row.config_hash.hex(),
+        config=json.loads(row.config),
+    )
+
+
+@router.put(
+    "/public/campaigns/{campaign}/participants/{participant}",
+    responses={
+        201: {"model": Participation, "description": "Joined"},
+        **documented(
+            "credential",
+            "invite-invalid",
+            "not-found",
+            "campaign-closed",
+            "config-mismatch",
+            "credential-used",
+            "full",
+            "withdrawn",
+        ),
+    },
+)
+def join_campaign(
+    campaign: Id,
+    participant: Id,
+    request: JoinRequest,
+    credential: Credential,
+    service: ServiceOf,
+    response: Response,
+) -> Participation:
+    """Take part, as often as it is asked for: `participant` follows from the credential."""
+    if participant != participant_id(credential).hex():
+        raise ProblemError(
+            "credential", "The participant is the first 16 bytes of the credential's SHA-256."
+        )
+    with service.database.write() as connection:
+        if join(connection, campaign, credential, request):
+            response.status_code = 201
+        return _participation(connection, credential)
+
+
+def _participation(connection: Connection, credential: str) -> Participation:
+    person = find_participant(connection, credential)
+    state = connection.scalar(
+        select(tables.campaign.c.state).where(tables.campaign.c.id == person.campaign_id)
+    )
+    reports = [
+        connection.scalar(
+            select(func.count()).where(
+                table.c.campaign_id == person.campaign_id, table.c.participant_id == person.id
+            )
+        )
+        for table in (tables.report, tables.sketch)
+    ]
+    return Participation.model_validate(
+        {
+            "campaign": person.campaign_id.hex(),
+            "state": state,
+            "pseudonym": person.pseudonym,
+            "consent_hash": person.consent_hash.hex(),
+            "reports": sum(filter(None, reports)),
+        }
+    )
+
+
+@router.get("/me", responses=documented("credential"))
+def read_participation(credential: Credential, service: ServiceOf) -> Participation:
+    """Return what the service knows of the worker."""
+    with service.database.read() as connection:
+        return _participation(connection, credential)
+
+
+@router.get("/me/tasks", responses=documented("credential"))
+def read_own_tasks(credential: Credential, service: ServiceOf) -> TasksForParticipant:
+    """Return all tasks, in the order of their ids."""
+    with service.database.read() as connection:
+        person = find_participant(connection, credential)
+        rows = read_tasks(connection, person.campaign_id)
+    return TasksForParticipant(
+        config_hash=person.consent_hash.hex(),
+        tasks=[
+            TaskForParticipant(task_id=row.id.hex(), task=row.name, data=json.loads(row.data))
+            for row in rows
+        ],
+    )
+
+
+@router.delete("/me", status_code=204, responses=documented("credential"))
+def withdraw(credential: Credential, service: ServiceOf) -> None:
+    """Delete the worker and all reports, for good; also after the campaign has closed.
+
+    The credential joins the campaign no more.
+    """
+    with service.database.write() as connection:
+        person = find_participant(connection, credential, lock=True)
+        changed = erase_participant(connection, person, withdrawn_hash(credential))
+    if changed:
+        service.infer(person.campaign_id)

@@ -1,0 +1,72 @@
+"""Reports: taken in for good, and shown to whom they are of."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+from fastapi import APIRouter
+from sqlalchemy import select
+
+from quietcrowd.campaign.protocol.problems import broken_rule, documented
+from quietcrowd.campaign.protocol.schemas import OwnReport, OwnReports, OwnSketch, Receipt, Upload
+from quietcrowd.campaign.server.service import Credential, ServiceOf, find_participant
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.intake import Sent
+from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.terms.settings import PREFIX
+
+__all__ = ["read_own_reports", "router", "send_reports"]
+
+router = APIRouter(prefix=f"{PREFIX}/me/reports", tags=["reports"])
+
+
+@router.post("", responses=documented("credential", "config-mismatch", "campaign-closed"))
+async def send_reports(upload: Upload, credential: Credential, service: ServiceOf) -> Receipt:
+    """Take reports in; when this answers they are stored for good.
+
+    Sending the same once more is a success. Where every worker reports every task they come in
+    one upload, all or none.
+    """
+    if not upload.reports and upload.sketch is None:
+        raise broken_rule("", "empty", "An upload holds reports, or a sketch.")
+    done = service.writer.submit(Sent(credential=credential, upload=upload))
+    return await asyncio.wrap_future(done)
+
+
+@router.get("", responses=documented("credential"))
+def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
+    """Return all reports that the service holds of the worker."""
+    with service.database.read() as connection:
+        person = find_participant(connection, credential)
+        rows, sketches = (
+            connection.execute(
+                select(table).where(
+                    table.c.campaign_id == person.campaign_id,
+                    table.c.participant_id == person.id,
+                )
+            ).all()
+            for table in (tables.report, tables.sketch)
+        )
+        mechanism = connection.scalar(
+            select(tables.campaign.c.mechanism).where(tables.campaign.c.id == person.campaign_id)
+        )
+    rule = report_rule(parse_mechanism(str(mechanism)), 1)
+    return OwnReports(
+        reports=[
+            OwnReport(
+                report_id=row.report_id.hex(),
+                task_id=row.task_id.hex(),
+                value=row.value,
+                bit=row.bit,
+            )
+            for row in rows
+        ],
+        sketch=OwnSketch(
+            report_id=sketches[0].report_id.hex(),
+            numbers=np.frombuffer(sketches[0].numbers, rule.dtype).tolist(),
+        )
+        if sketches
+        else None,
+    )

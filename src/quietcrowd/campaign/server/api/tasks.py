@@ -1,0 +1,174 @@
+"""Tasks: imported from files while a campaign is a draft."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from sqlalchemy import Connection, delete, func, insert, select
+
+from quietcrowd.campaign.protocol.cursors import read_cursor, write_cursor
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule, documented
+from quietcrowd.campaign.protocol.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
+from quietcrowd.campaign.protocol.states import require_state
+from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.campaign_rows import count_change
+from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.terms.gold import encode_gold
+from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
+from quietcrowd.campaign.terms.task_files import READERS, TaskRow
+from quietcrowd.campaign.terms.tokens import new_id
+from quietcrowd.exceptions import FormatError
+
+__all__ = ["delete_tasks", "import_tasks", "list_tasks", "router"]
+
+router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/tasks", tags=["tasks"])
+
+_POSITION = 8
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "text/csv": {
+                "schema": {"type": "string"},
+                "example": "task,question,gold\nt1,Is it a bird?,yes\nt2,Is it a plane?,\n",
+            },
+            "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/json": {
+                "schema": {"type": "array", "items": {"type": "object"}},
+                "example": [{"id": 1, "data": {"question": "Is it a bird?"}, "gold": "yes"}],
+            },
+            "application/x-ndjson": {
+                "schema": {"type": "string"},
+                "example": '{"task": "t1", "data": {"question": "Is it a bird?"}}\n',
+            },
+        },
+    }
+}
+
+
+async def _file(request: Request) -> tuple[str, bytes]:
+    """Return the media type and the content of what was sent."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind, await request.body()
+
+
+def _rows(kind: str, content: bytes) -> list[TaskRow]:
+    if kind not in READERS:
+        raise ProblemError("media-type", f"Send one of {', '.join(READERS)}.")
+    try:
+        rows = list(READERS[kind](content))
+    except FormatError as error:  # these name rows, and rules
+        raise _refused(str(error)) from None
+    if not rows:
+        raise _refused("there is no task in it")
+    return rows
+
+
+def _refused(message: str) -> ProblemError:
+    return broken_rule("", "file", message)
+
+
+@router.post(
+    "",
+    openapi_extra=_BODY,
+    responses=documented("credential", "not-found", "bad-state", "task-repeated", "media-type"),
+)
+def import_tasks(
+    campaign: Id,
+    requester: Requester,
+    service: ServiceOf,
+    file: Annotated[tuple[str, bytes], Depends(_file)],
+) -> TaskCount:
+    """Add the tasks of a file: all of them, or none."""
+    with service.database.read() as connection:
+        owned_campaign(connection, requester, campaign)
+    rows = _rows(*file)
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        require_state(row.state, "draft")
+        count_change(connection, row)
+        return _add(connection, row, rows)
+
+
+def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> TaskCount:
+    table = tables.task
+    mine = table.c.campaign_id == campaign.id
+    before = connection.scalar(select(func.max(table.c.position)).where(mine)) or 0
+    names = [row.name or str(before + place) for place, row in enumerate(rows, start=1)]
+    held = set(connection.scalars(select(table.c.name).where(mine)))
+    if len(set(names)) < len(names) or held & set(names):
+        raise ProblemError("task-repeated", "Give every task a name of its own.")
+    if len(held) + len(names) > MAX_TASKS:
+        raise _refused(f"a campaign has at most {MAX_TASKS:,} tasks")
+    text = select(func.sum(func.length(table.c.name) + func.length(table.c.data))).where(mine)
+    added = sum(map(len, names)) + sum(len(row.data) for row in rows)
+    if (connection.scalar(text) or 0) + added > MAX_TASK_TEXT:
+        raise _refused(
+            f"all tasks of a campaign together have at most {MAX_TASK_TEXT:,} characters"
+        )
+    mechanism = parse_mechanism(campaign.mechanism)
+    try:
+        golds = encode_gold(mechanism.domain, rows)
+    except FormatError as error:
+        raise _refused(str(error)) from None
+    connection.execute(
+        insert(table),
+        [
+            {
+                "id": new_id(),
+                "campaign_id": campaign.id,
+                "position": before + place,
+                "name": name,
+                "data": row.data,
+                "gold": gold,
+            }
+            for place, (name, row, gold) in enumerate(zip(names, rows, golds, strict=True), start=1)
+        ],
+    )
+    return TaskCount(imported=len(rows), tasks=len(held) + len(names))
+
+
+@router.get("", responses=documented("credential", "not-found"))
+def list_tasks(
+    campaign: Id,
+    requester: Requester,
+    service: ServiceOf,
+    page: Annotated[PageQuery, Query()],
+) -> TaskPage:
+    """Return a page of the tasks, in the order of their files."""
+    after = min(int.from_bytes(read_cursor(page.cursor, _POSITION)), 2**63 - 1)
+    table = tables.task
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+        found = connection.execute(
+            select(table)
+            .where(table.c.campaign_id == row.id, table.c.position > after)
+            .order_by(table.c.position)
+            .limit(page.limit)
+        ).all()
+    items = [
+        TaskDocument(
+            task_id=one.id.hex(),
+            task=one.name,
+            data=json.loads(one.data),
+            gold=None if one.gold is None else json.loads(one.gold),
+        )
+        for one in found
+    ]
+    more = len(found) == page.limit
+    last = write_cursor(found[-1].position.to_bytes(_POSITION)) if more else None
+    return TaskPage(items=items, next_cursor=last)
+
+
+@router.delete("", status_code=204, responses=documented("credential", "not-found", "bad-state"))
+def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None:
+    """Remove all tasks of a draft."""
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        require_state(row.state, "draft")
+        count_change(connection, row)
+        connection.execute(delete(tables.task).where(tables.task.c.campaign_id == row.id))

@@ -1,0 +1,231 @@
+"""When to infer: a while after reports came in, one campaign after the other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from threading import Condition, Thread, Timer
+
+from attrs import define, field
+
+from quietcrowd.campaign.results.stored_results import (
+    Attempt,
+    outdated_campaigns,
+    read_attempt,
+    write_failure,
+)
+from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.store.database import Database
+
+__all__ = ["InferenceJobs"]
+
+_COMMAND = (sys.executable, "-m", "quietcrowd.campaign.results.inference_process")
+
+_AGAIN = 2.0
+"""Least seconds after which to try again where the database could not be reached."""
+
+_PAUSE, _LONGEST_PAUSE = 1.0, 300.0
+"""Seconds until an inference that failed is tried again; twice as many after each failure."""
+
+_TOO_LONG = (
+    "The inference took longer than this server lets it: take a method of fewer iterations, or "
+    "export the reports."
+)
+
+_FAILURES = 3
+"""After so many failures on end the results say so."""
+
+_EVERY = 60.0
+"""Seconds between two looks for what other servers took in; each counts all reports."""
+
+_LOOK = b""
+"""Is due as a campaign is, and stands for a look at all of them."""
+
+_REST = 3
+"""For how many times as long as an inference took its campaign rests: uploads come first."""
+
+
+class _TooLongError(Exception):
+    """An inference took longer than it may."""
+
+
+class _InferenceError(Exception):
+    """The process that infers failed or is gone; the next campaign gets a new one."""
+
+
+@define(kw_only=True)
+class InferenceJobs:
+    """Asks a process of its own for inferences.
+
+    Attributes
+    ----------
+    database : Database
+        Of the campaigns.
+    debounce : float
+        Seconds from the first change of a campaign to its inference: what comes meanwhile is part
+        of it.
+    longest : float
+        Seconds after which an inference is ended; it is not tried again before something changes.
+    """
+
+    database: Database
+    debounce: float
+    longest: float
+    _due: dict[bytes, float] = field(factory=dict, init=False)
+    _rests: dict[bytes, float] = field(factory=dict, init=False)
+    _failures: dict[bytes, int] = field(factory=dict, init=False)
+    _changed: Condition = field(factory=Condition, init=False)
+    _process: subprocess.Popen[str] | None = field(default=None, init=False)
+    _closed: bool = field(default=False, init=False)
+    _thread: Thread = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._look()
+        self._thread = Thread(target=self._run, name="inference", daemon=True)
+        self._thread.start()
+
+    def request(self, campaign: bytes, least: float = 0.0) -> None:
+        """Ask for an inference of a campaign, soon, but not in less than so many seconds."""
+        with self._changed:
+            due = time.monotonic() + max(self.debounce, least)
+            self._due.setdefault(campaign, max(due, self._rests.get(campaign, due)))
+            self._changed.notify()
+
+    @property
+    def alive(self) -> bool:
+        """Whether anything is inferred at all."""
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        """End the process, whatever it is doing: the next start finds what is outdated."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+            if self._process is not None:
+                self._process.kill()
+        self._thread.join()
+        self._forget_process()
+
+    def _look(self) -> None:
+        """Ask for what is outdated; again after a while, where other servers may take reports in.
+
+        A file of SQLite has one server, which asks after each upload.
+        """
+        if self.database.path is None:
+            self.request(_LOOK, least=_EVERY)
+        with self.database.read() as connection:
+            for campaign in outdated_campaigns(connection):
+                self.request(campaign)
+
+    def _run(self) -> None:
+        while (campaign := self._next()) is not None:
+            try:
+                if campaign == _LOOK:
+                    self._look()
+                else:
+                    self._serve(campaign)
+            except Exception as error:  # all campaigns wait for this thread: it goes on
+                log_failure("inference", error)
+                self.request(campaign, least=_AGAIN)
+
+    def _serve(self, campaign: bytes) -> None:
+        with self.database.read() as connection:
+            attempt = read_attempt(connection, campaign)
+        try:
+            self._infer(campaign)
+            self._failures.pop(campaign, None)
+        except _TooLongError as error:
+            self._forget_process()
+            log_failure("inference", error)
+            self._tell(attempt, _TOO_LONG)
+        except (OSError, ValueError, _InferenceError) as error:
+            self._forget_process()
+            if not self._closed:
+                log_failure("inference", error)
+                self._try_later(campaign, attempt)
+
+    def _try_later(self, campaign: bytes, attempt: Attempt | None) -> None:
+        failures = self._failures[campaign] = self._failures.get(campaign, 0) + 1
+        self.request(campaign, least=min(_PAUSE * 2 ** min(failures - 1, 20), _LONGEST_PAUSE))
+        if failures >= _FAILURES:
+            self._tell(attempt, "The inference failed several times; it is tried again.")
+
+    def _tell(self, attempt: Attempt | None, reason: str) -> None:
+        """Write instead of results why there are none, where there is a campaign."""
+        if attempt is not None:
+            with self.database.write() as connection:
+                write_failure(connection, attempt, reason)
+
+    def _next(self) -> bytes | None:
+        """Wait for the next campaign that is due; None at the end."""
+        with self._changed:
+            while not self._closed:
+                if not self._due:
+                    self._changed.wait()
+                    continue
+                campaign = min(self._due, key=self._due.__getitem__)
+                left = self._due[campaign] - time.monotonic()
+                if left <= 0:
+                    del self._due[campaign]
+                    return campaign
+                self._changed.wait(left)
+        return None
+
+    def _infer(self, campaign: bytes) -> None:
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        until = time.monotonic() + self.longest
+        limit = Timer(self.longest, process.kill)
+        limit.start()
+        try:
+            process.stdin.write(f"{campaign.hex()}\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        finally:
+            limit.cancel()
+        if not answer and not self._closed and time.monotonic() >= until:
+            raise _TooLongError
+        if answer.startswith("later"):
+            self.request(campaign, least=_AGAIN)
+        elif not answer or answer.startswith("failed"):
+            raise _InferenceError
+        elif answer.startswith("done"):
+            self._rest(campaign, _REST * float(answer.split()[1]))
+
+    def _rest(self, campaign: bytes, seconds: float) -> None:
+        """Infer nothing of a campaign for a while, though it has changed meanwhile."""
+        now = time.monotonic()
+        with self._changed:
+            self._rests = {one: until for one, until in self._rests.items() if until > now}
+            self._rests[campaign] = now + seconds
+            if campaign in self._due:
+                self._due[campaign] = max(self._due[campaign], now + seconds)
+
+    def _started(self) -> subprocess.Popen[str]:
+        with self._changed:
+            if self._closed:
+                raise _InferenceError
+            if self._process is None:
+                self._process = subprocess.Popen(
+                    _COMMAND,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    process_group=0,  # Ctrl-C is for the server, which ends it in turn
+                    text=True,
+                )
+                url = self.database.url.render_as_string(hide_password=False)
+                assert self._process.stdin is not None
+                self._process.stdin.write(f"{json.dumps(url)}\n")
+            return self._process
+
+    def _forget_process(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with suppress(OSError), process:  # closes its pipes, and waits
+                pass

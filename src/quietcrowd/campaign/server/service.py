@@ -1,0 +1,142 @@
+"""What the routes work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+from attrs import frozen
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy import Connection, select
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.server.writer import Writer
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.terms.tokens import has_prefix, participant_id, same_hash, token_hash
+
+__all__ = [
+    "Credential",
+    "Requester",
+    "Service",
+    "ServiceOf",
+    "find_participant",
+    "owned_campaign",
+]
+
+
+@frozen(kw_only=True)
+class Service:
+    """A running service.
+
+    Attributes
+    ----------
+    database : Database
+        Where all is stored.
+    writer : Writer
+        Who writes reports.
+    infer : callable
+        Asks for an inference of a campaign.
+    alive : callable
+        Says whether all that works in threads of its own still does.
+    """
+
+    database: Database
+    writer: Writer
+    infer: Callable[[bytes], None]
+    alive: Callable[[], bool]
+
+
+async def _service(request: Request) -> Service:  # what is not async runs in a thread of its own
+    service: Service = request.app.state.service
+    return service
+
+
+ServiceOf: TypeAlias = Annotated[Service, Depends(_service)]
+
+_KEY = HTTPBearer(
+    scheme_name="requesterKey", description="A requester's key, qck_...", auto_error=False
+)
+
+
+_Shown: TypeAlias = HTTPAuthorizationCredentials | None
+
+
+class _ParticipantBearer(HTTPBearer):
+    """Gives the credential that a request shows; whose it is the database has to say."""
+
+    async def __call__(self, request: Request) -> str:  # type: ignore[override]
+        shown = await super().__call__(request)
+        if shown is None or not has_prefix(shown.credentials, "qcw_"):
+            raise ProblemError("credential", "Show a credential: Authorization: Bearer qcw_...")
+        return shown.credentials
+
+
+_CREDENTIAL = _ParticipantBearer(
+    scheme_name="participantCredential",
+    description="What a worker's device drew: qcw_ and 32 random bytes in base64url.",
+    auto_error=False,
+)
+
+
+def _requester(service: ServiceOf, shown: Annotated[_Shown, Security(_KEY)]) -> bytes:
+    """Return whose key a request shows."""
+    if shown is not None and has_prefix(shown.credentials, "qck_"):
+        hashed = token_hash(shown.credentials)
+        with service.database.read() as connection:
+            found = connection.execute(
+                select(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
+            ).one_or_none()
+        if found is not None and same_hash(found.token_sha256, hashed):
+            owner: bytes = found.requester_id
+            return owner
+    raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
+
+
+Requester: TypeAlias = Annotated[bytes, Depends(_requester)]
+Credential: TypeAlias = Annotated[str, Security(_CREDENTIAL)]
+
+
+def owned_campaign(
+    connection: Connection, requester: bytes, campaign: str, *, lock: bool = False
+) -> Any:
+    """Return a campaign of a requester.
+
+    Raises
+    ------
+    ProblemError
+        Where there is none of this id, or it is another requester's: no difference can be seen.
+    """
+    wanted = select(tables.campaign).where(
+        tables.campaign.c.id == bytes.fromhex(campaign),
+        tables.campaign.c.requester_id == requester,
+    )
+    found = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
+    if found is None:
+        raise ProblemError("not-found", "You have no such campaign.")
+    return found
+
+
+def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
+    """Return the participant whose credential it is; locked, the campaign is too, and first.
+
+    Raises
+    ------
+    ProblemError
+        Where there is none.
+    """
+    person, campaign = tables.participant.c, tables.campaign.c
+    mine = person.id == participant_id(credential)
+    wanted = select(tables.participant).where(mine)
+    if lock:
+        locked = connection.scalar(
+            select(campaign.id)
+            .where(campaign.id.in_(select(person.campaign_id).where(mine)))
+            .with_for_update()
+        )
+        wanted = wanted.where(person.campaign_id == locked).with_for_update()
+    found = connection.execute(wanted).one_or_none()
+    if found is None or not same_hash(found.token_sha256, token_hash(credential)):
+        raise ProblemError("credential", "Join the campaign first.")
+    return found

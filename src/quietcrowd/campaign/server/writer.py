@@ -1,0 +1,145 @@
+"""One thread writes all uploads, many to a transaction; each is acknowledged after the commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+from attrs import define, field, frozen
+from sqlalchemy.exc import IntegrityError
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.schemas import Receipt
+from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.intake import Intake, Sent
+
+__all__ = ["Writer"]
+
+_UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
+"""What a transaction holds at most, and for how many seconds it waits for more."""
+
+_PATIENCE = 10.0
+"""Seconds that an upload waits for a database that cannot be reached, before it is refused."""
+
+_PAUSE = 0.1
+_CLASHES = 3
+"""How often to try again where another process wrote the same meanwhile."""
+
+
+@frozen(kw_only=True)
+class _Job:
+    sent: Sent
+    done: Future[Receipt] = field(factory=Future)
+    until: float = field(factory=lambda: time.monotonic() + _PATIENCE)
+
+
+@define(kw_only=True)
+class Writer:
+    """The only one who writes reports.
+
+    Attributes
+    ----------
+    database : Database
+        Where to.
+    changed : callable
+        Is told, after a commit, of each campaign that has more reports.
+    """
+
+    database: Database
+    changed: Callable[[bytes], None]
+    _queue: SimpleQueue[_Job | None] = field(factory=SimpleQueue, init=False)
+    _thread: Thread = field(init=False)
+    _closed: bool = field(default=False, init=False)
+    _intake: Intake = field(factory=Intake, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._thread = Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, sent: Sent) -> Future[Receipt]:
+        """Queue an upload; the future ends when it is stored for good, or refused.
+
+        Raises
+        ------
+        ProblemError
+            Where the server ends.
+        """
+        if self._closed:
+            raise ProblemError("busy", "Send the same reports again in a moment.")
+        job = _Job(sent=sent)
+        self._queue.put(job)
+        return job.done
+
+    @property
+    def alive(self) -> bool:
+        """Whether anything is written at all."""
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        """Write all that waits, and end; a database that fails is not waited for."""
+        self._closed = True
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            batch, going = self._next_batch()
+            batch = [job for job in batch if job.done.set_running_or_notify_cancel()]
+            if batch:
+                self._settle(batch)
+
+    def _next_batch(self) -> tuple[list[_Job], bool]:
+        """Return the uploads of the next transaction, and whether there may be more."""
+        batch: list[_Job] = []
+        job = self._queue.get()
+        until = time.monotonic() + _WAIT
+        reports = 0
+        while job is not None:
+            batch.append(job)
+            reports += len(job.sent.upload.reports)
+            left = until - time.monotonic()
+            if len(batch) >= _UPLOADS or reports >= _REPORTS or left <= 0:
+                return batch, True
+            try:
+                job = self._queue.get(timeout=left)
+            except Empty:
+                return batch, True
+        return batch, False
+
+    def _settle(self, batch: list[_Job]) -> None:
+        try:
+            outcomes, changed = self._commit(batch)
+        except Exception as error:
+            log_failure("writer", error)
+            name = "unavailable" if isinstance(error, UNAVAILABLE) else "internal"
+            for job in batch:
+                job.done.set_exception(ProblemError(name, "Send the same reports again later."))
+            return
+        for job, outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, Receipt):
+                job.done.set_result(outcome)
+            else:
+                job.done.set_exception(outcome)
+        for campaign in changed:
+            self.changed(campaign)
+
+    def _commit(self, batch: list[_Job]) -> tuple[list[Receipt | ProblemError], set[bytes]]:
+        """Write a batch; again, where another process or the database came in between."""
+        clashes = 0
+        while True:
+            try:
+                with self.database.write() as connection:
+                    return self._intake.take(connection, [job.sent for job in batch])
+            except UNAVAILABLE:
+                if self._closed or time.monotonic() > batch[0].until:
+                    raise
+            except IntegrityError:
+                clashes += 1
+                if clashes > _CLASHES:
+                    raise
+            time.sleep(_PAUSE)

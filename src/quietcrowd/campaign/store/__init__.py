@@ -1,0 +1,1 @@
+"""The tables of a server, and what is written into them. No routes, no inference."""

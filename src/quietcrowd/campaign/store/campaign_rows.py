@@ -1,0 +1,135 @@
+"""Campaigns in the database: read with their counts, changed, opened, and deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, delete, func, select, update
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.schemas import CampaignDocument
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.terms.configuration import (
+    Configuration,
+    build_configuration,
+    parse_mechanism,
+)
+from quietcrowd.exceptions import QuietcrowdError
+
+__all__ = [
+    "count_change",
+    "count_of",
+    "delete_campaign",
+    "documents",
+    "fixed_configuration",
+    "read_tasks",
+]
+
+_OWNED = (
+    tables.report,
+    tables.sketch,
+    tables.participant,
+    tables.withdrawn,
+    tables.invite,
+    tables.task,
+)
+"""What belongs to a campaign, in the order in which it can be deleted."""
+
+
+def count_of(table: Any) -> Any:
+    """Return how many rows of a table a campaign of a query has."""
+    return (
+        select(func.count())
+        .select_from(table)
+        .where(table.c.campaign_id == tables.campaign.c.id)
+        .scalar_subquery()
+    )
+
+
+def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
+    """Return campaigns as their requester sees them.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    wanted : Select
+        Of rows of the table of campaigns.
+    """
+    counted = wanted.add_columns(
+        count_of(tables.task).label("tasks"),
+        count_of(tables.participant).label("participants"),
+        (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+    )
+    return [
+        CampaignDocument(
+            id=row.id.hex(),
+            state=row.state,
+            version=row.version,
+            title=row.title,
+            description=row.description,
+            mechanism=json.loads(row.mechanism),
+            method=None if row.method is None else json.loads(row.method),
+            join_mode=row.join_mode,
+            answers_per_participant=row.answers_per_participant,
+            linked=row.linked,
+            max_participants=row.max_participants,
+            tasks=row.tasks,
+            participants=row.participants,
+            reports=row.reports,
+            config_hash=None if row.config_hash is None else row.config_hash.hex(),
+        )
+        for row in connection.execute(counted)
+    ]
+
+
+def count_change(connection: Connection, row: Any, **values: Any) -> None:
+    """Change columns of a campaign, and count that something of it has changed."""
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == row.id)
+        .values(version=row.version + 1, **values)
+    )
+
+
+def read_tasks(connection: Connection, campaign: bytes) -> Sequence[Any]:
+    """Return id, name and data of all tasks of a campaign, in the order of their ids."""
+    task = tables.task.c
+    wanted = select(task.id, task.name, task.data).where(task.campaign_id == campaign)
+    return connection.execute(wanted.order_by(task.id)).all()
+
+
+def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
+    """Return the configuration with which a draft opens; this takes long where tasks are many.
+
+    Raises
+    ------
+    ProblemError
+        Where it cannot be opened as it is.
+    """
+    try:
+        return build_configuration(
+            campaign=row.id.hex(),
+            title=row.title,
+            description=row.description,
+            mechanism=parse_mechanism(row.mechanism),
+            answers=row.answers_per_participant,
+            linked=row.linked,
+            tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],
+        )
+    except QuietcrowdError:
+        raise ProblemError(
+            "not-ready",
+            "It needs tasks, and no more of them than one upload or one sketch holds where every "
+            "worker reports every task; and linked must be as much as there are copies and "
+            "near-copies of one question.",
+        ) from None
+
+
+def delete_campaign(connection: Connection, campaign: bytes) -> None:
+    """Delete a campaign and all that belongs to it."""
+    for table in (*_OWNED, tables.inference):
+        connection.execute(delete(table).where(table.c.campaign_id == campaign))
+    connection.execute(delete(tables.campaign).where(tables.campaign.c.id == campaign))

@@ -1,0 +1,321 @@
+"""What becomes of uploads: many of them, decided in one transaction.
+
+A worker has one final report per task. The same one again is a success without effect, another one
+a conflict; both are told item by item, and one item does not fail the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from attrs import Factory, define, field, frozen
+from sqlalchemy import Connection, Table, select
+
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
+from quietcrowd.campaign.protocol.schemas import Receipt, Rejected, Upload
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.inserting import insert_rows
+from quietcrowd.campaign.store.lookups import look_up
+from quietcrowd.campaign.terms.channel_config import ReportRule, report_rule
+from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
+
+__all__ = ["Intake", "Sent"]
+
+_CACHED = 64
+
+
+@frozen(kw_only=True)
+class Sent:
+    """An upload, and whose it is.
+
+    Attributes
+    ----------
+    credential : str
+        Of the worker.
+    upload : Upload
+        What was sent.
+    """
+
+    credential: str = field(repr=False)
+    upload: Upload
+
+    @property
+    def participant(self) -> bytes:
+        """Whose it is."""
+        return participant_id(self.credential)
+
+    @property
+    def report_ids(self) -> list[bytes]:
+        """Ids of all reports in it."""
+        texts = [item.report_id for item in self.upload.reports]
+        if self.upload.sketch is not None:
+            texts.append(self.upload.sketch.report_id)
+        return [bytes.fromhex(text) for text in texts]
+
+
+class _Person(NamedTuple):
+    id: bytes
+    campaign_id: bytes
+    token_sha256: bytes
+    state: str
+    config_hash: bytes
+
+
+class _Stored(NamedTuple):
+    report_id: bytes
+    value: int
+    bit: int | None
+
+
+@frozen(kw_only=True)
+class _Fixed:
+    """What does not change of an open campaign."""
+
+    tasks: frozenset[bytes]
+    rule: ReportRule
+    most: int
+
+
+@define(kw_only=True)
+class _Batch:
+    """What is known of the participants of some uploads, and what is to be written."""
+
+    people: Mapping[bytes, _Person]
+    fixed: Mapping[bytes, _Fixed]
+    reports: dict[bytes, dict[bytes, _Stored]]
+    sketches: dict[bytes, tuple[bytes, bytes]]
+    taken: set[tuple[bytes, bytes]]
+    new_reports: list[tuple[Any, ...]] = Factory(list)
+    new_sketches: list[tuple[Any, ...]] = Factory(list)
+
+
+@define
+class Intake:
+    """Decides about uploads; remembers what is fixed of the campaigns that it met."""
+
+    _known: dict[bytes, _Fixed] = Factory(dict)
+
+    def take(
+        self, connection: Connection, sent: Sequence[Sent]
+    ) -> tuple[list[Receipt | ProblemError], set[bytes]]:
+        """Decide about uploads and write what is new, in the connection's transaction.
+
+        Parameters
+        ----------
+        connection : Connection
+            In a transaction that writes.
+        sent : sequence of Sent
+            In the order in which they are decided.
+
+        Returns
+        -------
+        outcomes : list of Receipt or ProblemError
+            One for each upload.
+        changed : set of bytes
+            Campaigns that have more reports now.
+        """
+        batch = self._gather(connection, sent)
+        outcomes = [_outcome(batch, one) for one in sent]
+        insert_rows(connection, tables.report, batch.new_reports)
+        insert_rows(connection, tables.sketch, batch.new_sketches)
+        changed = {row[0] for row in (*batch.new_reports, *batch.new_sketches)}
+        return outcomes, changed
+
+    def _gather(self, connection: Connection, sent: Sequence[Sent]) -> _Batch:
+        people = _people(connection, {one.participant for one in sent})
+        by_campaign: dict[bytes, set[bytes]] = {}
+        for person in people.values():
+            by_campaign.setdefault(person.campaign_id, set()).add(person.id)
+        batch = _Batch(
+            people=people,
+            fixed={one: self._fixed(connection, one) for one in by_campaign},
+            reports={one: {} for one in people},
+            sketches={},
+            taken=set(),
+        )
+        ids: dict[bytes, list[bytes]] = {}
+        for one in sent:
+            if (member := people.get(one.participant)) is not None:
+                ids.setdefault(member.campaign_id, []).extend(one.report_ids)
+        for campaign, members in by_campaign.items():
+            _read_stored(connection, batch, campaign, members)
+            _read_taken(connection, batch, campaign, ids.get(campaign, []))
+        return batch
+
+    def _fixed(self, connection: Connection, campaign: bytes) -> _Fixed:
+        if campaign not in self._known:
+            if len(self._known) >= _CACHED:
+                self._known.clear()
+            row = connection.execute(
+                select(tables.campaign).where(tables.campaign.c.id == campaign)
+            ).one()
+            tasks = connection.scalars(
+                select(tables.task.c.id).where(tables.task.c.campaign_id == campaign)
+            ).all()
+            self._known[campaign] = _Fixed(
+                tasks=frozenset(tasks),
+                rule=report_rule(parse_mechanism(row.mechanism), len(tasks)),
+                most=json.loads(row.config)["answers_per_participant"],
+            )
+        return self._known[campaign]
+
+
+def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person]:
+    """Return participants and the state of their campaigns, and keep both from changing.
+
+    All who write lock campaigns first and then participants: nobody waits for each other.
+    """
+    person, campaign = tables.participant.c, tables.campaign.c
+    wanted = person.id.in_(list(ids))
+    states = connection.execute(
+        select(campaign.id, campaign.state, campaign.config_hash)
+        .where(campaign.id.in_(select(person.campaign_id).where(wanted)))
+        .order_by(campaign.id)
+        .with_for_update(read=True)
+    ).all()
+    by_id = {row.id: row for row in states}
+    found = connection.execute(
+        select(person.id, person.campaign_id, person.token_sha256)
+        .where(wanted, person.campaign_id.in_(by_id))
+        .order_by(person.id)
+        .with_for_update()
+    ).all()
+    return {
+        row.id: _Person(
+            id=row.id,
+            campaign_id=row.campaign_id,
+            token_sha256=row.token_sha256,
+            state=by_id[row.campaign_id].state,
+            config_hash=by_id[row.campaign_id].config_hash,
+        )
+        for row in found
+    }
+
+
+def _table(fixed: _Fixed) -> Table:
+    """Return the table of what workers of a campaign send."""
+    return tables.report if fixed.rule.sketch_length is None else tables.sketch
+
+
+def _read_stored(
+    connection: Connection, batch: _Batch, campaign: bytes, members: set[bytes]
+) -> None:
+    table = _table(batch.fixed[campaign])
+    for row in look_up(connection, table, campaign, "participant_id", list(members)):
+        if table is tables.sketch:
+            batch.sketches[row.participant_id] = (row.report_id, row.numbers)
+        else:
+            stored = _Stored(row.report_id, row.value, row.bit)
+            batch.reports[row.participant_id][row.task_id] = stored
+
+
+def _read_taken(
+    connection: Connection, batch: _Batch, campaign: bytes, ids: Sequence[bytes]
+) -> None:
+    """Read which report ids the campaign has already, whoever sent them."""
+    table = _table(batch.fixed[campaign])
+    found = look_up(connection, table, campaign, "report_id", ids)
+    batch.taken.update((campaign, row.report_id) for row in found)
+
+
+def _outcome(batch: _Batch, sent: Sent) -> Receipt | ProblemError:
+    try:
+        return _decide(batch, sent)
+    except ProblemError as problem:
+        return problem
+
+
+def _decide(batch: _Batch, sent: Sent) -> Receipt:
+    person = batch.people.get(sent.participant)
+    if person is None or not same_hash(person.token_sha256, token_hash(sent.credential)):
+        raise ProblemError("credential", "Join the campaign first.")
+    if not same_hash(person.config_hash, bytes.fromhex(sent.upload.config_hash)):
+        raise ProblemError(
+            "config-mismatch", "Read the campaign again; send nothing that nobody agreed to."
+        )
+    fixed = batch.fixed[person.campaign_id]
+    if (sent.upload.sketch is not None) != (fixed.rule.sketch_length is not None) or (
+        sent.upload.sketch is not None and sent.upload.reports
+    ):
+        raise broken_rule("", "kind", "The campaign takes reports, or a sketch, and not the other.")
+    if sent.upload.sketch is not None:
+        return _decide_sketch(batch, person, fixed, sent.upload)
+    return _decide_reports(batch, person, fixed, sent.upload)
+
+
+def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload) -> Receipt:
+    before = batch.reports[person.id]
+    held, duplicates, rejected = dict(before), 0, []
+    ids: set[bytes] = set()
+    for item in upload.reports:
+        task = bytes.fromhex(item.task_id)
+        report = _Stored(bytes.fromhex(item.report_id), item.value, item.bit)
+        known = task in held
+        code = _reason(batch, person, fixed, held, task, report)
+        if code is None and not known and report.report_id in ids:
+            code = "conflict"  # with one before it in the same upload
+        if code is not None:
+            rejected.append(Rejected.model_validate({"report_id": item.report_id, "code": code}))
+            continue
+        ids.add(report.report_id)
+        duplicates += known
+        held[task] = report
+    if fixed.rule.every_task and (rejected or held.keys() != fixed.tasks):
+        raise broken_rule(
+            "/reports",
+            "incomplete",
+            "Every worker reports every task of the campaign, once, in one upload.",
+        )
+    new = held.keys() - before.keys()
+    if new and person.state != "open":
+        raise ProblemError("campaign-closed", "The campaign takes no reports any more.")
+    batch.reports[person.id] = held
+    batch.taken.update((person.campaign_id, held[task].report_id) for task in new)
+    batch.new_reports += [(person.campaign_id, person.id, task, *held[task]) for task in new]
+    return Receipt(accepted=len(new), duplicates=duplicates, rejected=rejected)
+
+
+def _reason(
+    batch: _Batch,
+    person: _Person,
+    fixed: _Fixed,
+    held: Mapping[bytes, _Stored],
+    task: bytes,
+    report: _Stored,
+) -> str | None:
+    """Return why a report is not taken in, or None; one that is held already is fine."""
+    if task not in fixed.tasks:
+        return "unknown-task"
+    if not fixed.rule.accepts(report.value, report.bit):
+        return "out-of-domain"
+    if task in held:
+        return None if held[task] == report else "conflict"
+    if (person.campaign_id, report.report_id) in batch.taken:
+        return "conflict"
+    return "budget" if len(held) >= fixed.most and not fixed.rule.every_task else None
+
+
+def _decide_sketch(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload) -> Receipt:
+    item = upload.sketch
+    assert item is not None
+    numbers = fixed.rule.packed(item.numbers)
+    if numbers is None:
+        raise broken_rule(
+            "/sketch/numbers", "out-of-domain", "No device of the campaign gives these."
+        )
+    report_id, packed = bytes.fromhex(item.report_id), numbers.tobytes()
+    stored = batch.sketches.get(person.id)
+    if stored == (report_id, packed):
+        return Receipt(accepted=0, duplicates=1, rejected=[])
+    if person.state != "open":
+        raise ProblemError("campaign-closed", "The campaign takes no reports any more.")
+    if stored is not None or (person.campaign_id, report_id) in batch.taken:
+        rejected = [Rejected(report_id=item.report_id, code="conflict")]
+        return Receipt(accepted=0, duplicates=0, rejected=rejected)
+    batch.sketches[person.id] = (report_id, packed)
+    batch.taken.add((person.campaign_id, report_id))
+    batch.new_sketches.append((person.campaign_id, person.id, report_id, packed))
+    return Receipt(accepted=1, duplicates=0, rejected=[])

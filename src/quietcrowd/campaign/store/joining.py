@@ -1,0 +1,121 @@
+"""Taking part: once per credential, with an invite where one is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.schemas import JoinRequest
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.terms.tokens import (
+    has_prefix,
+    new_pseudonym,
+    participant_id,
+    same_hash,
+    token_hash,
+    withdrawn_hash,
+)
+
+__all__ = ["join", "public_campaign"]
+
+
+def public_campaign(connection: Connection, campaign: str, *, lock: bool = False) -> Any:
+    """Return a campaign that workers may see.
+
+    Raises
+    ------
+    ProblemError
+        Where there is none of this id, or it is a draft.
+    """
+    wanted = select(tables.campaign).where(
+        tables.campaign.c.id == bytes.fromhex(campaign), tables.campaign.c.state != "draft"
+    )
+    row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
+    if row is None:
+        raise ProblemError("not-found", "There is no such campaign, or it is not open yet.")
+    return row
+
+
+def join(connection: Connection, campaign: str, credential: str, request: JoinRequest) -> bool:
+    """Let a worker take part; return whether that is new.
+
+    Raises
+    ------
+    ProblemError
+        Where the campaign, the invite or what was agreed to is not what it should be.
+    """
+    row = public_campaign(connection, campaign, lock=True)
+    me, hashed = participant_id(credential), token_hash(credential)
+    known = connection.execute(
+        select(tables.participant).where(tables.participant.c.id == me)
+    ).one_or_none()
+    if known is not None:
+        if known.campaign_id != row.id or not same_hash(known.token_sha256, hashed):
+            raise ProblemError("credential-used", "Draw a new credential for each campaign.")
+        return False
+    _require_not_withdrawn(connection, row.id, credential)
+    _require_room(connection, row, bytes.fromhex(request.config_hash))
+    if row.join_mode == "invite":
+        _use_invite(connection, row.id, request.invite)
+    connection.execute(
+        insert(tables.participant),
+        {
+            "id": me,
+            "campaign_id": row.id,
+            "token_sha256": hashed,
+            "pseudonym": new_pseudonym(),
+            "consent_hash": row.config_hash,
+        },
+    )
+    return True
+
+
+def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: str) -> None:
+    table = tables.withdrawn
+    found = connection.execute(
+        select(table).where(
+            table.c.campaign_id == campaign,
+            table.c.credential_hash == withdrawn_hash(credential),
+        )
+    ).one_or_none()
+    if found is not None:
+        raise ProblemError("withdrawn", "Fresh noise about the same answers would tell more.")
+
+
+def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
+    if row.state != "open":
+        raise ProblemError("campaign-closed", "Nobody can join any more.")
+    if not same_hash(row.config_hash, agreed):
+        raise ProblemError("config-mismatch", "Read the campaign again, and ask the worker again.")
+    if row.max_participants is None:
+        return
+    count = connection.scalar(
+        select(func.count()).where(tables.participant.c.campaign_id == row.id)
+    )
+    if (count or 0) >= row.max_participants:
+        raise ProblemError("full", "The campaign has as many participants as it wants.")
+
+
+def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> None:
+    """Delete an invite: what stays would tell who came with it, by the transaction of both."""
+    known = invite is not None and has_prefix(invite, "qci_")
+    if known:
+        used = connection.execute(
+            delete(tables.invite).where(
+                tables.invite.c.campaign_id == campaign,
+                tables.invite.c.token_sha256 == token_hash(str(invite)),
+            )
+        )
+        known = used.rowcount == 1
+    if not known:
+        raise ProblemError(
+            "invite-invalid",
+            "Send the invite that came with the link; it lets one worker in. Ask for another one.",
+        )
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == campaign)
+        .values(invites_used=tables.campaign.c.invites_used + 1)
+    )

@@ -1,0 +1,1 @@
+"""What both sides of a campaign agree on: configurations, names, limits. It knows neither side."""

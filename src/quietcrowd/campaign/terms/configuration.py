@@ -1,0 +1,263 @@
+"""The configuration that a worker agrees to: fixed when a campaign opens, and hashed.
+
+The server writes it; a worker's device computes it once more, from the mechanism alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from attrs import evolve, frozen
+
+from quietcrowd.accounting.consent import consent_sentences
+from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
+from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+from quietcrowd.campaign.terms.near_copies import largest_group
+from quietcrowd.campaign.terms.settings import MAX_REPORTS
+from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
+
+__all__ = [
+    "Configuration",
+    "build_configuration",
+    "campaign_guarantee",
+    "describe_campaign",
+    "hash_tasks",
+    "loss_of_tasks",
+    "parse_mechanism",
+    "usable_mechanism",
+]
+
+VERSION = 1
+
+_MOST_LEVELS = 1_000
+_UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
+
+
+@frozen(kw_only=True)
+class Configuration:
+    """What is fixed once a campaign is open.
+
+    Attributes
+    ----------
+    text : bytes
+        Canonical JSON.
+    hash : bytes
+        Its SHA-256.
+    """
+
+    text: bytes
+    hash: bytes
+
+
+@lru_cache(maxsize=256)
+def parse_mechanism(text: str) -> Mechanism:
+    """Return the mechanism that a stored text describes."""
+    return Mechanism.from_dict(json.loads(text))
+
+
+def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism that somebody described, if a campaign can have it.
+
+    Raises
+    ------
+    FormatError
+        Where it cannot; the message says which it can have, and nothing of the description.
+    """
+    domain = described.get("domain")
+    levels = (
+        [len(one) for one in domain.values() if isinstance(one, list)]
+        if isinstance(domain, dict)
+        else []
+    )
+    try:
+        if max(levels, default=0) > _MOST_LEVELS:
+            raise ValueError
+        mechanism = Mechanism.from_dict(described)
+        report_rule(mechanism, 1)
+        canonical_json(mechanism.to_dict())
+        return mechanism
+    except _UNREADABLE:
+        raise FormatError(
+            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
+            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53."
+        ) from None
+
+
+def build_configuration(
+    *,
+    campaign: str,
+    title: str,
+    description: str,
+    mechanism: Mechanism,
+    answers: int | None,
+    linked: int | None,
+    tasks: Sequence[tuple[str, str, Any]],
+) -> Configuration:
+    """Return the configuration of a campaign.
+
+    Parameters
+    ----------
+    campaign : str
+        Its id.
+    title, description : str
+        What it is about.
+    mechanism : Mechanism
+        What devices do to answers.
+    answers : int or None
+        Most answers of a worker; None: to every task.
+    linked : int or None
+        Most answers of a worker that share one fact; None: as many as `largest_group` finds.
+    tasks : sequence of (id, name, data)
+        All of them, in the order of their ids.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no task, there are more than the mechanism or one upload allow, or more
+        copies and near-copies of one question than are declared to be linked.
+    FormatError
+        Where JSON cannot hold it.
+    """
+    if not tasks:
+        raise ParameterError("a campaign needs at least one task")
+    if mechanism.every_task and len(tasks) > MAX_REPORTS:
+        raise ParameterError(
+            f"every worker reports every task, in one upload: at most {MAX_REPORTS:,} tasks are "
+            f"possible; there are {len(tasks):,}"
+        )
+    most = min(answers or len(tasks), len(tasks), MAX_REPORTS)
+    text = canonical_json(
+        describe_campaign(
+            campaign=campaign,
+            title=title,
+            description=description,
+            mechanism=mechanism,
+            answers=most,
+            linked=_linked(linked, most, tasks, mechanism),
+            tasks=len(tasks),
+            tasks_hash=hash_tasks(tasks),
+            worker_epsilon=loss_of_tasks(mechanism, most, [name for _, name, _ in tasks]),
+        )
+    )
+    return Configuration(text=text, hash=hashlib.sha256(text).digest())
+
+
+def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> float | None:
+    """Return what all answers to these tasks lose; None where their number alone says it."""
+    if not mechanism.loss_depends_on_tasks:
+        return None
+    return mechanism.guarantee(answers=answers, tasks=names).worker_epsilon
+
+
+def campaign_guarantee(
+    mechanism: Mechanism, answers: int, linked: int, tasks: int, worker_epsilon: float | None
+) -> PrivacyGuarantee:
+    """Return what a worker who gives all answers loses at most; see `describe_campaign`."""
+    guarantee = mechanism.guarantee(answers=answers, tasks=tasks, linked=linked)
+    if worker_epsilon is None:
+        return guarantee
+    return evolve(
+        guarantee,
+        worker_epsilon=min(guarantee.worker_epsilon, worker_epsilon),
+        linked_epsilon=min(guarantee.linked_epsilon, worker_epsilon),
+    )
+
+
+def _linked(
+    declared: int | None, most: int, tasks: Sequence[tuple[str, str, Any]], mechanism: Mechanism
+) -> int:
+    """Return how many answers of a worker share one fact, at most all that a worker gives."""
+    found = min(largest_group([(name, data) for _, name, data in tasks], mechanism), most)
+    if declared is not None and declared < found:
+        raise ParameterError(
+            f"the tasks hold up to {found:,} copies and near-copies of one question: declare so "
+            f"many answers to be linked, or take some out; got {declared:,}"
+        )
+    return min(declared or found, most)
+
+
+def hash_tasks(tasks: Sequence[tuple[str, str, Any]]) -> str:
+    """Return what stands for all tasks in a configuration: a SHA-256 in hex.
+
+    Parameters
+    ----------
+    tasks : sequence of (id, name, data)
+        All of them, in the order of their ids.
+
+    Raises
+    ------
+    FormatError
+        Where JSON cannot hold them.
+    """
+    listed = [{"task_id": id_, "task": name, "data": data} for id_, name, data in tasks]
+    return canonical_hash(listed).hex()
+
+
+def describe_campaign(
+    *,
+    campaign: str,
+    title: str,
+    description: str,
+    mechanism: Mechanism,
+    answers: int,
+    linked: int,
+    tasks: int,
+    tasks_hash: str,
+    worker_epsilon: float | None,
+) -> dict[str, Any]:
+    """Return all that a worker agrees to, JSON-ready: public facts, and what follows from them.
+
+    Parameters
+    ----------
+    campaign, title, description, mechanism
+        As those of `build_configuration`.
+    answers : int
+        Most answers of a worker.
+    linked : int
+        Most of these that share one fact.
+    tasks : int
+        How many there are.
+    tasks_hash : str
+        Of all tasks; see `hash_tasks`.
+    worker_epsilon : float or None
+        Loss about all answers where it depends on which tasks these are; see `loss_of_tasks`.
+    """
+    guarantee = campaign_guarantee(mechanism, answers, linked, tasks, worker_epsilon)
+    return {
+        "version": VERSION,
+        "campaign": campaign,
+        "title": title,
+        "description": description,
+        "mechanism": mechanism.to_dict(),
+        "channel": describe_channel(mechanism),
+        "report": report_rule(mechanism, tasks).to_dict(),
+        "answers_per_participant": answers,
+        "linked": linked,
+        "tasks": tasks,
+        "tasks_hash": tasks_hash,
+        **_privacy(guarantee),
+    }
+
+
+def _privacy(guarantee: PrivacyGuarantee) -> Mapping[str, Any]:
+    """Return what a worker loses at most, in numbers and in sentences.
+
+    An infinite loss, as of who answered what, has no number in JSON: it is null.
+    """
+    return {
+        "guarantee": {
+            "answer_epsilon": finite_loss(guarantee.epsilon),
+            "linked_epsilon": finite_loss(guarantee.linked_epsilon),
+            "worker_epsilon": finite_loss(guarantee.worker_epsilon),
+            "delta": guarantee.delta,
+            "participation_protected": guarantee.participation_protected,
+            "assumptions": guarantee.assumptions,
+        },
+        "consent": consent_sentences(guarantee, priors=(0.5,)),
+    }

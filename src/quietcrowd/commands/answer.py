@@ -1,0 +1,283 @@
+"""``quietcrowd answer``: a worker answers a campaign; what is sent is randomised here.
+
+A worker decides on the answers and on the law of the noise. Drawing and sending are one step after
+that: no report is shown before it is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quietcrowd.campaign.extra import require_client
+from quietcrowd.commands import options
+from quietcrowd.commands.answer_receipt import receipt_as_json, show_held
+from quietcrowd.commands.answer_terms import tell_questions, tell_terms
+from quietcrowd.commands.notes import counted, note
+from quietcrowd.commands.questions import Questions, in_reading_order, read_line
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
+from quietcrowd.formats import read_table
+from quietcrowd.privacy.guarantee import show_loss
+
+if TYPE_CHECKING:
+    from quietcrowd.campaign.device.client import Client
+    from quietcrowd.campaign.device.upload import Receipt
+
+__all__ = ["answer"]
+
+_COLUMNS = ("task", "label")
+_BECAUSE = (
+    "You may leave at any time. But whoever withdraws because of what a report shows, or of what "
+    "they answered, tells more than was agreed to."
+)
+
+
+def answer(
+    link: Annotated[
+        str,
+        typer.Argument(
+            metavar="LINK",
+            envvar="QUIETCROWD_LINK",
+            help="As who invites you gives it: https://.../j/...#i=...",
+        ),
+    ],
+    answers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Answers, columns task and label, instead of questions."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Agree, randomise and send without being asked.")
+    ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="EPSILON",
+            envvar="QUIETCROWD_BUDGET",
+            help="The most that you want to lose in all campaigns together.",
+        ),
+    ] = None,
+    delta: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", help="Of the pair of epsilon and delta that the budget is about."
+        ),
+    ] = 0.0,
+    folder: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Of this device, instead of your own data folder."),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Show what the server holds of you.")
+    ] = False,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Leave, and have all that you sent deleted.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Answer a campaign's questions. They stay here: what is sent is randomised.
+
+    You see what you agree to and how often which answer becomes which report, you answer, look
+    over your answers, and send: drawing and sending are one step. Questions that were reported on
+    before are told; where they get fresh noise, --yes needs a --budget.
+
+    Example: quietcrowd answer 'https://example.org/j/0123...#i=qci_...' --budget 20
+
+    Example: quietcrowd answer LINK --answers mine.csv --yes
+
+    Example: quietcrowd answer LINK --show
+
+    Example: quietcrowd answer LINK --withdraw
+    """
+    require_client()
+    from quietcrowd.campaign.device.client import Client
+
+    if show and withdraw:
+        raise ParameterError("--show and --withdraw do not go together: give one")
+    if as_json and (withdraw or not (show or (yes and answers is not None))):
+        raise ParameterError("--json goes with --show, or --answers and --yes")
+    client = Client(link, folder=folder, budget=budget, delta=delta)
+    if withdraw:
+        _withdraw(client, yes=yes)
+    elif show:
+        show_held(client, as_json=as_json)
+    elif client.sent:
+        receipt = client.resume()
+        note("You have answered this campaign. --show shows what the server holds of you.")
+        if as_json:
+            typer.echo(receipt_as_json(client, receipt))
+    elif client.committed:
+        _send_again(client, answers, as_json=as_json)
+    else:
+        _take_part(client, answers, yes=yes, as_json=as_json)
+
+
+def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
+    """Send what is on its way since an earlier time: there is nothing to decide."""
+    if file is not None:
+        raise AnswerError(
+            "you have answered this campaign, and your reports are on their way: leave out "
+            "--answers to send them, or --withdraw"
+        )
+    note("You have answered this campaign, and your reports are on their way.")
+    try:
+        receipt = client.resume()
+    except (KeyboardInterrupt, UnansweredError):
+        _tell_on_the_way()
+        raise
+    _tell_sent(client, receipt, as_json=as_json)
+
+
+def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -> None:
+    """Go from what is agreed to, by way of the answers, to what is sent."""
+    most = client.affordable()
+    if not as_json:
+        tell_terms(client, most)
+    if not (yes or _agreed("Do you agree, and take part?")):
+        note("You take no part. Nothing was sent.")
+        raise typer.Exit(1)
+    client.join()
+    notes = tell_questions(client)
+    if file is None:
+        _mind_repeats(client, client.repeated, yes=yes)
+        receipt = _ask_and_send(client, notes)
+    else:
+        given = _read_answers(file)
+        _mind_repeats(client, _repeated(client, given), yes=yes)
+        if not (yes or _agreed(f"Randomise and send {counted(_count(given), 'answer')}?")):
+            note("Nothing was sent.")
+            raise typer.Exit(1)
+        receipt = _send(client, given)
+    _tell_sent(client, receipt, as_json=as_json)
+
+
+def _count(given: Mapping[str, Any]) -> int:
+    return sum(answer is not None for answer in given.values())
+
+
+def _repeated(client: Client, given: Mapping[str, Any]) -> Sequence[str]:
+    """Return the tasks on which these answers would be a second report."""
+    if client.terms.mechanism.every_task:
+        return client.repeated
+    return [name for name in client.repeated if given.get(name) is not None]
+
+
+def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None:
+    """Tell of questions that get a second report with fresh noise; stop where it is not wanted."""
+    if not repeated:
+        return
+    some = f"{len(repeated):,} of the {client.terms.tasks:,} questions"
+    told = (
+        f"this device has reported on {some} in another campaign, in another way or to another "
+        "server. The noise is fresh: both reports together tell more about an answer than each "
+        "alone, and the losses about it add up"
+    )
+    if yes and client.budget.most is None:
+        raise ParameterError(f"{told}. Nothing was sent: give a --budget, or leave out --yes")
+    note(f"{told[0].upper()}{told[1:]}.")
+    if not (yes or _agreed("Go on all the same?")):
+        note("No answers were sent. --withdraw leaves the campaign.")
+        raise typer.Exit(1)
+
+
+def _agreed(question: str) -> bool:
+    return read_line(f"{question} [y/N] ").lower() in ("y", "yes")
+
+
+def _ask_and_send(client: Client, notes: Mapping[str, str]) -> Receipt:
+    """Ask, and send; what the budget no longer allows can be changed."""
+    every_task = client.terms.mechanism.every_task
+    questions = Questions(
+        tasks=in_reading_order(client.tasks),
+        domain=client.terms.mechanism.domain,
+        most=client.affordable(),
+        least=0 if every_task else 1,
+        notes=notes,
+    )
+    given = questions.ask()
+    while True:
+        try:
+            return _send(client, given)
+        except ParameterError as error:
+            if every_task:
+                raise
+            note(f"{error} Your answers are still here: take back the last ones, or stop (Ctrl-C).")
+        given = questions.review()
+
+
+def _send(client: Client, given: Mapping[str, Any]) -> Receipt:
+    """Randomise and send, in one step."""
+    try:
+        return client.answer(given)
+    except (KeyboardInterrupt, UnansweredError):
+        if client.committed:
+            _tell_on_the_way()
+        raise
+
+
+def _tell_on_the_way() -> None:
+    note("Your reports are on their way. The same command sends them again, as they are.")
+
+
+def _tell_sent(client: Client, receipt: Receipt, *, as_json: bool) -> None:
+    what = counted(receipt.accepted + receipt.duplicates, "report")
+    note(
+        f"Sent: {what}. {_told_so_far(client)} --withdraw asks the server to delete them; what "
+        "they told stays told. --show shows what was sent."
+    )
+    if as_json:
+        typer.echo(receipt_as_json(client, receipt))
+
+
+def _told_so_far(client: Client) -> str:
+    """Return what the device has told in all campaigns together, of its budget if there is one."""
+    budget = client.budget
+    if budget.most is not None:
+        at = f" at delta = {budget.delta:.12g}" * bool(budget.delta)
+        used = show_loss(client.used_after(0))
+        return f"This device has used epsilon = {used} of a budget of {budget.most:.12g}{at}."
+    spent = client.spent()
+    rare = (
+        f", with probability at least 1 - {spent.delta:.12g} if it was fixed beforehand which "
+        "campaigns it answers"
+    )
+    told = f"This device has spent epsilon = {show_loss(spent.total_tail)} in all campaigns"
+    return f"{told}{rare * bool(spent.delta)}."
+
+
+def _read_answers(path: Path) -> dict[str, Any]:
+    """Return the answers of a file; messages name rows and tasks, and no answer."""
+    try:
+        table = read_table(path, _COLUMNS)
+    except FormatError:
+        table = None
+    if table is None or not set(_COLUMNS) <= set(table.column_names):
+        raise FormatError(
+            f"{path}: this must be a table of CSV, JSON Lines or Parquet with columns task and "
+            "label"
+        )
+    answers: dict[str, Any] = {}
+    columns = (table[name].to_pylist() for name in _COLUMNS)
+    for row, (task, label) in enumerate(zip(*columns, strict=True)):
+        if task is None:
+            raise AnswerError(f"{path}, row {row}: a task is missing")
+        if str(task) in answers:
+            raise AnswerError(f"{path}, row {row}: task {task!r} is there a second time")
+        answers[str(task)] = label
+    return answers
+
+
+def _withdraw(client: Client, *, yes: bool) -> None:
+    if not yes:
+        note(_BECAUSE)
+    if not (yes or _agreed("Leave, and have all that you sent deleted for good?")):
+        note("Nothing was changed.")
+        raise typer.Exit(1)
+    client.withdraw()
+    note(
+        "You have left. The server says that it deleted your reports; this device deleted its "
+        "files, but for what it sends again if the server repeats a question. What was told before "
+        "stays told."
+    )

@@ -1,0 +1,186 @@
+"""What ``quietcrowd answer`` tells a worker before there is anything to send."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.commands.notes import counted, note
+from quietcrowd.commands.questions import WIDTH, show_quoted, show_text
+from quietcrowd.commands.tables import plain_table
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
+
+if TYPE_CHECKING:
+    from quietcrowd.campaign.device.client import Client
+
+__all__ = ["tell_questions", "tell_terms"]
+
+_FEW = 3
+
+
+def tell_terms(client: Client, most: int) -> None:
+    """Say what is asked, what it costs, how much the budget allows, and what is agreed to.
+
+    Parameters
+    ----------
+    client : Client
+        The worker's device.
+    most : int
+        How many answers the budget allows.
+    """
+    terms = client.terms
+    typer.echo("Whoever asks wrote what stands behind |:")
+    show_quoted(one_line(terms.title))
+    if terms.description:
+        show_quoted(terms.description)
+    typer.echo("")
+    questions = counted(terms.tasks, "question")
+    show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
+    show_text(_cost(client.guarantee))
+    typer.echo("")
+    for sentence in client.consent:
+        show_text(sentence)
+    typer.echo("")
+    _tell_law(client)
+    typer.echo("")
+    _tell_budget(client, most)
+
+
+def _cost(guarantee: PrivacyGuarantee) -> str:
+    losses, linked, chance = guarantee.tail or guarantee, "", ""
+    if guarantee.linked > 1:
+        shown = show_loss(losses.linked_epsilon)
+        linked = f" {shown} about a fact that {guarantee.linked:,} of them share,"
+    if guarantee.tail:
+        chance = f", each with probability at least 1 - {show_loss(guarantee.tail.probability, 3)}"
+    return (
+        f"What is told, as a number (epsilon; 0 is nothing): at most {show_loss(losses.epsilon)} "
+        f"about one answer, to whoever knows the others,{linked} and "
+        f"{show_loss(losses.worker_epsilon)} about all together{chance}. That is:"
+    )
+
+
+def _tell_law(client: Client) -> None:
+    """Say how often which answer becomes which report: that is what a worker decides on."""
+    from quietcrowd.campaign.device.law import law_table
+
+    show_text("This device randomises your answers before they are sent:")
+    rows = law_table(client.terms.mechanism)
+    if rows:
+        table = plain_table("answer", *(f"sent as {name}" for name in rows[0][1:]), numeric_from=1)
+        for name, *shares in rows[1:]:
+            table.add_row(Text(name), *shares)
+        Console(highlight=False, markup=False, width=WIDTH).print(table)
+    for sentence in client.law:
+        show_text(sentence)
+    show_text(
+        "You decide now, before the noise is drawn. Send, or withdraw, for reasons that have "
+        "nothing to do with your answers or with what was drawn: else sending or withdrawing tells "
+        "of them, beyond what stands here."
+    )
+
+
+def _tell_budget(client: Client, most: int) -> None:
+    budget = client.budget.most
+    if budget is None:
+        _tell_spent(client)
+        return
+    delta = client.budget.delta
+    at = f", at delta = {delta:.12g}" * bool(delta)
+    show_text(
+        f"This device has used epsilon = {show_loss(client.used_after(0))} of a budget of "
+        f"{budget:.12g}{at}; after this campaign it will be at most "
+        f"{show_loss(client.used_after(most))}."
+    )
+    if delta:
+        show_text("Such a pair is what adds up; delta is no probability of a larger loss.")
+    if most < client.terms.answers:
+        what = counted(most, "answer")
+        show_text(
+            f"The budget allows no more than {what}. Leave out the last questions, not those whose "
+            "answer you would rather not give."
+        )
+        if not math.isfinite(client.used_after()):
+            show_text("Nothing bounds more, unless --delta is larger.")
+
+
+def _tell_spent(client: Client) -> None:
+    """Say what was spent where there is no budget; with a delta, what is rarely exceeded."""
+    spent, after = client.spent(), client.spent_after().total_tail
+    then = f"it will be at most {show_loss(after)}"
+    if not math.isfinite(after):
+        then = "nothing bounds it, unless --delta is above 0"
+    rare = (
+        f" Each with probability at least 1 - {spent.delta:.12g}, if it was fixed beforehand which "
+        "campaigns it answers."
+    )
+    show_text(
+        f"This device has spent epsilon = {show_loss(spent.total_tail)}; after this campaign "
+        f"{then}.{rare * bool(spent.delta)}"
+    )
+
+
+def tell_questions(client: Client) -> Mapping[str, str]:
+    """Tell of questions that come twice; return what to say beside each, by the task's name."""
+    notes: dict[str, list[str]] = {}
+    shared = _one_report(client)
+    for names in client.copies:
+        rule = (
+            "One report serves all of them: on your answer to the first that has one, in this order"
+            if shared
+            else "Each gets a report, and all together tell more"
+        )
+        for name in names:
+            notes.setdefault(name, []).append(
+                f"The same question as {_listed([one for one in names if one != name])}. {rule}"
+                + (f": {_listed(names)}." if shared else ".")
+            )
+    reused = client.reused
+    for name in reused:
+        notes.setdefault(name, []).append(
+            "This device sends the report again that it sent before, whatever you answer. Answer, "
+            "or skip, as if you had not seen it."
+        )
+    for name in client.repeated:
+        notes.setdefault(name, []).append(
+            "This device has reported on this question, or on one with the same words, before."
+        )
+    _tell_counts(client, reused)
+    return {name: " ".join(told) for name, told in notes.items()}
+
+
+def _one_report(client: Client) -> bool:
+    from quietcrowd.campaign.terms.near_copies import sent_again
+
+    return sent_again(client.terms.mechanism)
+
+
+def _tell_counts(client: Client, reused: Sequence[str]) -> None:
+    """Say how many questions are copies or alike, or were reported on."""
+    copies, alike = sum(map(len, client.copies)), client.alike
+    if copies:
+        note(f"{copies:,} of the {client.terms.tasks:,} questions are copies of each other.")
+    if alike:
+        largest = max(alike, key=len)
+        note(
+            f"{len(largest):,} questions ask with the same words and show other data: "
+            f"{_listed(largest)}. What they have in common shows in all their reports."
+        )
+    if reused:
+        note(
+            f"{counted(len(reused), 'question')} had a report from this device before: it sends "
+            "the same again, which tells nothing new of your answers. The server may notice that "
+            "you are the same person as in an earlier campaign."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return a few names, and how many more there are."""
+    shown = ", ".join(map(one_line, names[:_FEW]))
+    return f"{shown} and {len(names) - _FEW:,} more" if len(names) > _FEW else shown

@@ -1,0 +1,133 @@
+"""``quietcrowd budget``: what the workers behind files of reports have spent."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from quietcrowd.accounting.ledger import PrivacyLedger
+from quietcrowd.commands import options
+from quietcrowd.commands.notes import counted, note
+from quietcrowd.commands.tables import plain_table
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats import read_reports
+from quietcrowd.privacy.guarantee import finite_loss, show_loss
+from quietcrowd.validation import check_real
+
+__all__ = ["budget"]
+
+SHOWN = 20
+
+
+def budget(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(metavar="REPORTS", help="Files of reports; each is a campaign of its own."),
+    ],
+    delta: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER",
+            help="Delta of the epsilon columns, chance of the tail columns.",
+        ),
+    ] = 0.0,
+    most: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="EPSILON", help="Say who has spent more in total."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Tell what each worker has spent.
+
+    That is what is lost about one answer, and about all in total. Losses of several files add
+    up: a worker may have been asked the same in each. With --delta, epsilon is that of the pair
+    (epsilon, delta), which adds up; the tail is what is exceeded with that probability at most.
+
+    Example: quietcrowd budget reports.parquet
+
+    Example: quietcrowd budget spring.parquet autumn.parquet --delta 1e-6 --budget 40
+    """
+    if most is not None:
+        check_real("--budget", most, 0)
+    check_real("--delta", delta, 0)
+    if len({path.resolve() for path in reports}) < len(reports):
+        raise ParameterError("a file of reports is named twice; name each once")
+    parts = [read_reports(path) for path in reports]
+    ledger = PrivacyLedger.of_reports(*parts)
+    frame = ledger.to_frame(delta)
+    if most is not None:
+        frame["over_budget"] = frame["total_epsilon"] > most
+    if as_json:
+        typer.echo(_as_json(frame, delta, most))
+    elif sys.stdout.isatty():
+        _print_table(frame, delta)
+    else:
+        frame.to_csv(sys.stdout, index=False)
+    _tell_totals(frame, len(reports), delta, most)
+
+
+def _as_json(frame: pd.DataFrame, delta: float, most: float | None) -> str:
+    """Return all rows, and the largest losses; an infinite loss is null."""
+    losses = ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
+    rows = [
+        {name: finite_loss(row[name]) if name in losses else row[name] for name in row}
+        for row in frame.to_dict("records")
+    ]
+    largest = {name: finite_loss(float(frame[name].max())) if rows else 0.0 for name in losses}
+    return json.dumps({"delta": delta, "budget": most, "most": largest, "workers": rows})
+
+
+def _print_table(frame: pd.DataFrame, delta: float) -> None:
+    """Print those who have spent most; with a delta also what is rarely exceeded."""
+    heads = ["\nworker", "\nreports", "cam-\npaigns", "epsilon,\none answer", "epsilon,\nin total"]
+    if delta:
+        heads += ["tail,\none answer", "tail,\nin total"]
+    table = plain_table(*heads, numeric_from=1)
+    ordered = frame.sort_values("total_epsilon", ascending=False, kind="stable")
+    for row in ordered.head(SHOWN).to_dict("records"):
+        table.add_row(
+            Text(str(row["worker"])),
+            f"{row['reports']:,}",
+            f"{row['campaigns']:,}",
+            show_loss(row["answer_epsilon"]),
+            show_loss(row["total_epsilon"]) + (" †" if row.get("over_budget") else ""),
+            *([show_loss(row["answer_tail"]), show_loss(row["total_tail"])] if delta else []),
+        )
+    Console(highlight=False, markup=False).print(table)
+    if len(frame) > SHOWN:
+        print(f"… and {len(frame) - SHOWN:,} more, who have spent no more; a pipe gets all")
+
+
+def _tell_totals(frame: pd.DataFrame, campaigns: int, delta: float, most: float | None) -> None:
+    if frame.empty:
+        note("Nobody has reported anything.")
+        return
+    top = frame.nlargest(1, "total_epsilon").to_dict("records")[0]
+    note(
+        f"{counted(len(frame), 'worker')}, {counted(int(frame['reports'].sum()), 'report')}, "
+        f"{counted(campaigns, 'campaign')}."
+    )
+    one, total = show_loss(frame["answer_epsilon"].max()), show_loss(top["total_epsilon"])
+    if not delta:
+        note(
+            f"Nobody has lost more than epsilon = {one} about one answer and {total} in total "
+            f"(worker {top['worker']!r})."
+        )
+    else:
+        tails = (show_loss(frame[name].max()) for name in ("answer_tail", "total_tail"))
+        note(
+            "Each with probability at least 1 - {:.12g}, a worker has lost at most {} about one "
+            "answer and {} in total, if it was fixed beforehand what was asked. To add up with "
+            "other releases: ".format(delta, *tails)
+            + f"(epsilon, delta) = ({one}, {delta:.12g}) and ({total}, {delta:.12g})."
+        )
+    if most is not None:
+        over = int(frame["over_budget"].sum())
+        note(f"{over:,} of {len(frame):,} have spent more than the budget of {most:g}.")

@@ -1,0 +1,165 @@
+"""``quietcrowd convert``: answers, reports and truths from one format into another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import typer
+
+from quietcrowd.answer_errors import ADVICE, check_ids
+from quietcrowd.commands import options
+from quietcrowd.commands.notes import counted, note
+from quietcrowd.commands.tables import print_frame
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
+from quietcrowd.formats.choice import Choice
+from quietcrowd.formats.column_names import resolve
+from quietcrowd.formats.label_config import write_label_config
+from quietcrowd.formats.report_files import RANDOMISED, write_reports
+from quietcrowd.formats.sidecar import sidecar
+from quietcrowd.formats.spreadsheet_cells import count_formulas
+from quietcrowd.formats.tables import find_format, holds_truths, read_names, read_note
+from quietcrowd.formats.truth_files import read_scored_truths
+from quietcrowd.formats.whole_file import refuse_overwriting
+from quietcrowd.frames import as_frame, column_of
+
+__all__ = ["convert"]
+
+
+def _format(flag: str, what: str) -> Any:
+    return typer.Option(
+        flag,
+        metavar="FORMAT",
+        help=f"Of {what}: one of {', '.join(FORMATS)}.",
+        autocompletion=lambda: list(FORMATS),
+    )
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="File of answers or reports.")],
+    target: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="OUT", help="Its suffix says how it is written. Default: printed as CSV."
+        ),
+    ] = None,
+    from_format: Annotated[
+        str | None, _format("--from", "IN, where its name and its header do not say so")
+    ] = None,
+    to_format: Annotated[str | None, _format("--to", "OUT, where its name does not say so")] = None,
+    field: options.Field = None,
+    columns: options.Columns = options.COLUMNS,
+    rejected: Annotated[
+        bool, typer.Option("--rejected", help="Take answers too that a requester rejected.")
+    ] = False,
+    label_config: options.NewLabelConfig = None,
+) -> None:
+    """Convert answers, reports or truths into another format.
+
+    Reports keep what made them, inside of OUT or in OUT.mechanism.json beside it.
+
+    Example: quietcrowd convert Batch_17.csv answers.csv --field category
+
+    Example: quietcrowd convert pool.tsv answers.parquet
+
+    Example: quietcrowd convert answers.csv tasks.json --label-config project.xml
+
+    Example: quietcrowd convert answers.csv short.json --to label-studio-min
+
+    Example: quietcrowd convert answers.parquet batch.csv --to mturk
+    """
+    if target is not None:
+        to_format = find_format(target, to_format).name
+        check_target(target, to_format)
+        refuse_overwriting(source, target, sidecar(target), label_config)
+        refuse_overwriting(sidecar(source), target)
+    elif to_format not in (None, "csv", "crowd-kit"):
+        raise ParameterError(f"say where the file of {to_format} goes: quietcrowd convert IN OUT")
+    options.check_label_config(label_config, None if target is None else to_format)
+    held = read_note(source, from_format)
+    if held is None or "mechanism" not in held:
+        choice = Choice(field=field, rejected=rejected)
+        _convert_plain(source, target, (from_format, to_format), columns, choice, label_config)
+        return
+    if (field, columns, rejected) != (None, options.COLUMNS, False):
+        raise ParameterError("--field, --columns and --rejected go with plain answers")
+    _convert_reports(source, target, (from_format, to_format), label_config)
+
+
+def _convert_reports(
+    source: Path,
+    target: Path | None,
+    formats: tuple[str | None, str | None],
+    label_config: Path | None,
+) -> None:
+    if target is None:
+        raise ParameterError(
+            f"{source}: these are randomised reports: say where they go, so that what made them "
+            "goes with them: quietcrowd convert IN OUT"
+        )
+    reports = read_reports(source, file_format=formats[0])
+    write_reports(reports, target, file_format=formats[1])
+    note(f"{counted(len(reports), 'report')} written to {target}. {RANDOMISED}")
+    if label_config is not None:
+        write_label_config(label_config, reports.mechanism.report_domain)
+
+
+def _convert_plain(
+    source: Path,
+    target: Path | None,
+    formats: tuple[str | None, str | None],
+    columns: str,
+    choice: Choice,
+    label_config: Path | None,
+) -> None:
+    table, what = _read(source, formats[0], options.three_columns(columns), choice)
+    if target is None:
+        print_frame(table.to_pandas(), "quietcrowd convert IN OUT")
+        note(f"{counted(len(table), what)}.")
+        return
+    write_table(table, target, file_format=formats[1])
+    note(f"{counted(len(table), what)} written to {target}.")
+    if label_config is not None:
+        write_label_config(label_config, None, pc.unique(table["label"]).drop_null().to_pylist())
+    formulas = count_formulas(table) if _is_spreadsheet(target) else 0
+    if formulas:
+        note(
+            f"cells that begin as formulas of spreadsheets do: {formulas:,}; a ' stands before "
+            "them in the file, and goes away where quietcrowd reads it"
+        )
+
+
+def _is_spreadsheet(path: Path) -> bool:
+    return path.name.lower().endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz"))
+
+
+def _read(
+    source: Path, file_format: str | None, columns: tuple[str, str, str], choice: Choice
+) -> tuple[pa.Table, str]:
+    """Return the rows of a file, under their usual names, and what they are."""
+    if holds_truths(source, columns, file_format):
+        if columns != tuple(options.COLUMNS.split(",")):
+            raise ParameterError("--columns names the columns of answers, not of truths")
+        return read_scored_truths(source, file_format=file_format, field=choice.field), "truth"
+    table = read_table(source, columns, file_format=file_format, choice=choice)
+    try:
+        found = [column_of(as_frame(table), name, ADVICE["infer"].column) for name in columns]
+        for name, column in zip(columns[:2], found, strict=False):
+            check_ids(column, name)
+    except AnswerError as error:
+        raise AnswerError(f"{source}: {error}") from None
+    _tell_other_columns(source, file_format, columns)
+    return pa.table(dict(zip(options.COLUMNS.split(","), found, strict=True))), "answer"
+
+
+def _tell_other_columns(
+    source: Path, file_format: str | None, columns: tuple[str, str, str]
+) -> None:
+    """Say which columns of a table are not converted."""
+    names = read_names(source, file_format) or []
+    others = [name for name in names if name not in resolve(source, names, columns).values()]
+    if others:
+        note(f"left out: columns {', '.join(others)}")

@@ -1,0 +1,120 @@
+"""Who asks: makes the campaign and reads what came of it, over HTTP."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from attrs import field, frozen
+
+from quietcrowd.campaign.terms.refusals import refusal
+from quietcrowd.exceptions import CampaignError
+from quietcrowd.mechanisms import Mechanism
+
+__all__ = ["DemoCampaign", "requester_of"]
+
+_PATIENCE = 600.0
+"""Seconds that an inference may take, the first one's compilation included."""
+
+_PAUSE = 0.2
+
+
+@frozen(kw_only=True)
+class DemoCampaign:
+    """An open campaign, as its requester sees it.
+
+    Attributes
+    ----------
+    server : str
+        Where it is.
+    id : str
+        Of the campaign.
+    key : str
+        Of the requester; not printed.
+    client : httpx.Client
+        That shows the key.
+    """
+
+    server: str
+    id: str
+    key: str = field(repr=False)
+    client: httpx.Client = field(repr=False)
+
+    @property
+    def dashboard(self) -> str:
+        """Where the requester looks; what follows ``#`` is sent to no server."""
+        return f"{self.server}/dashboard/{self.id}#k={self.key}"
+
+    def links(self, count: int) -> list[str]:
+        """Return new links, each for one worker."""
+        made = _checked(
+            self.client.post(f"/campaigns/{self.id}/invites", json={"count": count})
+        ).json()
+        return [f"{self.server}{fragment}" for fragment in made["fragments"]]
+
+    def results(self, reports: int) -> dict[str, Any]:
+        """Return the results of so many reports, once they are there.
+
+        Raises
+        ------
+        CampaignError
+            Where they do not come.
+        """
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            answer = self.client.get(f"/campaigns/{self.id}/results")
+            if answer.is_success and answer.json()["reports"] == reports:
+                found: dict[str, Any] = answer.json()
+                return found
+            time.sleep(_PAUSE)
+        raise CampaignError(f"the server has inferred nothing for {_PATIENCE:g} seconds")
+
+    def export(self, file: Path) -> None:
+        """Write all reports to a file."""
+        file.write_bytes(_checked(self.client.get(f"/campaigns/{self.id}/reports")).content)
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    if not response.is_success:
+        raise CampaignError(f"the server refuses: {refusal(response)}")
+    return response
+
+
+@contextmanager
+def requester_of(
+    server: str, key: str, *, title: str, mechanism: Mechanism, questions: Sequence[tuple[str, str]]
+) -> Iterator[DemoCampaign]:
+    """Make a campaign, open it, and give it.
+
+    Parameters
+    ----------
+    server : str
+        Its address.
+    key : str
+        Of the requester.
+    title : str
+        Of the campaign.
+    mechanism : Mechanism
+        What devices do to answers.
+    questions : sequence of (task, question)
+        What workers are asked.
+    """
+    table = io.StringIO()
+    csv.writer(table).writerows([("task", "question"), *questions])
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx.Client(
+        base_url=f"{server}/api/v1", headers=headers, timeout=60, verify=False, trust_env=False
+    ) as client:
+        body = {"title": title, "mechanism": mechanism.to_dict()}
+        made = _checked(client.post("/campaigns", json=body)).json()["id"]
+        content = table.getvalue().encode()
+        kind = {"Content-Type": "text/csv"}
+        _checked(client.post(f"/campaigns/{made}/tasks", content=content, headers=kind))
+        _checked(client.post(f"/campaigns/{made}/open"))
+        yield DemoCampaign(server=server, id=made, key=key, client=client)

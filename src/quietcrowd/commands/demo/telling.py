@@ -1,0 +1,193 @@
+"""The campaign of the demo, told as it happens, in 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from quietcrowd.campaign import Client
+from quietcrowd.campaign.server.background import serve_in_background
+from quietcrowd.campaign.store.requesters import issue_key
+from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.commands.demo.crowd import draw_crowd, own_answers, true_labels
+from quietcrowd.commands.demo.devices import send_all
+from quietcrowd.commands.demo.requester import DemoCampaign, requester_of
+from quietcrowd.commands.tables import plain_table
+from quietcrowd.datasets import Dataset
+from quietcrowd.domains import Label, check_finite
+from quietcrowd.evaluation.metrics import constant_error_rate
+from quietcrowd.formats import read_reports
+from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
+from quietcrowd.mechanisms import RandomizedResponse, Reports
+from quietcrowd.privacy.guarantee import show_loss
+
+__all__ = ["play"]
+
+_WIDTH = 80
+_SHOWN = 8
+_DEBOUNCE = 0.5
+
+
+def play(*, epsilon: float, seed: int, stay: bool) -> None:
+    """Serve, ask a crowd, infer the truths, tell of it; and leave nothing behind.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss of one answer.
+    seed : int
+        Of the crowd; noise is real.
+    stay : bool
+        Whether to serve on until interrupted, for somebody who looks at the dashboard.
+    """
+    crowd = draw_crowd(seed)
+    with TemporaryDirectory(prefix="quietcrowd-") as name:
+        folder = Path(name)
+        with _campaign(folder, crowd, epsilon) as campaign:
+            _tell_campaign(campaign, crowd)
+            _tell_reports(campaign, crowd, folder)
+            results = campaign.results(len(crowd.answers))
+            _tell_truths(results, crowd)
+            campaign.export(folder / "reports.jsonl")
+            _tell_methods(results, read_reports(folder / "reports.jsonl"), crowd)
+            _tell_spending(results)
+            if stay:
+                _stay(campaign)
+    more = "" if stay else " To look at the dashboard: quietcrowd demo --stay"
+    _print(f"The server has ended, and its database is deleted.{more}")
+
+
+@contextmanager
+def _campaign(folder: Path, crowd: Dataset, epsilon: float) -> Iterator[DemoCampaign]:
+    """Give an open campaign on a server of its own."""
+    domain = check_finite(crowd.answers.domain, "the demo")
+    mechanism = RandomizedResponse(domain=domain, epsilon=epsilon)
+    settings = Settings(database=f"sqlite:///{folder}/demo.db", port=0, debounce=_DEBOUNCE)
+    with serve_in_background(settings) as server:
+        key = issue_key(server.app.state.service.database, "demo")
+        tasks = crowd.answers.tasks.to_pylist()
+        questions = [(task, f"Is {task} true?") for task in tasks]
+        with requester_of(
+            server.url, key, title="Which are true?", mechanism=mechanism, questions=questions
+        ) as campaign:
+            yield campaign
+
+
+def _tell_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
+    answers = crowd.answers
+    _print(
+        f"1. A server runs at {campaign.server}, on a new database. A requester asks "
+        f"{len(answers.workers):,} workers: which of {len(answers.tasks):,} statements are true? "
+        "The dashboard, live:"
+    )
+    _print_lines(campaign.dashboard)
+
+
+def _tell_reports(campaign: DemoCampaign, crowd: Dataset, folder: Path) -> None:
+    """Let the devices send, and tell of it."""
+    own = own_answers(crowd)
+    links = campaign.links(len(own))
+    start = time.monotonic()
+    devices = send_all(links, own, folder)
+    seconds = time.monotonic() - start
+    _print(
+        f"2. Their devices join, randomise and send: {len(crowd.answers):,} reports over HTTP in "
+        f"{seconds:.1f} s. Workers are right in 55 to 95 % of cases; nobody knows who. All agree "
+        "to this, which each device has computed for itself:"
+    )
+    for sentence in devices[0].consent:
+        _print_lines(textwrap.fill(sentence, _WIDTH, initial_indent="- ", subsequent_indent="  "))
+    _print("3. What one worker thinks, and what left the device:")
+    _show_one_device(devices[0], own[0])
+
+
+def _show_one_device(device: Client, own: Mapping[str, Label]) -> None:
+    sent = {report.task: report.value for report in device.sent_reports()}
+    shown = sorted(own)[:_SHOWN]
+    table = plain_table("statement", *(task.rpartition(" ")[2] for task in shown), numeric_from=1)
+    table.add_row("answer", *(str(own[task]) for task in shown))
+    table.add_row("report", *(str(sent[task]) for task in shown))
+    _print_lines(table)
+
+
+def _tell_truths(results: Mapping[str, Any], crowd: Dataset) -> None:
+    real = true_labels(crowd)
+    _print("4. The server infers the truths from the reports alone. It is least sure of these:")
+    table = plain_table("task", "really", "inferred", "confidence", "reports", numeric_from=3)
+    for truth in sorted(results["truths"], key=lambda one: one["confidence"])[:_SHOWN]:
+        found = truth["truth"] + ("" if truth["truth"] == real[truth["task"]] else " (wrong)")
+        sure = f"{100 * truth['confidence']:.1f} %"
+        table.add_row(truth["task"], str(real[truth["task"]]), found, sure, f"{truth['reports']:,}")
+    _print_lines(table)
+    for warning in results["warnings"]:
+        _print(f"The dashboard warns: {warning['message']}")
+    _print("How many of all are wrong:")
+
+
+def _tell_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) -> None:
+    """Compare with a count of the reports as votes, with a guess, and with no privacy at all."""
+    real = true_labels(crowd)
+    guess = 100 * constant_error_rate(crowd.answers, crowd.truths)
+
+    def wrong(found: Mapping[str, Label]) -> str:
+        return f"{100 * sum(found[task] != real[task] for task in real) / len(real):.1f} %"
+
+    served = {truth["task"]: truth["truth"] for truth in results["truths"]}
+    with noise_ignored():
+        voted, majority, weighted = (
+            dict(zip(*(truths[name].to_pylist() for name in ("task", "truth")), strict=True))
+            for truths in (
+                MajorityVote().fit(reports).truths_as("pyarrow"),
+                MajorityVote().fit(crowd.answers).truths_as("pyarrow"),
+                WeightedVote().fit(crowd.answers).truths_as("pyarrow"),
+            )
+        )
+    table = plain_table("", "from the reports", "from the plain answers", numeric_from=1)
+    table.add_row("weighted vote, as the server", wrong(served), wrong(weighted))
+    table.add_row("plain majority vote", wrong(voted), wrong(majority))
+    table.add_row("constant guess", f"{guess:.1f} %", f"{guess:.1f} %")
+    _print_lines(table)
+
+
+def _tell_spending(results: Mapping[str, Any]) -> None:
+    workers = results["workers"]
+    _print("5. What each worker has spent, by pseudonym:")
+    table = plain_table(
+        "worker", "reports", "epsilon of one answer", "epsilon of all", numeric_from=1
+    )
+    for worker in workers[:_SHOWN]:
+        losses = (show_loss(worker[name]) for name in ("answer_epsilon", "total_epsilon"))
+        table.add_row(worker["worker"], f"{worker['reports']:,}", *losses)
+    _print_lines(table)
+    totals = [worker["total_epsilon"] for worker in workers]
+    _print(
+        f"and {len(workers) - _SHOWN:,} more, who spent from {show_loss(min(totals))} to "
+        f"{show_loss(max(totals))}. The noise came from the operating system: run it again and it "
+        "differs."
+    )
+
+
+def _stay(campaign: DemoCampaign) -> None:
+    """Wait until somebody interrupts."""
+    _print("The server stays until Ctrl-C. Its dashboard:")
+    _print_lines(campaign.dashboard)
+    with suppress(KeyboardInterrupt):
+        Event().wait()
+
+
+def _print(text: str) -> None:
+    """Print a paragraph."""
+    _print_lines(textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False))
+
+
+def _print_lines(what: RenderableType) -> None:
+    """Print lines as they are, and an empty one."""
+    Console(highlight=False, markup=False, width=_WIDTH).print(what, "", sep="\n", soft_wrap=True)

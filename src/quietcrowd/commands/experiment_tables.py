@@ -1,0 +1,224 @@
+"""What experiments and figures found, as tables that fit a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import math
+import sys
+import textwrap
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quietcrowd.commands.tables import plain_table
+from quietcrowd.evaluation.experiment import ExperimentResult
+from quietcrowd.evaluation.figure import FigureResult
+from quietcrowd.evaluation.plots import EQUAL_EXACT, SCORE_NAMES, constant_changes
+from quietcrowd.privacy.guarantee import show_loss
+
+__all__ = ["print_experiment", "print_figure"]
+
+UNLISTED = {
+    "tesla-like": "a stand-in that cuts reports to where they can be, and averages",
+    "privtdsi-like": "a stand-in that sends a quarter of the answers, at 4 epsilon",
+    "every sigma known": "MOON where nothing has to be learnt of the workers",
+}
+"""What rows of figures are that no --method names."""
+
+SCORE_HEADS = {
+    "error_rate": ("error\nrate", "error rates"),
+    "mae": ("\nMAE", "mean absolute errors"),
+}
+
+
+def print_experiment(result: ExperimentResult) -> None:
+    """Print an experiment, its references first."""
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
+    private = result.frame[result.frame["mechanism"] != "none"]
+    references = result.frame[result.frame["mechanism"] == "none"]
+    trials = int(private["trials"].max())
+    console.print(
+        f"{result.dataset}: {SCORE_HEADS[result.score][1]}, mean of {trials} trials\n",
+        soft_wrap=True,
+    )
+    listed = Table.grid(padding=(0, 1))
+    listed.add_column(min_width=32, overflow="fold")
+    listed.add_column(justify="right")
+    for _, row in references.iterrows():
+        what = "constant guess" if row["method"] == "constant" else f"{row['method']}, not private"
+        listed.add_row(_fold(what, 65, "  "), f"{row[result.score]:.4f}")
+    console.print(listed)
+    console.print()
+    guess = float(references.loc[references["method"] == "constant", result.score].iloc[0])
+    console.print(_experiment_table(result, private, guess))
+    notes = _experiment_notes(result, private, guess)
+    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+
+
+def _marks_participation(private: pd.DataFrame) -> bool:
+    """Return whether rows differ in what they hide, or are about sparse answers."""
+    return private["participation_protected"].nunique() > 1 or "correlation" in private
+
+
+def _experiment_table(result: ExperimentResult, private: pd.DataFrame, guess: float) -> Table:
+    """Return a table with a line per mechanism, and below it one per method."""
+    numbers = "correlation" in private
+    table = plain_table(
+        "claimed\nepsilon",
+        "mechanism\n  method",
+        f"exact\nat {result.mean_answers:,}",
+        f"exact\nat {result.most_answers:,}",
+        SCORE_HEADS[result.score][0],
+        "\nchange",
+        "std.\nerror",
+        *(("corre-\nlation",) if numbers else ()),
+        numeric_from=2,
+    )
+    marks = _marks_participation(private)
+    width = 24 if numbers else 30
+    for _, rows in private.groupby(["claimed_epsilon", "mechanism"], sort=False):
+        first = rows.iloc[0]
+        table.add_row(
+            f"{first['claimed_epsilon']:g}",
+            _fold(
+                first["mechanism"] + "‡" * (marks and not first["participation_protected"]), width
+            ),
+            show_loss(first["exact_epsilon_mean"]),
+            show_loss(first["exact_epsilon_busiest"]),
+        )
+        for _, row in rows.iterrows():
+            change = row["change"]
+            table.add_row(
+                "",
+                _fold(row["method"], width, "  "),
+                "",
+                "",
+                f"{row[result.score]:.4f}" + ("†" if row[result.score] >= guess else " "),
+                "" if math.isnan(change) else f"{change:+.4f}",
+                "" if math.isnan(change) else f"{row['change_se']:.4f}",
+                *((_or_nothing(row["correlation"]),) if numbers else ()),
+            )
+    return table
+
+
+def _fold(name: str, width: int, indent: str = "") -> Text:
+    """Return a name in lines that begin with it or with the colon before a parameter."""
+    first, *parameters = name.split(":")
+    lines = [f"{indent}{first}"]
+    for parameter in parameters:
+        if len(f"{lines[-1]}:{parameter}") <= width:
+            lines[-1] += f":{parameter}"
+        else:
+            lines.append(f"{indent}:{parameter}")
+    return Text("\n".join(lines))
+
+
+def _or_nothing(number: float) -> str:
+    return "" if math.isnan(number) else f"{number:.2f}"
+
+
+def _experiment_notes(result: ExperimentResult, private: pd.DataFrame, guess: float) -> str:
+    notes = (
+        "change: from the same method on the plain answers. exact: what one answer loses at most, "
+        f"for the mean worker ({result.mean_answers:,} answers) and for the busiest "
+        f"({result.most_answers:,})."
+    )
+    if private["change"].isna().any():
+        notes += " No change stands where a method reads reports alone."
+    if (private["mechanism"] == EQUAL_EXACT).any():
+        notes += (
+            f" {EQUAL_EXACT}: the one-layer mechanism at the exact epsilon that the mechanism "
+            "above it has for the mean worker: equal privacy, not equal claims."
+        )
+    if worse := int((private[result.score] >= guess).sum()):
+        notes += f" †: no better than the constant guess ({worse} of {len(private)} rows)."
+    if _marks_participation(private) and not private["participation_protected"].all():
+        notes += " ‡: does not hide which tasks were answered."
+    return notes
+
+
+def print_figure(result: FigureResult) -> None:
+    """Print what a figure shows: by mechanism or by method."""
+    if result.figure.lines == "method":
+        _print_methods(result)
+    else:
+        _print_mechanisms(result)
+
+
+def _print_methods(result: FigureResult) -> None:
+    """Print a score of each method, one row per data set and method, one column per epsilon."""
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
+    score, panel = result.figure.score, result.figure.panel
+    console.print(f"{result.figure.title}: {SCORE_NAMES[score]}\n", soft_wrap=True)
+    frame = result.frame
+    epsilons = sorted(frame.loc[frame["mechanism"] != "none", "claimed_epsilon"].unique())
+    heads = [f"eps.\n{epsilon:g}" for epsilon in epsilons]
+    table = plain_table(f"{panel}\n  method", *heads, "\nplain", numeric_from=1)
+    for name, rows in frame.groupby(panel, sort=False):
+        table.add_row(Text(str(name)))
+        references = rows[rows["mechanism"] == "none"].drop_duplicates("method")
+        plain = references.set_index("method")[score]
+        private = rows[rows["mechanism"] != "none"]
+        for method, line in private.groupby("method", sort=False):
+            cells = line.set_index("claimed_epsilon")[score]
+            if cells.isna().all():
+                continue
+            shown = [_short(cells.get(epsilon, math.nan)) for epsilon in epsilons]
+            table.add_row(Text(f"  {method}"), *shown, _short(plain.get(method, math.nan)))
+        if score != "weight_distance":
+            table.add_row("  constant guess", *[""] * len(epsilons), _short(plain["constant"]))
+    console.print(table)
+    private = frame[frame["mechanism"] != "none"]
+    relative = (private[f"{score}_se"] / private[score]).median()
+    notes = (
+        f"Means of {int(private['trials'].max())} trials on the same reports for all methods; the "
+        f"median standard error is {relative:.1%} of the mean. plain: found in the plain answers."
+    )
+    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+    printed = private.loc[private[score].notna(), "method"]
+    names = {str(method).split(",")[0] for method in printed}
+    for name, what in UNLISTED.items():
+        if name in names:
+            console.print(f"{name}: {what}.", soft_wrap=True)
+
+
+def _short(number: float) -> str:
+    """Print three significant digits, or nothing for NaN."""
+    return "" if math.isnan(number) else f"{number:#.3g}".rstrip(".")
+
+
+def _print_mechanisms(result: FigureResult) -> None:
+    """Print the changes of the mean absolute error that a figure shows, one row per point."""
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
+    console.print(f"{result.figure.title}\n", soft_wrap=True)
+    private = result.frame[result.frame["mechanism"] != "none"]
+    names = list(private["mechanism"].drop_duplicates())
+    crowd = "sparsity" if "sparsity" in private else "dataset"
+    heads = (name.replace("-", "-\n") for name in names)
+    table = plain_table(crowd, "eps.", *heads, "con-\nstant", "plain\nMAE", numeric_from=1)
+    references = result.frame[result.frame["mechanism"] == "none"]
+    guesses = constant_changes(result.frame, crowd)
+    for (place, epsilon), rows in private.groupby([crowd, "claimed_epsilon"], sort=False):
+        cells = rows.set_index("mechanism")
+        mine = references[references[crowd] == place].set_index("method")["mae"]
+        shown = [
+            f"{cells.loc[name, 'change']:+.2f} {cells.loc[name, 'correlation']:+.2f}"
+            if name in cells.index
+            else ""
+            for name in names
+        ]
+        plain = f"{mine.drop('constant').iloc[0]:.2f}"
+        table.add_row(f"{place}", f"{epsilon:g}", *shown, f"{guesses[place]:+.2f}", plain)
+    console.print(table)
+    notes = (
+        "For each mechanism: change of the mean absolute error from the plain answers, and "
+        "correlation of estimated and known truths. constant: what the best constant guess "
+        "changes. plain MAE: the non-private result. Means of "
+        f"{int(private['trials'].max())} trials; the largest standard error of a change is "
+        f"{private['change_se'].max():.2f}."
+    )
+    open_ = private.loc[~private["participation_protected"], "mechanism"].unique()
+    if len(open_):
+        notes += f" Not hidden by {', '.join(open_)}: which tasks were answered."
+    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")

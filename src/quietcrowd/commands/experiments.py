@@ -1,0 +1,118 @@
+"""``quietcrowd evaluate`` and ``quietcrowd reproduce``: what privacy costs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quietcrowd.commands import options
+from quietcrowd.commands.density_tables import print_densities
+from quietcrowd.commands.experiment_tables import print_experiment, print_figure
+from quietcrowd.commands.notes import tell
+from quietcrowd.datasets import load_dataset
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
+from quietcrowd.evaluation.plots import check_picture
+from quietcrowd.formats import check_target, write_table
+
+__all__ = ["evaluate", "reproduce"]
+
+
+def evaluate(
+    dataset: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
+    ],
+    mechanism: options.MechanismNames = None,
+    method: options.MethodNames = None,
+    epsilon: options.Epsilons = ["1,0.5,0.1"],  # noqa: B006
+    trials: Annotated[
+        int, typer.Option(min=2, metavar="NUMBER", help="Randomisations per cell.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of the noise.")] = 0,
+    equal_exact: Annotated[
+        bool,
+        typer.Option(help="Also run one-layer at the exact epsilon of the others (one-layer*)."),
+    ] = True,
+    output: options.Output = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="A picture of the result.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Measure what privacy costs on answers whose truths are known.
+
+    The folder holds answers.csv (columns task, worker, label), truth.csv (task, label) and
+    dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}.
+
+    Example: quietcrowd evaluate FOLDER -m one-layer,two-layer -e 1,0.5 --trials 100
+
+    Example: quietcrowd evaluate FOLDER -m laplace,matrix-factorization:rank=20 -e 1
+    --method mean,weighted-mean
+    """
+    _check_targets(output, plot)
+    crowd = load_dataset(dataset)
+    labels = isinstance(crowd.answers.domain, FiniteDomain)
+    kinds = mechanism or (["one-layer", "two-layer"] if labels else ["laplace"])
+    names = method or (["majority", "weighted-vote"] if labels else ["mean", "weighted-mean"])
+    experiment = Experiment(
+        dataset=crowd,
+        mechanisms=dict(map(options.choose_mechanism, options.split_all(kinds))),
+        epsilons=sorted(set(options.parse_numbers(epsilon, "--epsilon")), reverse=True),
+        methods={name: options.choose_method(name) for name in options.split_all(names)},
+        trials=trials,
+        seed=seed,
+        equal_exact=equal_exact,
+    )
+    result = experiment.run(progress=sys.stderr.isatty())
+    _hand_over(result, print_experiment, output, plot, as_json)
+
+
+def _check_targets(output: Path | None, plot: Path | None) -> None:
+    """Raise unless results can be written where they are to go: before long work."""
+    if output is not None:
+        check_target(output)
+    if plot is not None:
+        check_picture(plot)
+
+
+def _hand_over(
+    result: Any, show: Callable[[Any], None], output: Path | None, plot: Path | None, as_json: bool
+) -> None:
+    """Write, draw and print what an experiment or a figure gave: a closed pipe loses no file."""
+    if output is not None:
+        write_table(result.frame, output)
+    if plot is not None:
+        result.plot(plot)
+    for sentence in result.skipped:
+        tell(f"note: {sentence}")
+    if as_json:
+        typer.echo(result.frame.to_json(orient="records", double_precision=15))
+    else:
+        show(result)
+
+
+def reproduce(
+    figure: options.FigureName,
+    trials: Annotated[
+        int, typer.Option(min=2, metavar="NUMBER", help="Crowds or randomisations per point.")
+    ] = 3,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Of crowds and noise.")] = 0,
+    output: options.Output = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="A picture of the result.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Run the experiments behind a published figure.
+
+    Example: quietcrowd reproduce sun2018-3 --plot figure3.png
+    """
+    chosen = options.choose(figure, FIGURES, "FIGURE")
+    _check_targets(output, plot)
+    result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
+    show = print_densities if isinstance(result, DensityFigureResult) else print_figure
+    _hand_over(result, show, output, plot, as_json)

@@ -1,0 +1,210 @@
+"""``quietcrowd infer``: truths from reports, or from plain answers."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quietcrowd.answers import Answers
+from quietcrowd.commands import options
+from quietcrowd.commands.notes import closing_words, note
+from quietcrowd.commands.reading import read_gold, read_plain
+from quietcrowd.commands.scale import infer_from_store, refuse_beside_store
+from quietcrowd.commands.tables import print_frame
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.formats import check_target, read_reports, write_table
+from quietcrowd.formats.whole_file import refuse_overwriting
+from quietcrowd.inference import TruthEstimate, usual_method
+from quietcrowd.inference.method import LabelEstimates
+from quietcrowd.known_truths import KnownTruthError
+from quietcrowd.mechanisms import Reports
+from quietcrowd.scale import is_store
+
+__all__ = ["infer"]
+
+
+def infer(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="REPORTS",
+            help="Files of reports, made alike; or one of answers, with --plain. Or a store.",
+        ),
+    ],
+    method: options.MethodName = None,
+    gold: options.Gold = None,
+    max_iterations: options.MaxIterations = None,
+    output: options.Output = None,
+    workers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where the workers' quality goes; as --output."),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keeps the state, where a store is inferred from."),
+    ] = None,
+    scheduler: options.Scheduler = None,
+    plain: options.Plain = False,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    between: options.Between = None,
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
+    field: options.Field = None,
+    skip_outside: options.SkipOutside = False,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="For ties.")] = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Infer truths and workers' quality from reports.
+
+    Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
+
+    Example: quietcrowd infer reports.parquet --gold known.csv
+
+    Example: quietcrowd infer reports.parquet --method moon:variant=variance
+
+    Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
+    """
+    choose = partial(options.choose_method, max_iterations=max_iterations, seed=seed)
+    targets = {"output": output, "workers": workers}
+    domain = (labels, levels, between)
+    if any(map(is_store, reports)):
+        refuse_beside_store(
+            {
+                "--plain": plain,
+                **dict(zip(options.DOMAIN, domain, strict=True)),
+                "--columns": columns,
+                "--duplicates": duplicates,
+                "--field": field if gold is None else None,
+                "--skip-outside": skip_outside,
+                "--json": as_json,
+            }
+        )
+        infer_from_store(
+            reports,
+            choose,
+            method,
+            scheduler,
+            **targets,
+            gold=gold,
+            field=field,
+            checkpoint=checkpoint,
+        )
+        return
+    if checkpoint is not None or scheduler is not None:
+        option = "--scheduler" if checkpoint is None else "--checkpoint"
+        raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
+    chosen = None if method is None else choose(method)
+    _check_files(reports, gold, *targets.values())
+    known = None if gold is None else read_gold(gold, field, beside_answers=plain)
+    data: Reports | Answers
+    if plain:
+        data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
+    elif skip_outside or (columns, duplicates) != (options.COLUMNS, options.DUPLICATES):
+        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
+    elif field is not None and gold is None:
+        raise ParameterError("--field goes with --plain, or with --gold")
+    else:
+        data = _read_reports(reports, domain)
+    try:
+        estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
+    except KnownTruthError as error:
+        raise AnswerError(error.in_file(gold)) from None
+    _show_estimate(estimate, output, workers, as_json=as_json)
+    note(_closing_words(estimate, by_default=chosen is None))
+
+
+def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
+    """Raise unless targets can be written, and are not what is read from: before long work."""
+    for target in filter(None, targets):
+        check_target(target)
+    for path in (*sources, *([] if gold is None else [gold])):
+        refuse_overwriting(path, *targets)
+
+
+def _show_estimate(
+    estimate: TruthEstimate, output: Path | None, workers: Path | None, *, as_json: bool
+) -> None:
+    """Write or print what was found."""
+    if output is not None:
+        write_table(estimate.truths, output)
+    if workers is not None:
+        write_table(estimate.workers, workers)
+    if as_json:
+        typer.echo(_estimate_as_json(estimate))
+    elif output is None:
+        print_frame(estimate.truths, "--output truths.csv")
+
+
+def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
+    answers, tied = estimate.answers, None
+    if isinstance(estimate.estimates, LabelEstimates):
+        tied = int(estimate.truths_as("pandas")["tied"].sum())
+    return closing_words(
+        estimate,
+        counts=(len(answers.tasks), len(answers.workers), len(answers)),
+        known=int(estimate.known.sum()),
+        null_reports=answers.dropped.null_reports,
+        tied=tied,
+        by_default=by_default,
+    )
+
+
+def _usual_method(data: Reports | Answers) -> str:
+    """Return the name of the method that suits the answers."""
+    if isinstance(data, Reports):
+        return usual_method(data.table.domain, participation=data.participation is not None)
+    return usual_method(data.domain, participation=False)
+
+
+def _read_plain(
+    paths: list[Path],
+    domain: tuple[str | None, str | None, str | None],
+    columns: str,
+    duplicates: str,
+    field: str | None,
+    *,
+    skip_outside: bool,
+) -> Answers:
+    if len(paths) > 1:
+        raise ParameterError("--plain takes one file or folder")
+    return read_plain(
+        paths[0],
+        domain,
+        columns,
+        duplicates,
+        field,
+        advice="infer",
+        out_of_domain="skip" if skip_outside else "error",
+    )
+
+
+def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str | None]) -> Reports:
+    if any(path.is_dir() for path in paths):
+        raise ParameterError("a dataset folder holds plain answers: say --plain")
+    if any(domain):
+        raise ParameterError(
+            "--labels, --levels and --between go with --plain: reports carry their own"
+        )
+    return read_reports(*paths)
+
+
+def _estimate_as_json(estimate: TruthEstimate) -> str:
+    frames = {"truths": estimate.truths, "workers": estimate.workers}
+    return json.dumps(
+        {
+            "method": estimate.method.to_dict(),
+            "iterations": estimate.iterations,
+            "converged": estimate.converged,
+        }
+        | {
+            name: json.loads(
+                frame.to_json(orient="records", double_precision=15, date_format="iso")
+            )
+            for name, frame in frames.items()
+        }
+    )

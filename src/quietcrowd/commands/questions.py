@@ -1,0 +1,278 @@
+"""Questions on a terminal, one by one, until the worker has decided on the answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+from attrs import define, field
+
+from quietcrowd.campaign.terms.plain_text import one_line, printable
+from quietcrowd.domains import Domain, FiniteDomain, Interval
+
+if TYPE_CHECKING:
+    from quietcrowd.campaign.device.checked_terms import CampaignTask
+
+__all__ = [
+    "SHOWN",
+    "Questions",
+    "in_reading_order",
+    "read_line",
+    "show_quoted",
+    "show_text",
+    "spell",
+]
+
+WIDTH = 78
+QUOTED = "| "
+"""What every line begins with that whoever asks may have written."""
+
+_PLAIN = re.compile(r"-?[\d.]+|[^\W\d][\w'/-]*(?: [^\W\d][\w'/-]*){0,3}")
+_LONGEST = 30
+
+BACK, NONE, SEND = "<", "-", "send"
+
+SHOWN = 20
+"""So many lines of a list are printed."""
+
+
+def show_text(text: str, *, first: str = "", rest: str = "") -> None:
+    """Print a text in lines that fit.
+
+    Parameters
+    ----------
+    text : str
+        What moves a terminal's cursor is taken out of it.
+    first, rest : str
+        What each of its lines begins with, and what the lines begin with into which that is folded.
+    """
+    for line in printable(text).splitlines() or [""]:
+        folded = textwrap.wrap(
+            line,
+            _letters(line),
+            initial_indent=first,
+            subsequent_indent=rest,
+            break_on_hyphens=False,
+        )
+        typer.echo("\n".join(folded) or first.rstrip())
+
+
+def show_quoted(text: str) -> None:
+    """Print what whoever asks wrote, so that no line of it looks like one of this device."""
+    show_text(text, first=QUOTED, rest=QUOTED)
+
+
+def _letters(line: str) -> int:
+    """Return how many letters fit into a line, of which some may take two columns."""
+    wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in line)
+    return WIDTH // 2 if wide else WIDTH
+
+
+def spell(value: Any) -> str:
+    """Return how an answer or a report is written on a terminal."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return one_line(value) if isinstance(value, str) else f"{value:.12g}"
+
+
+def in_reading_order(tasks: Sequence[CampaignTask]) -> list[CampaignTask]:
+    """Return tasks by their names, t2 before t10."""
+    return sorted(
+        tasks,
+        key=lambda task: [
+            (0, int(part), "") if part.isdecimal() else (1, 0, part)
+            for part in re.split(r"([0-9]+)", task.name)
+        ],
+    )
+
+
+def read_line(prompt: str) -> str:
+    """Return what is typed after a prompt; an end of the input stops the command."""
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        raise typer.Abort from None
+
+
+@define(kw_only=True)
+class Questions:
+    """A worker answers questions, goes back, changes answers, and decides on them.
+
+    Attributes
+    ----------
+    tasks : sequence of CampaignTask
+        In the order in which they are asked.
+    domain : Domain
+        What an answer can be.
+    most : int
+        How many answers may be given.
+    least : int
+        How many must be.
+    notes : mapping of str to str
+        What this device says of a task beside its question, by the task's name.
+    read : callable
+        Returns what is typed after a prompt.
+    answers : dict
+        Given so far, by the names of tasks.
+    """
+
+    tasks: Sequence[CampaignTask]
+    domain: Domain
+    most: int
+    least: int
+    notes: Mapping[str, str] = field(factory=dict)
+    read: Callable[[str], str] = read_line
+    answers: dict[str, Any] = field(factory=dict, repr=False)
+
+    def ask(self) -> Mapping[str, Any]:
+        """Return the answers that are to be sent."""
+        show_text(
+            "Nothing leaves this device before you have looked over your answers and typed send. "
+            f"Enter skips a question, {BACK} goes back, Ctrl-C stops: then no answer is kept."
+        )
+        return self._go_on(0)
+
+    def review(self) -> Mapping[str, Any]:
+        """Return the answers when they are decided on once more: they can be changed before."""
+        return self._go_on(len(self.tasks))
+
+    def _go_on(self, place: int) -> Mapping[str, Any]:
+        """Ask from a place on, until the worker types send."""
+        while True:
+            while place < len(self.tasks):
+                place = self._ask_one(place)
+            chosen = self._close()
+            if chosen is None:
+                return dict(self.answers)
+            place = chosen
+
+    def _ask_one(self, place: int) -> int:
+        """Ask one question; return the place of the next."""
+        task = self.tasks[place]
+        typer.echo("")
+        show_text(f"{place + 1} of {len(self.tasks):,}: {one_line(task.name)}", rest=QUOTED)
+        _show_data(task.data)
+        if task.name in self.notes:
+            show_text(self.notes[task.name], rest="  ")
+        given = self.answers.get(task.name)
+        if given is not None:
+            so_far = f"Your answer so far: {spell(given)}. Enter keeps it, {NONE} takes it back."
+            show_text(so_far, rest="  ")
+        elif len(self.answers) >= self.most:
+            typer.echo(f"You have given all {self.most:,} answers that can be taken: Enter skips.")
+        show_text(self._choices(), rest=QUOTED)
+        while True:
+            typed = self.read("> ")
+            if typed == BACK:
+                return max(0, place - 1)
+            if typed == "":
+                return place + 1
+            if typed == NONE and given is not None:
+                del self.answers[task.name]
+                return place + 1
+            value = self._value(typed)
+            if value is None:
+                show_text(f"This is no answer: {self._choices()}", rest=QUOTED)
+            elif given is None and len(self.answers) >= self.most:
+                typer.echo(f"You have given all {self.most:,} answers: Enter skips.")
+            else:
+                self.answers[task.name] = value
+                return place + 1
+
+    def _close(self) -> int | None:
+        """Show the answers, and ask to send; return the place of one to change instead, or None."""
+        typer.echo("")
+        show_text(f"You answered {len(self.answers):,} of {len(self.tasks):,} questions.")
+        self._show_answers()
+        show_text(
+            f"Type {SEND} to have them randomised and the reports sent, in one step: no report is "
+            "shown before, and nothing can be changed after. Or the number of a question to change "
+            f"its answer, or {BACK} to go back."
+        )
+        while True:
+            typed = self.read("> ").lower()
+            if typed == SEND:
+                if len(self.answers) >= self.least:
+                    return None
+                typer.echo("Answer at least one question first.")
+            elif typed == BACK:
+                return len(self.tasks) - 1
+            elif typed.isdecimal() and 1 <= int(typed) <= len(self.tasks):
+                return int(typed) - 1
+            else:
+                typer.echo(f"Type {SEND}, {BACK}, or a number from 1 to {len(self.tasks):,}.")
+
+    def _show_answers(self) -> None:
+        """Print the answers by the numbers of their questions."""
+        lines = [
+            f"{place}. {one_line(task.name)}: {spell(self.answers[task.name])}"
+            for place, task in enumerate(self.tasks, start=1)
+            if task.name in self.answers
+        ]
+        for line in lines[:SHOWN]:
+            show_text(line, first="  ", rest=f"  {QUOTED}")
+        if len(lines) > SHOWN:
+            typer.echo(f"  … and {len(lines) - SHOWN:,} more")
+
+    @property
+    def _numbered(self) -> bool:
+        """Whether labels have numbers beside them: not where a label looks like one."""
+        return isinstance(self.domain, FiniteDomain) and not any(
+            (isinstance(label, int | float) and not isinstance(label, bool))
+            or str(label).strip().lstrip("+-").isdecimal()
+            for label in self.domain.labels
+        )
+
+    def _choices(self) -> str:
+        """Say which answers there are."""
+        if isinstance(self.domain, Interval):
+            return f"a number from {spell(self.domain.low)} to {spell(self.domain.high)}"
+        assert isinstance(self.domain, FiniteDomain)
+        labels = [_in_quotes(spell(label)) for label in self.domain.labels]
+        if self._numbered:
+            labels = [f"{number} {label}" for number, label in enumerate(labels, start=1)]
+        return "   ".join(labels)
+
+    def _value(self, typed: str) -> Any:
+        """Return the answer that was typed; None where it is none."""
+        if not isinstance(self.domain, FiniteDomain):
+            return _number(typed, self.domain)
+        labels = self.domain.labels
+        code = self.domain.code(typed)
+        if code is None and self._numbered and typed.isdecimal() and 1 <= int(typed) <= len(labels):
+            code = int(typed) - 1
+        if code is None:
+            alike = [
+                place
+                for place, label in enumerate(labels)
+                if str(label).casefold() == typed.casefold()
+            ]
+            code = alike[0] if len(alike) == 1 else None
+        return None if code is None else labels[code]
+
+
+def _in_quotes(label: str) -> str:
+    """Return a label as it is if it is a few plain words, else in quotes: it is the requester's."""
+    return label if _PLAIN.fullmatch(label) and len(label) <= _LONGEST else f'"{label}"'
+
+
+def _number(typed: str, domain: Any) -> float | None:
+    try:
+        value = float(typed)
+    except ValueError:
+        return None
+    return value if domain.low <= value <= domain.high else None
+
+
+def _show_data(data: Mapping[str, Any]) -> None:
+    """Print what a task asks: its one member, or each by its name."""
+    for name, value in data.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        show_quoted(text if len(data) == 1 else f"{name}: {text}")

@@ -1,0 +1,133 @@
+"""``quietcrowd randomize``: answers become reports, as on the workers' devices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from quietcrowd.answers import Answers
+from quietcrowd.commands import options
+from quietcrowd.commands.noise import announce_exact_noise, refuse_own_lists, tell_guarantee
+from quietcrowd.commands.notes import counted, note
+from quietcrowd.commands.reading import read_ids, read_plain
+from quietcrowd.commands.scale import randomize_a_store, refuse_beside_store
+from quietcrowd.datasets import dataset_domain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats import check_target, write_reports
+from quietcrowd.formats.whole_file import check_new, refuse_overwriting
+from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.scale import is_store
+
+__all__ = ["randomize"]
+
+
+def randomize(
+    answers: Annotated[
+        Path, typer.Argument(metavar="ANSWERS", help="File of answers, dataset folder, or store.")
+    ],
+    output: options.NeededOutput = None,
+    mechanism: options.MechanismName = "one-layer",
+    epsilon: options.Epsilon = 1.0,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    between: options.Between = None,
+    all_tasks: options.AllTasks = None,
+    all_workers: options.AllWorkers = None,
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
+    field: options.Field = None,
+    skip_outside: options.SkipOutside = False,
+    participation_public: options.ParticipationPublic = False,
+    simulate: options.Simulate = None,
+    scheduler: options.Scheduler = None,
+) -> None:
+    """Randomise answers, as the workers' devices do.
+
+    Overwrites nothing: fresh noise over the same answers tells more of them.
+
+    Example: quietcrowd randomize answers.csv --labels no,yes -e 1 -o reports.parquet
+
+    Example: quietcrowd randomize ann.csv --between 0,10 -m laplace -e 1
+    -o ann.parquet --all-tasks tasks.csv --all-workers workers.csv
+
+    Example: quietcrowd randomize big -o big-reports --scheduler tcp://10.0.0.1:8786
+    """
+    if output is None:
+        raise ParameterError("say where the reports go: --output reports.parquet")
+    _, maker = options.choose_mechanism(mechanism)
+    domain = (labels, levels, between)
+    if is_store(answers):
+        refuse_beside_store(
+            {
+                **dict(zip(options.DOMAIN, domain, strict=True)),
+                "--columns": columns,
+                "--duplicates": duplicates,
+                "--field": field,
+                "--skip-outside": skip_outside,
+            }
+        )
+        randomize_a_store(
+            answers,
+            output,
+            (mechanism, maker),
+            epsilon,
+            simulate,
+            scheduler,
+            tasks=all_tasks,
+            workers=all_workers,
+            participation_public=participation_public,
+        )
+        return
+    if scheduler is not None:
+        raise ParameterError("--scheduler goes with a store: quietcrowd partition makes one")
+    check_target(output)
+    refuse_overwriting(answers, output)
+    check_new(output)
+    if simulate is None and (all_tasks is None or all_workers is None):
+        # Before the answers are read: no error may depend on whether there are any.
+        public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
+        refuse_own_lists(mechanism, maker(domain=public, epsilon=epsilon))
+    table = read_plain(
+        answers,
+        domain,
+        columns,
+        duplicates,
+        field,
+        advice="randomize",
+        tasks=read_ids(all_tasks, "task"),
+        workers=read_ids(all_workers, "worker"),
+        out_of_domain="skip" if skip_outside else "error",
+    )
+    randomiser = maker(domain=table.domain, epsilon=epsilon)
+    reports = _randomized(randomiser, table, simulate, public=participation_public)
+    write_reports(reports, output)
+    note(f"{counted(len(reports), 'report')} written to {output}; workers: {len(table.workers):,}.")
+    tell_guarantee(
+        randomiser,
+        mechanism,
+        table.answers_per_worker,
+        table.tasks,
+        simulated=reports.simulated,
+        listed=all_tasks is not None,
+        left_out=table.dropped.out_of_domain,
+    )
+
+
+def _randomized(
+    randomiser: Mechanism, table: Answers, seed: int | None, *, public: bool
+) -> Reports:
+    """Return reports of answers, with exact noise unless a seed makes it a simulation."""
+    if seed is not None:
+        rng = np.random.default_rng(seed)
+        return randomiser.randomize(table, rng=rng, participation_public=public)
+    # before long work is announced
+    randomiser.check_left_out(table.dropped.out_of_domain, participation_public=public)
+    announce_exact_noise(
+        randomiser.noise_draws(
+            answers=len(table), tasks=len(table.tasks), workers=len(table.workers)
+        )
+    )
+    return randomiser.randomize(table, participation_public=public)

@@ -1,0 +1,83 @@
+"""What the commands read, and what they leave out of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quietcrowd.answer_errors import Advice
+from quietcrowd.answers import Answers, DroppedRows
+from quietcrowd.commands import options
+from quietcrowd.commands.notes import counted, note
+from quietcrowd.datasets import load_dataset
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.formats import read_answers, read_table, read_truths
+from quietcrowd.formats.tables import read_names
+
+__all__ = ["read_gold", "read_ids", "read_plain", "tell_dropped"]
+
+
+def read_plain(
+    path: Path,
+    domain: tuple[str | None, str | None, str | None],
+    columns: str,
+    duplicates: str,
+    field: str | None = None,
+    *,
+    advice: Advice,
+    **lists: Any,
+) -> Answers:
+    """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say.
+
+    `advice` is that of the command, for a file; that of a folder is its own, but about claims.
+    """
+    if path.is_dir():
+        if any(domain) or field is not None:
+            raise ParameterError(
+                "--labels, --levels, --between and --field go with a file: a folder has its own"
+            )
+        ways = advice if advice == "claims" else "folder"
+        answers = load_dataset(path, duplicates=duplicates, advice=ways, **lists).answers
+    else:
+        answers = read_answers(
+            path,
+            options.build_domain(*domain),
+            *options.three_columns(columns),
+            duplicates=duplicates,
+            field=field,
+            advice=advice,
+            **lists,
+        )
+    tell_dropped(answers.dropped)
+    return answers
+
+
+def tell_dropped(dropped: DroppedRows) -> None:
+    """Say what was left out of plain answers, if anything was."""
+    if dropped.duplicates or dropped.out_of_domain:
+        note(
+            f"left out: {counted(dropped.duplicates, 'repeated answer')}, "
+            f"{dropped.out_of_domain:,} that are missing or not possible"
+        )
+
+
+def read_gold(path: Path, field: str | None, *, beside_answers: bool) -> pa.Table:
+    """Read known truths; `field` is what ``--field`` says, and goes with platforms' files.
+
+    Beside plain answers it may be meant for these: then a table of truths has none.
+    """
+    if beside_answers and read_names(path) is not None:
+        field = None
+    return read_truths(path, field=field)
+
+
+def read_ids(path: Path | None, column: str) -> list[Any] | None:
+    """Return the ids in a column of a file, if one is given."""
+    if path is None:
+        return None
+    table = read_table(path, (column,))
+    if column not in table.column_names:
+        raise FormatError(f"{path}: column {column!r} is missing")
+    return table[column].to_pylist()  # type: ignore[no-any-return]

@@ -1,0 +1,248 @@
+"""What a release of synthetic claims gave, and what could be released: tables and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import typer
+from attrs import asdict
+from rich.console import Console
+from rich.text import Text
+
+from quietcrowd.accounting.consent import show_most_sure
+from quietcrowd.answers import Answers
+from quietcrowd.commands.notes import counted
+from quietcrowd.commands.tables import plain_table
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
+from quietcrowd.privacy.tail_bound import TailBound
+from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
+from quietcrowd.synthesis.claim_plans import Budget
+
+__all__ = ["print_plans", "print_release", "show_plans_as_json", "show_release_as_json"]
+
+SHOWN = 10
+"""So many refused tasks are listed."""
+
+PARAMETERS = (
+    *("release", "epsilon0", "bandwidth", "claims", "gamma", "k"),
+    *("weights", "floor", "drop", "kernel", "cells"),
+)
+"""What JSON tells of a method."""
+
+
+def _print(text: Any = "") -> None:
+    if isinstance(text, str):
+        text = textwrap.fill(text, 80, break_on_hyphens=False, break_long_words=False)
+    Console(highlight=False, markup=False, width=80, soft_wrap=isinstance(text, str)).print(text)
+
+
+def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per: Budget) -> None:
+    """Print what a budget affords, one row per plan."""
+    table = plain_table(
+        "k",
+        "tasks\nreleased",
+        "\ngamma",
+        "\nepsilon0",
+        "loss per\nclaim",
+        "loss per\nuser",
+        "synthetic claims\nper task, about",
+        numeric_from=0,
+    )
+    for plan in plans:
+        method, guarantee = plan.method, plan.guarantee
+        table.add_row(
+            f"{method.k:,}",
+            f"{_released(answers, method.k):,}",
+            f"{method.gamma:g}",
+            f"{method.epsilon0:g}",
+            show_loss(guarantee.epsilon),
+            show_loss(guarantee.worker_epsilon),
+            f"{plan.expected:.3g}",
+        )
+    first = plans[0]
+    _print(
+        f"What epsilon = {epsilon:g} per {per} affords; delta = {first.guarantee.delta:.3g}, "
+        f"{counted(first.method.claims, 'claim')} per task wanted"
+    )
+    _print()
+    _print(table)
+    _print()
+    notes = (
+        "The first is taken. k, gamma, epsilon0: pass them on to fix a plan. A task with fewer "
+        "than k users is refused. loss per user: of the busiest user's claims about tasks that "
+        "are released, together. How many pass is a guess from public numbers: that the claims "
+        "about a task are normal, and as wide as the bandwidth is best for."
+    )
+    if not math.isfinite(max(plan.guarantee.worker_epsilon for plan in plans)):
+        notes += " inf: within delta nothing bounds all claims of a user together."
+    _print(notes)
+
+
+def show_plans_as_json(
+    plans: list[ReleasePlan], answers: Answers, epsilon: float, per: Budget
+) -> None:
+    """Print plans as one JSON object."""
+    rows = [
+        {
+            "k": plan.method.k,
+            "released_tasks": _released(answers, plan.method.k),
+            "gamma": plan.method.gamma,
+            "epsilon0": plan.method.epsilon0,
+            "loss_per_claim": plan.guarantee.epsilon,
+            "loss_per_user": plan.guarantee.worker_epsilon,
+            "expected_per_task": plan.expected,
+        }
+        for plan in plans
+    ]
+    _print_json({"epsilon": epsilon, "per": per, "delta": plans[0].guarantee.delta, "plans": rows})
+
+
+def _released(answers: Answers, k: int) -> int:
+    return int((answers.answers_per_task >= k).sum())
+
+
+def print_release(
+    synthetic: SyntheticClaims,
+    answers: Answers,
+    method: PrisCrowd,
+    output: Path,
+    expected: float | None,
+) -> None:
+    """Print what was released and refused, what it loses, and who may see what.
+
+    `expected` is how many synthetic claims per task were planned, where there was a plan.
+    """
+    released = int((synthetic.attempts > 0).sum())
+    _print(
+        f"{counted(len(answers), 'claim')} of {counted(len(answers.workers), 'user')} about "
+        f"{counted(len(answers.tasks), 'task')}: {released:,} released, "
+        f"{len(answers.tasks) - released:,} refused."
+    )
+    line = f"k = {method.k:,}, gamma = {method.gamma:g}, epsilon0 = {method.epsilon0:g}"
+    if expected is not None:
+        line += f", planned for about {expected:.3g} synthetic claims per task"
+    _print(f"{line}.")
+    if released:
+        passed = len(synthetic)
+        _print(
+            f"{counted(int(synthetic.attempts.sum()), 'attempt')}, {passed:,} passed: "
+            f"{passed / released:.3g} synthetic claims per task released."
+        )
+    else:
+        _print(f"Nothing is released: no task has k = {counted(method.k, 'user')}.")
+    _print_refused(synthetic)
+    _print()
+    guarantee = synthetic.guarantee
+    bounded = math.isfinite(guarantee.epsilon)
+    _print(_what_it_tells(guarantee) if bounded else str(guarantee))
+    _print()
+    _print(_who_may_see(synthetic, output))
+
+
+def _print_refused(synthetic: SyntheticClaims) -> None:
+    """Print the first tasks that were refused, and why."""
+    refused = synthetic.refused
+    if not len(refused):
+        return
+    table = plain_table("refused task", "reason: it has", numeric_from=2)
+    for row in refused.head(SHOWN).itertuples(index=False):
+        table.add_row(Text(str(row.task)), row.reason)
+    _print()
+    _print(table)
+    if len(refused) > SHOWN:
+        _print(f"… and {len(refused) - SHOWN:,} more")
+
+
+def _what_it_tells(guarantee: PrivacyGuarantee) -> str:
+    """Return the loss in words; what the paper claims for its own procedure is in the JSON."""
+    text = f"Loss of {_of_claims(guarantee, guarantee)}."
+    if guarantee.tail:
+        text = (
+            f"With probability at least 1 - {show_loss(guarantee.tail.probability, 3)} each, loss "
+            f"of {_of_claims(guarantee, guarantee.tail)}; against other values that are fixed "
+            "beforehand. Pairs of differential privacy, for composition, at delta = "
+            f"{show_loss(guarantee.delta, 3)}: {_of_claims(guarantee, guarantee)}."
+        )
+    return (
+        f"{text} Not hidden: who made claims about which tasks. True only if range, bandwidth and "
+        "grid were chosen without a look at the claims, and nothing else is released of them: a "
+        f"second release costs as much again. Proof: {guarantee.source}."
+    )
+
+
+def _of_claims(guarantee: PrivacyGuarantee, losses: PrivacyGuarantee | TailBound) -> str:
+    text = f"one claim, given all others: at most epsilon = {show_loss(losses.epsilon)}"
+    if guarantee.answers > 1:
+        text += (
+            f"; of all {guarantee.answers:,} claims of the busiest user together: "
+            f"{show_loss(losses.worker_epsilon)}"
+        )
+    return text
+
+
+def _who_may_see(synthetic: SyntheticClaims, output: Path) -> str:
+    stay = "Raw claims, densities and weights stay with the collector."
+    guarantee = synthetic.guarantee
+    loss = (guarantee.tail or guarantee).epsilon
+    if synthetic.simulated:
+        return f"{output} is simulated: do not share it. {stay}"
+    if not synthetic.may_be_shared:
+        return (
+            f"{output}: a loss of {show_loss(loss)} protects nobody. Whoever knows the other "
+            f"claims may become certain of this one: do not share it. {stay}"
+        )
+    rare = ""
+    if guarantee.tail:
+        rare = f", but for a chance of {show_loss(guarantee.tail.probability, 3)}"
+    return (
+        "Somebody who knows all claims but one, and thinks two values of it equally likely, is at "
+        f"most {show_most_sure(loss)} sure after reading {output}{rare}. Where that is little "
+        f"enough for you, it may be shared, once, and this text. {stay}"
+    )
+
+
+def show_release_as_json(
+    synthetic: SyntheticClaims,
+    answers: Answers,
+    method: PrisCrowd,
+    output: Path,
+    expected: float | None,
+    plots: list[Path],
+) -> None:
+    """Print what `print_release` does, as one JSON object."""
+    refused = synthetic.refused
+    _print_json(
+        {
+            "claims": len(answers),
+            "users": len(answers.workers),
+            "tasks": len(answers.tasks),
+            "released_tasks": len(answers.tasks) - len(refused),
+            "attempts": int(synthetic.attempts.sum()),
+            "passed": len(synthetic),
+            "expected_per_task": expected,
+            "parameters": {name: getattr(method, name) for name in PARAMETERS},
+            "guarantee": asdict(synthetic.guarantee),
+            "refused": json.loads(refused.to_json(orient="records", date_format="iso")),
+            "simulated": synthetic.simulated,
+            "may_be_shared": synthetic.may_be_shared,
+            "output": str(output),
+            "plots": [str(path) for path in plots],
+        }
+    )
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    typer.echo(json.dumps(_finite(value), allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """Return what JSON can say: what is infinite becomes null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

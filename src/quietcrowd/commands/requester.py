@@ -1,0 +1,65 @@
+"""How the commands of a requester speak to a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from quietcrowd.campaign.extra import require_client
+from quietcrowd.campaign.terms.refusals import refusal
+from quietcrowd.campaign.terms.server_address import ServerAddress
+from quietcrowd.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["checked", "requester_client"]
+
+
+@contextmanager
+def requester_client(server: str, secret: str) -> Iterator[httpx.Client]:
+    """Give a client of a server; what goes wrong on the way is one sentence.
+
+    The key goes to no other machine without encryption, and through no proxy to this one.
+
+    Parameters
+    ----------
+    server : str
+        Its address.
+    secret : str
+        The requester's key.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no key, the address is none, or the server cannot be reached.
+    MissingExtraError
+        Where httpx is not installed.
+    """
+    require_client()
+    import httpx
+
+    if not secret:
+        raise ParameterError(
+            "a requester's key is needed: QUIETCROWD_KEY or --key; quietcrowd campaign key makes "
+            "one"
+        )
+    address = ServerAddress.read(server)
+    try:
+        with httpx.Client(
+            base_url=f"{address.url}/api/v1",
+            headers={"Authorization": f"Bearer {secret}"},
+            timeout=60,
+            trust_env=not address.local,
+        ) as client:
+            yield client
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise ParameterError(f"the server {address.url} cannot be reached: {error}") from None
+
+
+def checked(response: httpx.Response) -> httpx.Response:
+    """Return a response; ParameterError where it is a refusal."""
+    if response.is_success:
+        return response
+    raise ParameterError(f"the server refuses: {refusal(response)}")

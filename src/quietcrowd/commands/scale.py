@@ -1,0 +1,226 @@
+"""``quietcrowd partition``, and ``infer`` and ``randomize`` on what it made: a store."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from quietcrowd.commands import options
+from quietcrowd.commands.noise import announce_exact_noise, refuse_own_lists, tell_guarantee
+from quietcrowd.commands.notes import closing_words, counted, note
+from quietcrowd.commands.reading import read_gold, read_ids, tell_dropped
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.formats.whole_file import refuse_overwriting
+from quietcrowd.inference import usual_method
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.known_truths import KnownTruthError
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
+from quietcrowd.scale.executor import Executor
+from quietcrowd.scale.randomizing import check_randomizable
+from quietcrowd.validation import check_choice
+
+__all__ = ["infer_from_store", "partition", "randomize_a_store", "refuse_beside_store"]
+
+_USUAL = {"--columns": options.COLUMNS, "--duplicates": options.DUPLICATES}
+"""What options of a text are where they are not given; others are None, and flags False."""
+
+
+def refuse_beside_store(given: Mapping[str, object]) -> None:
+    """Raise where options were given that say what a file holds: a store says so itself."""
+    for option, value in given.items():
+        if value not in (None, False, _USUAL.get(option)):
+            raise ParameterError(f"a store knows what it holds: {option} does not go with it")
+
+
+def partition(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="REPORTS",
+            help="Parquet files of reports, made alike; or of answers, with --plain.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Required. A new folder for the store."
+        ),
+    ] = None,
+    plain: options.Plain = False,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    between: options.Between = None,
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
+    skip_outside: options.SkipOutside = False,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="How many. Default: one for about 2 million rows each."
+        ),
+    ] = None,
+) -> None:
+    """Make a store of what does not fit into memory, for infer.
+
+    A store is a folder of partitions, which infer passes over one by one.
+
+    Example: quietcrowd partition reports.parquet -o big
+
+    Example: quietcrowd partition january.parquet february.parquet --plain
+    --labels no,yes -o big
+    """
+    if output is None:
+        raise ParameterError("say where the store goes: --output FOLDER")
+    names = options.three_columns(columns)
+    changed = (columns, duplicates, skip_outside) != (options.COLUMNS, options.DUPLICATES, False)
+    if not plain and (changed or any((labels, levels, between))):
+        raise ParameterError(
+            "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "
+            "--plain: reports carry what they can be"
+        )
+    check_choice("--duplicates", duplicates, ("error", "first", "last"))
+    store = partition_parquet(
+        reports,
+        output,
+        domain=options.build_domain(labels, levels, between) if plain else None,
+        columns=names,
+        partitions=partitions,
+        duplicates=duplicates,  # type: ignore[arg-type]
+        out_of_domain="skip" if skip_outside else "error",
+        progress=sys.stderr.isatty(),
+    )
+    _tell(store)
+
+
+def _tell(store: Store) -> None:
+    """Say what a store holds, and what was left out of it."""
+    tell_dropped(store.dropped)
+    left_out = store.dropped.null_reports
+    null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)
+    note(
+        f"{counted(store.tasks, 'task')}, {counted(len(store.workers), 'worker')}, "
+        f"{counted(len(store), 'answer')}; {null}"
+        f"{counted(len(store.partitions), 'partition')} written to {store.folder}."
+    )
+    if store.mechanism is None:
+        note("The store holds the answers themselves: who can read the folder can read them.")
+    elif store.simulated:
+        note("These reports are simulated: they protect nobody.")
+
+
+def infer_from_store(
+    folders: list[Path],
+    choose: Callable[[str], FittingMethod[Any, Any]],
+    method: str | None,
+    scheduler: str | None,
+    *,
+    output: Path | None,
+    workers: Path | None,
+    gold: Path | None,
+    field: str | None,
+    checkpoint: Path | None,
+) -> None:
+    """Infer truths from a store; `choose` makes a method of its name."""
+    if len(folders) > 1:
+        raise ParameterError("a store is inferred from alone: name one folder")
+    if output is None:
+        raise ParameterError("say where the truths go: --output truths.parquet")
+    chosen = None if method is None else choose(method)
+    if gold is not None:
+        refuse_overwriting(gold, output, workers, checkpoint)
+    store = Store.open(folders[0])
+    known = None if gold is None else read_gold(gold, field, beside_answers=False)
+    try:
+        with _executor(scheduler) as executor:
+            estimate = infer_store(
+                store,
+                chosen or choose(usual_method(store.domain, participation=store.participation)),
+                output,
+                workers,
+                gold=known,
+                checkpoint=checkpoint,
+                executor=executor,
+                progress=sys.stderr.isatty(),
+            )
+    except KnownTruthError as error:
+        raise AnswerError(error.in_file(gold)) from None
+    note(
+        closing_words(
+            estimate,
+            counts=(store.tasks, len(store.workers), len(store)),
+            known=estimate.known,
+            null_reports=store.dropped.null_reports,
+            tied=estimate.tied if estimate.method.infers_labels else None,
+            by_default=chosen is None,
+        )
+    )
+
+
+def randomize_a_store(
+    folder: Path,
+    output: Path,
+    mechanism: tuple[str, Callable[..., Mechanism]],
+    epsilon: float,
+    simulate: int | None,
+    scheduler: str | None,
+    *,
+    tasks: Path | None,
+    workers: Path | None,
+    participation_public: bool,
+) -> None:
+    """Randomise a store; `mechanism` is a name with its parameters, and what makes it."""
+    name, maker = mechanism
+    store = Store.open(folder)
+    randomiser = check_randomizable(
+        store,
+        maker(domain=store.domain, epsilon=epsilon),
+        participation_public=participation_public,
+    )
+    if simulate is None and (tasks is None or workers is None):
+        refuse_own_lists(name, randomiser)
+    listed = read_ids(tasks, "task"), read_ids(workers, "worker")
+    number = len(store.workers if listed[1] is None else listed[1])
+    if simulate is None:
+        parts = store.partitions
+        count = store.tasks if listed[0] is None else len(listed[0])
+        shares = [count * part.tasks // max(store.tasks, 1) for part in parts]
+        announce_exact_noise(
+            sum(
+                randomiser.noise_draws(answers=part.rows, tasks=share, workers=number)
+                for part, share in zip(parts, shares, strict=True)
+            )
+        )
+    with _executor(scheduler) as executor:
+        reports = randomize_store(
+            store,
+            randomiser,
+            output,
+            seed=simulate,
+            tasks=listed[0],
+            workers=listed[1],
+            participation_public=participation_public,
+            executor=executor,
+            progress=sys.stderr.isatty(),
+        )
+    sent = len(reports) + reports.dropped.null_reports
+    note(f"{counted(sent, 'report')} written to {output}; workers: {len(reports.workers):,}.")
+    tell_guarantee(
+        randomiser,
+        name,
+        store.answers_per_worker,
+        reports.tasks,
+        simulated=reports.simulated,
+        listed=tasks is not None,
+        left_out=store.dropped.out_of_domain,
+    )
+
+
+def _executor(scheduler: str | None) -> AbstractContextManager[Executor | None]:
+    """Return a cluster, if one is asked for; else threads do the work."""
+    return nullcontext() if scheduler is None else connect(scheduler)

@@ -1,0 +1,340 @@
+"""``quietcrowd synthesize``: claims in, synthetic claims out, where the collector is trusted."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Iterable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, get_args
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from quietcrowd.answers import Answers
+from quietcrowd.commands import options
+from quietcrowd.commands.notes import note
+from quietcrowd.commands.reading import read_plain
+from quietcrowd.commands.release_report import (
+    print_plans,
+    print_release,
+    show_plans_as_json,
+    show_release_as_json,
+)
+from quietcrowd.evaluation.plots import new_figure
+from quietcrowd.evaluation.task_plots import plot_task_densities
+from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
+from quietcrowd.formats import check_target, read_truths, write_table
+from quietcrowd.formats.whole_file import check_folder, refuse_overwriting
+from quietcrowd.frames import positions_by_text
+from quietcrowd.known_truths import KnownTruthError, number_per_task
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
+from quietcrowd.synthesis import PrisCrowd
+from quietcrowd.synthesis.claim_plans import Budget, plan_for_claims
+from quietcrowd.synthesis.density import Weighting
+from quietcrowd.synthesis.kde import KERNELS
+from quietcrowd.synthesis.pris_crowd import Procedure
+from quietcrowd.synthesis.public_range import public_range
+from quietcrowd.validation import did_you_mean
+
+__all__ = ["synthesize"]
+
+
+LONGEST_NAME = 100
+"""Longer ids of tasks are cut off in the names of pictures."""
+
+LEAST_WORTH = 0.5
+"""Fewer synthetic claims per task are not worth what they cost."""
+
+BUDGETS: dict[str, Budget] = {budget: budget for budget in get_args(Budget)}
+
+
+def _words(*choices: str, text: str) -> Any:
+    """Return an option that takes one of some words, and completes them."""
+    return typer.Option(metavar="|".join(choices), help=text, autocompletion=lambda: list(choices))
+
+
+def _number(text: str, *flags: str) -> Any:
+    return typer.Option(*flags, metavar="NUMBER", help=text)
+
+
+def synthesize(
+    source: Annotated[
+        Path, typer.Argument(metavar="CLAIMS", help="File of claims, or dataset folder.")
+    ],
+    output: options.Output = None,
+    between: options.Between = None,
+    bandwidth: Annotated[
+        str | None,
+        _number("Of the kernel, public, in the unit of the claims; about spread * users^-0.2."),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        _number(
+            "Of one claim, at --delta; finds k, gamma, epsilon0.",
+            "--epsilon",
+            "-e",
+        ),
+    ] = None,
+    per: Annotated[
+        str, _words(*BUDGETS, text="What --epsilon bounds: a claim, or all of a user.")
+    ] = "claim",
+    delta: Annotated[float, _number("Of the pair (epsilon, delta) of the bound.")] = 1e-6,
+    claims: Annotated[int, _number("Synthetic claims wanted per task.")] = 30,
+    k: Annotated[
+        int | None, _number("Users a task must have, and claims that a candidate must resemble.")
+    ] = None,
+    gamma: Annotated[float | None, _number("How alike likelihoods must be; above 1.")] = None,
+    epsilon0: Annotated[
+        float | None, _number("Noise of the test is 1/epsilon0; instead of --epsilon.")
+    ] = None,
+    weights: Annotated[
+        str | None, _words(*get_args(Weighting), text="Of the claims. Default: uniform.")
+    ] = None,
+    kernel: Annotated[str, _words(*KERNELS, text="Of the densities.")] = "gaussian",
+    release: Annotated[
+        str, _words(*get_args(Procedure), text="paper: as printed; has no finite loss.")
+    ] = "attempts",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")
+    ] = False,
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
+    plot: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
+    ] = None,
+    plot_folder: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Of the pictures. Default: collector-only."),
+    ] = None,
+    truths: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Known truths for --plot, columns task and label."),
+    ] = None,
+    simulate: options.Simulate = None,
+    as_json: options.Json = False,
+) -> None:
+    """Give synthetic claims for real ones (trusted collector).
+
+    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    --claims 5 --epsilon 8 -o synthetic.csv
+
+    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    --claims 5 --epsilon 8 --plan
+
+    Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
+    --claims 5 --k 28 --gamma 4 --epsilon0 0.568 -o synthetic.csv --plot "drug A"
+    """
+    budget = options.choose(per, BUDGETS, "--per")
+    _check_budget(epsilon, epsilon0, release, plan=plan, plot=bool(plot))
+    parameters = _parameters(
+        bandwidth=bandwidth or ("silverman" if release == "paper" else None),
+        claims=claims,
+        k=k,
+        gamma=gamma,
+        weights=weights,
+        kernel=kernel,
+        release=release,
+    )
+    target = Path() if plan else _check_output(output)
+    pictures = _name_pictures(plot or [], plot_folder or target.parent / "collector-only")
+    if not plan:
+        _check_files((source, truths), target, pictures)
+    answers = _read_claims(source, between, columns, duplicates)
+    _check_bandwidth(parameters["bandwidth"], answers)
+    drawn = _truths_of(pictures, truths, answers)
+    progress, expected = sys.stderr.isatty(), None
+    if epsilon is None:
+        method = PrisCrowd(epsilon0=epsilon0, **parameters)
+    else:
+        plans = plan_for_claims(
+            answers, epsilon, per=budget, delta=delta, progress=progress, **parameters
+        )
+        method, expected = plans[0].method, plans[0].expected
+        if plan:
+            (show_plans_as_json if as_json else print_plans)(plans, answers, epsilon, budget)
+            return
+        _check_worth(expected, claims, epsilon, budget)
+    density = method.fit(answers)
+    _check_loss(density.guarantee(delta), epsilon, budget, method.release, simulate)
+    for task, path in pictures.items():
+        if truths is not None and drawn[task] is None:
+            note(f"{truths}: no truth is known of the task {task!r}")
+        path.parent.mkdir(exist_ok=True)
+        plot_task_densities(density, task, path, drawn[task])
+    rng = None if simulate is None else np.random.default_rng(simulate)
+    synthetic = density.release(rng, delta=delta, progress=progress)
+    write_table(synthetic.claims_as("pyarrow"), target)
+    told = (synthetic, answers, method, target, expected)
+    if as_json:
+        show_release_as_json(*told, list(pictures.values()))
+    else:
+        print_release(*told)
+    for path in pictures.values():
+        note(f"{path} is made from raw claims: for the collector's eyes only.")
+
+
+def _check_budget(
+    epsilon: float | None, epsilon0: float | None, release: str, *, plan: bool, plot: bool
+) -> None:
+    """Raise ParameterError unless it is said, in one way, how much may be lost."""
+    if release == "paper" and epsilon0 is None:
+        raise ParameterError(
+            "--release paper has no finite loss, whatever its parameters: give --epsilon0, "
+            "the noise of its test, and not --epsilon"
+        )
+    if (epsilon is None) == (epsilon0 is None):
+        raise ParameterError(
+            "give one of --epsilon, what may be lost, and --epsilon0, the noise of the test"
+            + (", not both" if epsilon is not None else "")
+        )
+    if plan and plot:
+        raise ParameterError("--plan writes nothing: leave out --plot")
+    if plan and epsilon is None:
+        raise ParameterError("--plan goes with --epsilon: it finds what that affords")
+    if release == "paper":
+        warnings.warn(
+            "the paper's loop has no finite loss: what it writes must not be shared",
+            QuietcrowdWarning,
+            stacklevel=2,
+        )
+
+
+def _parameters(**given: Any) -> dict[str, Any]:
+    """Return parameters of `PrisCrowd` that are given, the bandwidth as a number or a rule."""
+    parameters = {name: value for name, value in given.items() if value is not None}
+    if "bandwidth" not in parameters:
+        raise ParameterError(
+            "give the width of the kernel with --bandwidth NUMBER, in the unit of the claims: "
+            "it is public, and is not learnt from private claims"
+        )
+    with suppress(ValueError):
+        parameters["bandwidth"] = float(parameters["bandwidth"])
+    return parameters
+
+
+def _check_output(output: Path | None) -> Path:
+    """Return where the synthetic claims go."""
+    if output is None:
+        raise ParameterError("say where the synthetic claims go: --output synthetic.csv")
+    check_target(output)
+    return output
+
+
+def _name_pictures(tasks: list[str], folder: Path) -> dict[str, Path]:
+    """Return where the picture of each task goes; the name of a file is safe for any id."""
+    return {task: folder / f"density-{_file_name(task)}.png" for task in tasks}
+
+
+def _file_name(task: str) -> str:
+    """Return an id as part of a file name; a long one is cut off and told apart by its hash."""
+    name = quote(task, safe=" ()+,;=@'")
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME]}-{sha256(task.encode()).hexdigest()[:16]}"
+
+
+def _check_files(
+    sources: tuple[Path, Path | None], output: Path, pictures: dict[str, Path]
+) -> None:
+    """Raise unless all pictures can be written, and nothing that is read is overwritten."""
+    if sources[1] is not None and not pictures:
+        raise ParameterError("--truths goes with --plot TASK")
+    for picture in pictures.values():
+        if not picture.parent.is_dir():
+            check_folder(picture.parent)
+        new_figure()
+    for source in filter(None, sources):
+        refuse_overwriting(source, output, *pictures.values())
+
+
+def _read_claims(source: Path, between: str | None, columns: str, duplicates: str) -> Answers:
+    """Read claims; their range has to be said."""
+    if between is None and not source.is_dir():
+        raise ParameterError(
+            "give the range of the claims with --between LOW,HIGH: it is public, and is not read "
+            "off private claims"
+        )
+    return read_plain(source, (None, None, between), columns, duplicates, advice="claims")
+
+
+def _truths_of(
+    names: Iterable[str], truths: Path | None, answers: Answers
+) -> dict[str, float | None]:
+    """Return the known truths of tasks that are to be drawn; None where there is none.
+
+    Raises
+    ------
+    AnswerError
+        Where no claim is about a task of that name, or a known truth breaks its rule.
+    """
+    try:
+        known = number_per_task(answers.tasks, None if truths is None else read_truths(truths))
+    except KnownTruthError as error:
+        raise AnswerError(error.in_file(truths)) from None
+    found = {name: _position(name, answers) for name in names}
+    return {
+        name: None if math.isnan(known[place]) else float(known[place])
+        for name, place in found.items()
+    }
+
+
+def _position(name: str, answers: Answers) -> int:
+    """Return where a task stands; AnswerError where no claim is about it."""
+    place = int(positions_by_text(pa.array([name]), answers.tasks)[0])
+    if place < 0 or not answers.answers_per_task[place]:
+        known = map(str, answers.tasks.to_pylist())
+        raise AnswerError(f"--plot: no claim is about the task {name!r}{did_you_mean(name, known)}")
+    return place
+
+
+def _check_worth(expected: float, claims: int, epsilon: float, per: Budget) -> None:
+    """Raise ParameterError where a release would use up the loss for next to nothing."""
+    if expected < LEAST_WORTH:
+        raise ParameterError(
+            f"epsilon = {epsilon:g} per {per} affords about {expected:.2g} synthetic claims per "
+            f"task where {claims} are wanted, since all attempts cost, passed or not. Ask for "
+            "fewer with --claims, and see what that affords with --plan"
+        )
+
+
+def _check_loss(
+    guarantee: PrivacyGuarantee,
+    epsilon: float | None,
+    per: Budget,
+    release: str,
+    simulate: int | None,
+) -> None:
+    """Raise ParameterError where a release would lose more than is allowed, or without a bound."""
+    loss = guarantee.epsilon if per == "claim" else guarantee.worker_epsilon
+    if epsilon is not None and loss > epsilon:
+        raise ParameterError(
+            f"the release would lose {show_loss(loss)} per {per}, more than --epsilon {epsilon:g}"
+        )
+    if release == "attempts" and simulate is None and not math.isfinite(guarantee.epsilon):
+        raise ParameterError(
+            f"within delta = {guarantee.delta:g} nothing bounds what this release would lose: "
+            "take a larger --epsilon0, --k or --delta, or let --epsilon find them; "
+            "--simulate SEED writes it for a look"
+        )
+
+
+def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
+    """Warn of a bandwidth that can hardly be meant, by public numbers alone."""
+    width = public_range(answers).width
+    if not isinstance(bandwidth, float) or not 0 < bandwidth < math.inf:
+        return
+    if not width / 1000 < bandwidth < width / 4:
+        warnings.warn(
+            f"--bandwidth {bandwidth:g} is {'wide' if bandwidth * 4 >= width else 'narrow'} for a "
+            f"range of {width:g}: it should be about 1.06 * spread * users^-0.2, spread being the "
+            "standard deviation of honest claims about one task",
+            QuietcrowdWarning,
+            stacklevel=2,
+        )

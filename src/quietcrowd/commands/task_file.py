@@ -1,0 +1,100 @@
+"""A file of tasks, on its way from a requester to a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import field, frozen
+
+from quietcrowd.campaign.terms.gold import encode_gold
+from quietcrowd.campaign.terms.task_files import READERS
+from quietcrowd.commands.task_summary import summarize_tasks
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import FormatError, ParameterError
+
+__all__ = ["TaskFile"]
+
+PART = 900_000
+"""Bytes of tasks that are sent at once."""
+
+_TABLES = {".csv": "text/csv", ".tsv": "text/tab-separated-values"}
+_LINES = "application/x-ndjson"
+
+
+@frozen(kw_only=True)
+class TaskFile:
+    """What is sent of a file of tasks.
+
+    Attributes
+    ----------
+    path : Path
+        Of the file, for messages.
+    media_type : str
+        A table, or one object of JSON per line.
+    content : bytes
+        All of it.
+    """
+
+    path: Path
+    media_type: str
+    content: bytes = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> TaskFile:
+        """Return what is sent of a file.
+
+        Raises
+        ------
+        ParameterError
+            Where its name says of no format that a server takes.
+        FormatError
+            Where JSON cannot be read.
+        OSError
+            Where the file cannot be opened.
+        """
+        suffix = path.suffix.lower()
+        if suffix in _TABLES:
+            return cls(path=path, media_type=_TABLES[suffix], content=path.read_bytes())
+        if suffix == ".jsonl":
+            return cls(path=path, media_type=_LINES, content=path.read_bytes())
+        if suffix != ".json":
+            raise ParameterError(f"{path}: the name must end in .csv, .tsv, .jsonl or .json")
+        try:
+            found = json.loads(path.read_text(encoding="utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"{path}: this is no JSON: {error}") from None
+        rows = found if isinstance(found, list) else [found]
+        lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+        return cls(path=path, media_type=_LINES, content=lines.encode())
+
+    def summary(self, domain: Domain) -> str:
+        """Say what the server will take tasks for.
+
+        Raises
+        ------
+        FormatError
+            Where it would refuse a row, or a known truth is none of the possible answers; the
+            message names rows of the whole file.
+        """
+        try:
+            rows = list(READERS[self.media_type](self.content))
+            encode_gold(domain, rows)
+        except FormatError as error:
+            raise FormatError(f"{self.path}: {error}") from None
+        return summarize_tasks(rows)
+
+    def parts(self) -> Iterator[bytes]:
+        """Cut it into parts that one request holds; quoted cells with line breaks go whole."""
+        header = self.media_type in _TABLES.values()
+        lines = self.content.splitlines(keepends=True)
+        first = lines[0] if header and lines else b""
+        part, quotes = first, 0
+        for line in lines[1 if header else 0 :]:
+            if len(part) + len(line) > PART and quotes % 2 == 0 and part != first:
+                yield part
+                part, quotes = first, 0
+            part += line
+            quotes += line.count(b'"') if header else 0
+        yield part

@@ -1,0 +1,1 @@
+"""Reports from a secret key: asked the same again, a device says the same again."""

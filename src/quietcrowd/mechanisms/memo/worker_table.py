@@ -1,0 +1,102 @@
+"""The answers of one worker, checked, as the table that a device randomises.
+
+All tasks are gone through in the same order, answered or not. What is raised names a task, and
+never an answer: messages end up in logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.mechanisms.memo.scope import TaskId
+
+__all__ = ["worker_table"]
+
+
+def worker_table(
+    answers: Mapping[Any, Any],
+    *,
+    domain: Domain,
+    tasks: Sequence[TaskId],
+    worker: TaskId,
+    campaign: str,
+) -> Answers:
+    """Return the answers of one worker as a table.
+
+    Parameters
+    ----------
+    answers : mapping of task to answer
+        None, or no entry, is no answer. A task counts as what it prints as.
+    domain : Domain
+        What an answer can be: labels, or numbers between two bounds.
+    tasks : sequence of str or of int
+        All tasks of the campaign, sorted.
+    worker : str or int
+        Id.
+    campaign : str
+        Its name, for messages.
+
+    Raises
+    ------
+    AnswerError
+        Where a task is not on the list or an answer outside the domain.
+    """
+    given = _by_text(answers, tasks, campaign)
+    encoded = [_encode(domain, task, given.get(str(task))) for task in tasks]
+    answered = np.array([value is not None for _, value in encoded], bool)
+    values = np.concatenate([stored for stored, _ in encoded])[answered]
+    return Answers(
+        domain=domain,
+        tasks=pa.array(tasks),
+        workers=pa.array([worker]),
+        offsets=np.concatenate([[0], np.cumsum(answered)]),
+        worker_codes=np.zeros(len(values), np.int32),
+        values=values,
+    )
+
+
+def _by_text(answers: Mapping[Any, Any], tasks: Sequence[TaskId], campaign: str) -> dict[str, Any]:
+    """Return answers by what their task prints as."""
+    if not isinstance(answers, Mapping):
+        raise AnswerError(
+            f"answers must map tasks to answers, as {{{tasks[0]!r}: ...}}; "
+            f"got {type(answers).__name__}"
+        )
+    given = {str(task): answer for task, answer in answers.items()}
+    if len(given) < len(answers):
+        raise AnswerError("two tasks of the answers print alike: name each task once")
+    strangers = given.keys() - {str(task) for task in tasks}
+    if strangers:
+        raise AnswerError(
+            f"task {min(strangers)!r} is not among the {len(tasks):,} tasks of "
+            f"campaign {campaign!r}: {tasks[0]!r}, ... Leave it out."
+        )
+    return given
+
+
+def _encode(domain: Domain, task: TaskId, answer: Any) -> tuple[npt.NDArray[Any], Any]:
+    """Return an answer as the domain stores it, and itself; without one, a stand-in and None.
+
+    The stand-in makes an answered task and another one take the same steps.
+    """
+    shown = answer
+    if answer is None:
+        shown = domain.labels[0] if isinstance(domain, FiniteDomain) else domain.low  # type: ignore[attr-defined]
+    try:
+        stored, inside = domain.encode(pa.chunked_array([pa.array([shown])]))
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        stored, inside = np.zeros(0), np.zeros(1, bool)
+    if not inside[0]:
+        raise AnswerError(
+            f"task {task!r}: the answer is outside the domain {domain.describe()}. Give one "
+            "that it holds, or None for no answer."
+        )
+    return stored, answer

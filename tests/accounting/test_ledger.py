@@ -1,0 +1,427 @@
+"""What ledgers say against guarantees, sums and each other."""
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from attrs.exceptions import FrozenInstanceError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.accounting.charges import Charge
+from quietcrowd.accounting.ledger import PrivacyLedger
+from quietcrowd.accounting.spending import Spending
+from quietcrowd.exceptions import FormatError, ParameterError
+
+BINARY = qc.Categorical(["no", "yes"])
+ONE = qc.RandomizedResponse(domain=BINARY, epsilon=1.0)
+TWO = qc.TwoLayerRandomizedResponse.from_claimed_epsilon(domain=BINARY, epsilon=1.0)
+NUMBERS = qc.Ordinal(range(5))
+LAPLACE = qc.LaplacePerturbation(domain=NUMBERS, epsilon=0.5)
+MECHANISMS = [
+    ONE,
+    TWO,
+    LAPLACE,
+    qc.RandomizedResponse(domain=NUMBERS, epsilon=2.0, null="category"),
+    qc.TwoLayerRandomizedResponse(domain=NUMBERS, law="epsilon", epsilon=0.5, null="category"),
+    qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, participation="released"),
+    qc.LaplacePerturbation(domain=NUMBERS, epsilon=1.0, scale="paper", fill=None),
+    qc.MatrixFactorization(domain=NUMBERS, epsilon=1.0),
+    qc.SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1),
+]
+
+
+def total(ledger, worker="ann", delta=0.0):
+    return ledger.spent(worker, delta).total_epsilon
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize("answers", [1, 7])
+def test_one_campaign_costs_what_the_guarantee_says(mechanism, answers):
+    guarantee = mechanism.guarantee(answers=answers, tasks=answers)
+    ledger = PrivacyLedger().charge("ann", mechanism, answers=answers, tasks=answers)
+    pure = math.inf if guarantee.delta else 1
+    spent = ledger.spent("ann")
+    assert spent.total_epsilon == pytest.approx(guarantee.worker_epsilon * pure)
+    assert spent.answer_epsilon == pytest.approx(guarantee.epsilon * pure)
+    composed = ledger.spent("ann", delta=max(1e-6, 2 * guarantee.delta))
+    assert composed.total_epsilon <= guarantee.worker_epsilon
+    assert composed.answer_epsilon <= guarantee.epsilon * (1 + 1e-9)
+
+
+def test_fifty_answers():
+    four = qc.RandomizedResponse(domain=qc.Ordinal(range(4)), epsilon=1.0)
+    for mechanism, most in ((ONE, 47.65), (four, 37.41)):
+        ledger = PrivacyLedger().charge("ann", mechanism, answers=50)
+        assert most - 0.01 < total(ledger, delta=1e-6) <= most
+        assert 49.999 < total(ledger) <= 50
+
+
+def test_answers_that_share_a_draw_are_accounted_together():
+    ledger = PrivacyLedger()
+    for answers in (200, 77):
+        ledger = ledger.charge("ann", TWO, answers=answers)
+    spent = ledger.spent("ann")
+    assert spent.answer_epsilon == TWO.guarantee(answers=277).epsilon
+    assert round(spent.answer_epsilon, 2) == 5.62
+    assert spent.total_epsilon == TWO.guarantee(answers=277).worker_epsilon
+    assert ledger.spent("ann", delta=0.01).answer_epsilon < 4.24
+
+
+def test_another_campaign_draws_again_and_may_ask_the_same():
+    ledger = (
+        PrivacyLedger().charge("ann", TWO, answers=5).charge("ann", TWO, campaign="2", answers=5)
+    )
+    one = TWO.guarantee(answers=5)
+    assert ledger.spent("ann").answer_epsilon == pytest.approx(2 * one.epsilon)
+    assert ledger.spent("ann").total_epsilon == pytest.approx(2 * one.worker_epsilon)
+
+
+def test_who_reports_every_task_is_charged_for_every_task():
+    null = qc.RandomizedResponse(domain=BINARY, epsilon=1.0, null="category")
+    ledger = PrivacyLedger().charge("ann", null, answers=1, tasks=30)
+    assert ledger.charges == (Charge(worker="ann", campaign="1", mechanism=null, count=30),)
+    assert 29.99 < total(ledger) <= 30
+    with pytest.raises(ParameterError, match="every worker reports every task"):
+        ledger.charge("ann", null, answers=1)
+
+
+def test_mechanisms_of_many_kinds_compose():
+    ledger = (
+        PrivacyLedger()
+        .charge("ann", ONE, answers=20)
+        .charge("ann", LAPLACE, tasks=30)
+        .charge("ann", TWO, answers=4)
+        .charge("bob", ONE, answers=3)
+    )
+    summed = 20 + 15 + TWO.guarantee(answers=4).worker_epsilon
+    assert total(ledger) == pytest.approx(summed, abs=1e-6)
+    composed = total(ledger, delta=1e-5)
+    assert composed < 0.85 * summed
+    assert composed > total(ledger, delta=1e-3)
+    assert total(ledger, "bob") == pytest.approx(3)
+    assert ledger.spent("eve") == Spending(worker="eve", answer_epsilon=0.0, total_epsilon=0.0)
+
+
+def test_charging_leaves_a_ledger_as_it_is():
+    empty = PrivacyLedger()
+    first = empty.charge("ann", ONE)
+    assert empty.charges == ()
+    assert first == PrivacyLedger().charge("ann", ONE)
+    assert first != first.charge("ann", ONE)
+    assert hash(first) == hash(PrivacyLedger().charge("ann", ONE))
+    with pytest.raises(FrozenInstanceError):
+        first.x = 1
+
+
+def test_budgets():
+    ledger = PrivacyLedger().charge("ann", ONE, answers=3)
+    assert not ledger.would_exceed("ann", ONE, 4.0)
+    assert ledger.would_exceed("ann", ONE, 4.0, answers=2)
+    assert not ledger.would_exceed("bob", ONE, 4.0, answers=4)
+    assert ledger.would_exceed("bob", LAPLACE, 4.0, tasks=9)
+    assert not ledger.would_exceed("bob", LAPLACE, 4.0, tasks=9, delta=0.05)
+    with pytest.raises(ParameterError, match="budget must be a finite number, at least 0; got -1"):
+        ledger.would_exceed("ann", ONE, -1)
+
+
+def test_reports_charge_their_workers():
+    crowd = qc.synthetic_crowd(tasks=30, workers=12, answers_per_task=4, seed=1)
+    domain = crowd.answers.domain
+    one = qc.RandomizedResponse(domain=domain, epsilon=1.0)
+    null = qc.RandomizedResponse(domain=domain, epsilon=0.5, null="category")
+    reports = [mechanism.randomize(crowd.answers) for mechanism in (one, null)]
+    ledger = PrivacyLedger.of_reports(*reports)
+    frame = ledger.to_frame()
+    counts = reports[0].table.answers_per_worker
+    assert frame["worker"].tolist() == [str(one) for one in reports[0].table.workers.to_pylist()]
+    assert frame["reports"].tolist() == (counts + 30).tolist()
+    assert frame["campaigns"].tolist() == [2] * 12
+    assert frame["total_epsilon"].tolist() == pytest.approx((counts + 15).tolist())
+    assert frame["answer_epsilon"].tolist() == pytest.approx([1.5] * 12)
+    with pytest.raises(ParameterError, match="campaign 'a' has two reports of one-layer"):
+        PrivacyLedger.of_reports(reports[0], reports[0], campaigns=["a", "a"])
+    together = PrivacyLedger.of_reports(*reports, campaigns=["a", "a"])
+    assert len(together.charges) == 24
+    with pytest.raises(ParameterError, match=r"one name for each of 2 reports; got \['a'\]"):
+        PrivacyLedger.of_reports(*reports, campaigns=["a"])
+
+
+def test_simulated_reports_are_called_so_by_their_campaigns():
+    crowd = qc.synthetic_crowd(tasks=3, workers=2, answers_per_task=2)
+    one = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=1.0)
+    real = one.randomize(crowd.answers)
+    simulated = one.randomize(crowd.answers, rng=np.random.default_rng(0))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        PrivacyLedger.of_reports(real)
+        assert not told
+        ledger = PrivacyLedger.of_reports(simulated, real, simulated)
+    assert [(warning.category, warning.filename) for warning in told] == [
+        (qc.SimulatedNoiseWarning, __file__)
+    ]
+    assert "the reports of campaigns '1', '3' are simulated: they protect nobody" in str(
+        told[0].message
+    )
+    assert ledger.spending()[0].total_epsilon == pytest.approx(9.0)  # as if they were real
+    with pytest.warns(qc.SimulatedNoiseWarning, match="of campaign 'spring' are simulated"):
+        PrivacyLedger.of_reports(simulated, campaigns=["spring"])
+
+
+def test_workers_without_a_report_are_not_charged():
+    frame = pd.DataFrame({"task": ["a"], "worker": ["ann"], "label": ["no"]})
+    answers = qc.Answers.from_frame(frame, BINARY, workers=["ann", "bob"])
+    reports = ONE.randomize(answers)
+    assert PrivacyLedger.of_reports(reports).workers == ("ann",)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(max_size=3) | st.integers(0, 9),
+            st.sampled_from([ONE, TWO, LAPLACE]),
+            st.integers(1, 9),
+            st.sampled_from(["spring", "autumn"]),
+        ),
+        max_size=6,
+    )
+)
+@settings(max_examples=30, deadline=None)
+def test_a_ledger_survives_json(charges):
+    ledger = PrivacyLedger()
+    for worker, mechanism, count, campaign in charges:
+        ledger = ledger.charge(worker, mechanism, answers=1, tasks=count, campaign=campaign)
+    again = PrivacyLedger.from_json(ledger.to_json())
+    assert again == ledger
+    assert again.charges == ledger.charges
+    assert again.spending(1e-6) == ledger.spending(1e-6)
+
+
+def changed(**changes):
+    ledger = PrivacyLedger().charge("ann", ONE, answers=2)
+    return json.dumps({**json.loads(ledger.to_json()), **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "a ledger must be JSON"),
+        ("[]", "this is no ledger: the key 'ledger' is missing"),
+        (changed(version=9), "the ledger has version 9; this quietcrowd reads 1"),
+        (changed(charges=None), "needs the lists 'mechanisms' and 'charges'"),
+        (changed(charges=[["ann", "1", 0]]), r"charge 0 of the ledger must be worker.*'ann', '1'"),
+        (changed(charges=[["ann", "1", 4, 1]]), "mechanism must be a whole number"),
+        (changed(charges=[["ann", "1", 0, -3]]), "count must be a whole number, at least 1"),
+        (changed(charges=[[None, "1", 0, 3]]), "worker must be an id"),
+        (changed(charges=[["ann", 5, 0, 3]]), "campaign must be a text"),
+        (changed(charges=[["ann", "1", 0, 3]] * 2), "charge 1 .* stands there twice"),
+        (changed(mechanisms=[3]), "a mechanism must be a JSON object"),
+    ],
+)
+def test_broken_ledgers(text, message):
+    with pytest.raises(FormatError, match=message):
+        PrivacyLedger.from_json(text)
+
+
+def test_an_id_is_the_same_worker_as_number_and_as_text():
+    ledger = PrivacyLedger().charge(7, ONE).charge("7", ONE, campaign="2")
+    assert ledger.workers == ("7",)
+    assert ledger.spent(7) == ledger.spent("7")
+    assert 1.99 < total(ledger, 7) <= 2
+
+
+def test_an_id_is_the_same_worker_in_a_column_of_floats():
+    tables = [
+        pd.DataFrame({"task": ["a", "b"], "worker": workers, "label": ["no", "yes"]})
+        for workers in ([7, 8], [7.0, 8.0], ["7", "8"], [8.0, 7.5])
+    ]
+    reports = [ONE.randomize(qc.Answers.from_frame(table, BINARY)) for table in tables]
+    ledger = PrivacyLedger.of_reports(*reports)
+    assert ledger.workers == ("7", "8", "7.5")
+    assert total(ledger, 8) == pytest.approx(4)
+
+
+def test_messages():
+    ledger = PrivacyLedger()
+    with pytest.raises(ParameterError, match=r"worker must be an id.*got 1\.5"):
+        ledger.charge(1.5, ONE)
+    with pytest.raises(ParameterError, match="answers must be a whole number, at least 1"):
+        ledger.charge("ann", ONE, answers=0)
+    with pytest.raises(ParameterError, match="delta must be below 1"):
+        ledger.spent("ann", delta=1.0)
+    with pytest.raises(ParameterError, match="delta must be a finite number, at least 0"):
+        ledger.spending(delta=-0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "a ledger must be text, .*; got NoneType"),
+        (b"{}", "a ledger must be text, .*; got bytes"),
+        ("[" * 100_000, "nested too deeply"),
+        (changed(version=True), "the ledger has version True"),
+        (changed(mechanisms=[{**ONE.to_dict(), "version": True}]), "has version True"),
+        (changed(mechanisms=[{**ONE.to_dict(), "epsilon": 10**400}]), "cannot be read"),
+        (changed(charges=[["ann", "1", 0, 10**400]]), "count must be a whole number"),
+        (changed(charges=[["ann", "1", 0, 10**7 + 1]]), "at most 10,000,000; got 10000001"),
+        (changed(charges=[["ann", "1", 0, 2.0]]), "count must be a whole number"),
+        (changed(charges=[["ann", "1", False, 2]]), "mechanism must be a whole number"),
+        (changed(charges=[["\ud800", "1", 0, 2]]), "worker must be a text that UTF-8 can hold"),
+        (changed(charges=[["ann", "\ud800", 0, 2]]), "campaign must be a text that UTF-8 can"),
+        (changed()[:-1] + ', "version": 1}', "'version' is named twice in one object"),
+    ],
+)
+def test_hostile_ledgers(text, message):
+    with pytest.raises(FormatError, match=message):
+        PrivacyLedger.from_json(text)
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def with_junk(described, draw):
+    """Replace something in a JSON value."""
+    if isinstance(described, dict | list) and described and draw(st.integers(0, 3)):
+        names = sorted(described) if isinstance(described, dict) else range(len(described))
+        name = draw(st.sampled_from(names))
+        described[name] = with_junk(described[name], draw)
+        return described
+    return draw(JUNK)
+
+
+@given(data=st.data(), mechanism=st.sampled_from(MECHANISMS))
+@settings(max_examples=200, deadline=None)
+def test_junk_in_a_ledger_is_a_format_error(data, mechanism):
+    good = json.loads(PrivacyLedger().charge("ann", mechanism, tasks=4).to_json())
+    try:
+        ledger = PrivacyLedger.from_json(json.dumps(with_junk(good, data.draw)))
+    except FormatError:
+        return
+    assert PrivacyLedger.from_json(ledger.to_json()) == ledger
+
+
+@given(
+    arguments=st.fixed_dictionaries(
+        {},
+        optional={
+            "worker": JUNK | st.just("\ud800"),
+            "mechanism": JUNK | st.just(qc.RandomizedResponse),
+            "answers": JUNK,
+            "tasks": JUNK,
+            "campaign": JUNK | st.just("\ud800"),
+        },
+    ),
+    delta=st.just(0.0) | JUNK,
+    budget=st.just(1.0) | JUNK,
+)
+@settings(deadline=None)
+def test_junk_in_a_charge_is_a_parameter_error(arguments, delta, budget):
+    charge = {"worker": "ann", "mechanism": ONE, **arguments}
+    try:
+        PrivacyLedger().charge(**charge)
+        PrivacyLedger().would_exceed(**charge, budget=budget, delta=delta)
+    except ParameterError:
+        return
+    assert {"answers", "tasks", "worker", "campaign"} >= arguments.keys()
+
+
+def test_numpy_counts_and_ids_are_plain():
+    """Counts of 8 bits do not wrap around: 200 and 200 are 400, and not 144."""
+    for mechanism in (ONE, TWO):
+        ledger = PrivacyLedger()
+        for _ in range(2):
+            ledger = ledger.charge(np.int64(3), mechanism, answers=np.uint8(200))
+        assert ledger == PrivacyLedger().charge("3", mechanism, answers=400)
+        assert PrivacyLedger.from_json(ledger.to_json()) == ledger
+    hundred = TWO.loss(answers=np.int8(100)).answer
+    assert hundred.epsilon == TWO.loss(answers=100).answer.epsilon
+    assert type(TWO.guarantee(answers=np.int8(100)).answers) is int
+
+
+def test_a_worker_reports_no_more_than_can_be_reckoned_with():
+    ledger = PrivacyLedger().charge("ann", ONE, answers=10**7)
+    assert total(ledger) == pytest.approx(10**7)
+    with pytest.raises(ParameterError, match=r"'ann' reports to campaign '1' must .* 10,000,000"):
+        ledger.charge("ann", ONE)
+    assert ledger.charge("ann", ONE, campaign="2").charges[-1].count == 1
+
+
+@pytest.mark.parametrize("junk", [ONE, None, "reports.csv"])
+def test_only_reports_are_charged_as_reports(junk):
+    with pytest.raises(ParameterError, match=f"reports must be Reports.*{type(junk).__name__}"):
+        PrivacyLedger.of_reports(junk)
+
+
+@pytest.mark.parametrize("campaigns", ["a", 5, None, ["\ud800"], [1], []])
+def test_names_of_campaigns(campaigns):
+    frame = pd.DataFrame({"task": ["a"], "worker": ["ann"], "label": ["no"]})
+    reports = ONE.randomize(qc.Answers.from_frame(frame, BINARY))
+    if campaigns is None:
+        assert PrivacyLedger.of_reports(reports).charges[0].campaign == "1"
+        return
+    with pytest.raises(ParameterError, match="campaign"):
+        PrivacyLedger.of_reports(reports, campaigns=campaigns)
+
+
+@pytest.mark.parametrize("budget", [math.inf, math.nan, None, "1"])
+def test_a_budget_is_a_finite_number(budget):
+    with pytest.raises(ParameterError, match="budget must be a finite number, at least 0; got"):
+        PrivacyLedger().would_exceed("ann", ONE, budget)
+
+
+SKETCHES = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=4)
+
+
+def test_reports_charge_for_the_tasks_that_they_name():
+    answers = qc.Answers.from_frame(
+        pd.DataFrame(
+            {"task": [*range(40)] * 2, "worker": ["ann"] * 40 + ["bob"] * 40, "label": [1] * 80}
+        ),
+        domain=SKETCHES.domain,
+    )
+    ledger = PrivacyLedger.of_reports(SKETCHES.randomize(answers))
+    named = SKETCHES.guarantee(tasks=range(40)).worker_epsilon
+    assert named < 27
+    for delta in (0.0, 1e-6):
+        spent = ledger.spent("ann", delta)
+        assert named - 1e-5 <= spent.total_epsilon <= named + 1e-12
+        assert spent.answer_epsilon <= 1.0
+    assert ledger == PrivacyLedger().charge("ann", SKETCHES, tasks=range(40)).charge(
+        "bob", SKETCHES, tasks=[*range(40)]
+    )
+    assert {round(charge.spared + named, 9) for charge in ledger.charges} == {40.0}
+    assert PrivacyLedger.from_json(ledger.to_json()) == ledger
+    assert not ledger.would_exceed("ann", SKETCHES, 2 * named + 1e-9, tasks=range(40), campaign="2")
+    assert ledger.would_exceed("ann", SKETCHES, 2 * named + 1e-9, tasks=40, campaign="2")
+
+
+def test_further_tasks_of_a_campaign_cost_what_any_tasks_cost():
+    first, whole = range(40), range(60)
+    ledger = PrivacyLedger().charge("ann", SKETCHES, tasks=first)
+    named = ledger.spent("ann").total_epsilon
+    unnamed = ledger.charge("ann", SKETCHES, tasks=20).spent("ann").total_epsilon
+    both = ledger.charge("ann", SKETCHES, tasks=range(40, 60)).spent("ann").total_epsilon
+    together = SKETCHES.guarantee(tasks=whole).worker_epsilon
+    rest = SKETCHES.guarantee(tasks=range(40, 60)).worker_epsilon
+    assert unnamed == pytest.approx(named + 20)
+    assert both == pytest.approx(named + rest)
+    assert together <= both <= unnamed
+
+
+def test_a_ledger_that_claims_to_spare_more_than_is_lost_still_costs_one_answer():
+    text = PrivacyLedger().charge("ann", SKETCHES, tasks=range(40)).to_json()
+    data = json.loads(text)
+    data["charges"][0][4] = 1e9
+    assert PrivacyLedger.from_json(json.dumps(data)).spent("ann").total_epsilon == 1.0
+    for wrong in (-1.0, "1", None, True):
+        data["charges"][0][4] = wrong
+        with pytest.raises(FormatError, match="what named tasks lose less"):
+            PrivacyLedger.from_json(json.dumps(data))

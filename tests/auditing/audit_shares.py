@@ -1,0 +1,65 @@
+"""How much of the stated loss of one answer an audit proves: the table of docs/audit.md.
+
+``python -m tests.auditing.audit_shares`` prints it. The noise is simulated, of the same law as the
+real one, so that it takes minutes and not an hour.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from quietcrowd import audit
+from quietcrowd.commands.audit import DEFAULT_DOMAIN
+from quietcrowd.commands.options import choose_mechanism
+
+PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
+
+EPSILONS = (1.0, 2.0, 4.0, 8.0)
+
+SPECIFICATIONS = (
+    "one-layer",
+    "one-layer:null=category",
+    "two-layer",
+    "two-layer:law=epsilon",
+    "laplace",
+    "laplace:fill=none",
+    "laplace:participation=released",
+    "sampled-variance:delta=0.1",
+    "sampled-variance:delta=0.01",
+    "matrix-factorization:profile=buckets",
+    "matrix-factorization:rank=4",
+    "matrix-factorization:rank=8",
+    "matrix-factorization",
+    "matrix-factorization:profile=rademacher",
+    "matrix-factorization:variant=ridge",
+    "matrix-factorization:variant=statistics",
+)
+
+
+def proven_share(specification, epsilon, seed):
+    """Return what an audit at its defaults proves over what is stated; that must hold."""
+    _, maker = choose_mechanism(specification)
+    report = audit(maker(domain=DEFAULT_DOMAIN, epsilon=epsilon), rng=np.random.default_rng(seed))
+    assert report.holds, str(report)
+    return report.proven_epsilon / report.stated_epsilon
+
+
+def printed_shares():
+    """Return the figures of the page, by mechanism and epsilon."""
+    lines = re.findall(r"^\| `([a-z0-9:=.-]+)` \|((?: [0-9.]+ \|){4})$", PAGE.read_text(), re.M)
+    return {
+        (name, epsilon): float(figure)
+        for name, figures in lines
+        for epsilon, figure in zip(EPSILONS, figures.strip(" |").split(" | "), strict=True)
+    }
+
+
+def main():
+    for specification in SPECIFICATIONS:
+        shares = [proven_share(specification, epsilon, 1) for epsilon in EPSILONS]
+        print(f"| `{specification}` |" + "".join(f" {share:.2f} |" for share in shares), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+import copy
+
+import pytest
+from tests.campaign.devices import NOWHERE, Fake
+from tests.campaign.mechanisms import MECHANISMS
+
+import quietcrowd as qc
+from quietcrowd.campaign import Client
+from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
+from quietcrowd.campaign.terms import configuration
+from quietcrowd.campaign.terms.canonical import canonical_hash
+from quietcrowd.exceptions import CampaignError
+
+CAMPAIGN = 32 * "5"
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_terms_are_those_of_the_mechanism(name):
+    fake = Fake.of(MECHANISMS[name], tasks=4, answers=2)
+    terms = Terms.read(fake.public, CAMPAIGN)
+    assert terms.mechanism == MECHANISMS[name]
+    assert (terms.answers, terms.tasks, terms.state, terms.needs_invite) == (2, 4, "open", False)
+    assert terms.linked == 1
+    names = [f"t{place}" for place in range(4)]
+    assert terms.guarantee == MECHANISMS[name].guarantee(answers=2, tasks=names)
+    assert list(terms.consent) == fake.public["config"]["consent"]
+    document = {"config_hash": terms.config_hash, "tasks": fake.tasks}
+    assert [task.name for task in read_tasks(document, terms)] == [
+        task["task"] for task in fake.tasks
+    ]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_no_figure_that_follows_from_a_mechanism_can_be_softened(name):
+    fake = Fake.of(MECHANISMS[name], tasks=4, answers=2)
+    changed = 0
+    for path in _numbers(fake.public["config"]):
+        for factor in (0.5, 2):
+            document = copy.deepcopy(fake.public)
+            place = document["config"]
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = place[path[-1]] * factor or 1e-3
+            document["config_hash"] = canonical_hash(document["config"]).hex()
+            if path[0] in ("channel", "guarantee", "report", "version"):
+                with pytest.raises(CampaignError, match=_refusal(path)):
+                    _agree(document, fake.tasks)
+                changed += 1
+    assert changed > 8
+
+
+def _agree(document, tasks):
+    """Read the terms of a campaign, and its tasks."""
+    terms = Terms.read(document, CAMPAIGN)
+    read_tasks({"config_hash": terms.config_hash, "tasks": tasks}, terms)
+
+
+def _refusal(path):
+    """Return what is said of a changed figure; the loss of named tasks waits for their names."""
+    said = rf"from its mechanism: {path[0]}[;.]"
+    if path == ("guarantee", "worker_epsilon"):
+        return rf"{said}|from its mechanism: consent|what you agreed to is less"
+    return said
+
+
+def _numbers(value, path=()):
+    """Yield the paths of all numbers in a JSON value."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _numbers(part, (*path, key))
+    elif isinstance(value, list):
+        for place, part in enumerate(value):
+            yield from _numbers(part, (*path, place))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"config": [], "config_hash": "x"},
+        {"config": {}, "config_hash": 7},
+        {"config": {"a": "\ud800"}, "config_hash": 64 * "0"},
+        {"config": {}, "config_hash": canonical_hash({}).hex()},
+    ],
+)
+def test_what_is_no_configuration_is_refused(document):
+    with pytest.raises(CampaignError):
+        Terms.read(document, CAMPAIGN)
+
+
+def test_a_closed_campaign_is_read_too():
+    public = {**Fake.of(MECHANISMS["one-layer"]).public, "state": "closed", "join_mode": "invite"}
+    terms = Terms.read(public, CAMPAIGN)
+    assert (terms.state, terms.needs_invite) == ("closed", True)
+
+
+def test_too_many_tasks_are_refused():
+    public = copy.deepcopy(Fake.of(MECHANISMS["one-layer"]).public)
+    public["config"]["tasks"] = 10**9
+    public["config_hash"] = canonical_hash(public["config"]).hex()
+    with pytest.raises(CampaignError, match="at most 20,000 tasks"):
+        Terms.read(public, CAMPAIGN)
+
+
+NONCES = [{"question": "Do you take drugs?", "n": place} for place in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "found"),
+    [
+        ("one-layer", NONCES, 6),
+        ("two-layer", [{"question": "Drugs?"}] * 6, 6),
+        ("matrix factorisation", NONCES[:3], 3),
+    ],
+)
+def test_a_campaign_that_hides_how_many_answers_share_a_fact_is_refused(
+    monkeypatch, name, data, found
+):
+    """The configuration of such a server is as it must be, but for that."""
+    honest = Fake.of(MECHANISMS[name], data=data)
+    assert Terms.read(honest.public, CAMPAIGN).linked == found
+    with monkeypatch.context() as lying:
+        lying.setattr("quietcrowd.campaign.terms.configuration.largest_group", lambda *_: 1)
+        fake = Fake.of(MECHANISMS[name], data=data, linked=found - 1)
+    terms = Terms.read(fake.public, CAMPAIGN)
+    assert f"{found - 1} of your answers share" in terms.consent[0]
+    with pytest.raises(CampaignError, match=f"{found} of the tasks are copies or near-copies"):
+        read_tasks({"config_hash": terms.config_hash, "tasks": fake.tasks}, terms)
+    fewer = Fake.of(MECHANISMS[name], data=data, answers=found - 1)
+    terms = Terms.read(fewer.public, CAMPAIGN)
+    assert read_tasks({"config_hash": terms.config_hash, "tasks": fewer.tasks}, terms)
+
+
+@pytest.mark.parametrize("linked", [0, 4, True, None, 2.0])
+def test_what_cannot_be_linked_is_refused(linked):
+    public = copy.deepcopy(Fake.of(MECHANISMS["one-layer"], tasks=5, answers=3).public)
+    public["config"]["linked"] = linked
+    public["config_hash"] = canonical_hash(public["config"]).hex()
+    with pytest.raises(CampaignError, match=r"share one fact: there must be 1|clearly: linked"):
+        Terms.read(public, CAMPAIGN)
+
+
+SKETCH = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=6)
+
+
+def test_what_these_very_tasks_lose_is_agreed_to_and_spent(tmp_path):
+    fake = Fake.of(SKETCH, tasks=40)
+    client = Client(NOWHERE, folder=tmp_path, transport=fake, budget=30)
+    exact = SKETCH.guarantee(answers=40, tasks=[f"t{place}" for place in range(40)])
+    assert exact.worker_epsilon < 25 < SKETCH.guarantee(answers=40, tasks=40).worker_epsilon
+    assert client.guarantee.worker_epsilon == exact.worker_epsilon
+    assert fake.public["config"]["guarantee"]["worker_epsilon"] == exact.worker_epsilon
+    assert client.affordable() == 40
+    client.answer({"t3": 4, "t5": 0})
+    spent = client.spent().total_epsilon
+    assert exact.worker_epsilon <= spent <= exact.worker_epsilon * (1 + 1e-12)
+    assert client.used_after() == spent
+
+
+def test_tasks_that_lose_more_than_the_campaign_says_are_refused(tmp_path, monkeypatch):
+    with monkeypatch.context() as server:
+        server.setattr(configuration, "loss_of_tasks", lambda *_: 12.0)
+        fake = Fake.of(SKETCH, tasks=40)
+    client = Client(NOWHERE, folder=tmp_path, transport=fake)
+    assert client.guarantee.worker_epsilon == 12.0
+    with pytest.raises(
+        CampaignError, match=r"lose up to epsilon = 19\.\d+, and the campaign says 12"
+    ):
+        client.answer({"t3": 4})
+    assert fake.posted == []
+
+
+def test_a_campaign_says_no_more_than_any_tasks_lose(tmp_path, monkeypatch):
+    with monkeypatch.context() as server:
+        server.setattr(configuration, "loss_of_tasks", lambda *_: 1e9)
+        fake = Fake.of(SKETCH, tasks=40)
+    client = Client(NOWHERE, folder=tmp_path, transport=fake)
+    assert client.guarantee.worker_epsilon == pytest.approx(40.0)
+    assert client.answer({"t3": 4}).accepted == 1

@@ -1,0 +1,102 @@
+import pytest
+from scipy.stats import binomtest
+from tests.campaign.devices import Fake
+from tests.campaign.mechanisms import MECHANISMS
+
+from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
+from quietcrowd.campaign.device.draw import Draw
+from quietcrowd.campaign.device.questions import TaskQuestions, read_coded
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.mechanisms import Memo
+
+COIN = MECHANISMS["one-layer"]
+
+
+def draw_of(answers, data, mechanism=COIN, known=None):
+    """Return what answers are to become, and a memo's scope."""
+    fake = Fake.of(mechanism, data=data)
+    terms = Terms.read(fake.public, 32 * "5")
+    tasks = read_tasks({"config_hash": terms.config_hash, "tasks": fake.tasks}, terms)
+    questions = TaskQuestions(tasks=tasks, mechanism=mechanism)
+    given = answers(questions) if callable(answers) else answers
+    reports = {questions.hashes[name]: report for name, report in (known or {}).items()}
+    draw = Draw.of(given, worker="me", terms=terms, questions=questions, known=reports)
+    return draw, given
+
+
+def memo_of(draw, folder):
+    return Memo.open(
+        folder / "memo",
+        mechanism=draw.terms.mechanism,
+        tasks=[task.name for task in draw.questions.tasks],
+        campaign=draw.terms.campaign,
+        worker="me",
+    )
+
+
+SHOWN = [{"question": "Drugs?"}] * 3 + [{"question": "Age?"}, {"question": "Sex?"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "known", "count"),
+    [
+        ("one-layer", {"t0": "yes"}, {}, 1),
+        ("one-layer", {"t0": "yes", "t2": "no", "t3": "no"}, {}, 2),
+        ("one-layer", {"t0": "yes", "t2": "no", "t3": "no"}, {"t1": (1, None)}, 1),
+        ("one-layer", {"t3": "yes"}, {"t3": (0, None), "t4": (0, None)}, 0),
+        ("one-layer with NULL", {}, {}, 3),
+        ("one-layer with NULL", {"t4": "no"}, {"t0": (2, None)}, 2),
+        ("two-layer", {"t0": "yes", "t2": "no", "t3": None}, {}, 2),
+        ("matrix factorisation", {"t0": 3}, {}, 5),
+    ],
+)
+def test_so_many_reports_are_drawn(name, answers, known, count):
+    draw, _ = draw_of(answers, SHOWN, MECHANISMS[name], known)
+    assert draw.count == count
+
+
+def test_what_was_sent_is_sent_and_the_rest_is_drawn(tmp_path):
+    given = {"t0": "no", "t1": "no", "t3": "no"}
+    for place in range(20):
+        draw, _ = draw_of(given, SHOWN, known={"t2": (1, None)})
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        upload, kept = draw.commit(given, memo_of(draw, folder))
+        names = {task.id: task.name for task in draw.questions.tasks}
+        sent = {names[item["task_id"]]: item["value"] for item in upload.items}
+        assert sent.keys() == given.keys()
+        assert sent["t0"] == sent["t1"] == 1
+        assert {draw.questions.hashes[name] for name in given} == kept.keys()
+        for name, value in sent.items():
+            assert read_coded(COIN, kept[draw.questions.hashes[name]]) == (value, None)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_copies_have_the_law_of_the_answer_to_the_first(tmp_path, first):
+    """Of 1,500 questions with two copies, whose answers differ; rejected once in 10^8 runs."""
+    data = [{"question": f"Is it {place // 2}?"} for place in range(3_000)]
+
+    def answers(questions):
+        pairs = questions.groups.values()
+        labels = COIN.domain.labels
+        return {
+            name: labels[first if place == 0 else 1 - first]
+            for pair in pairs
+            for place, name in enumerate(pair)
+        }
+
+    draw, given = draw_of(answers, data)
+    assert draw.count == 1_500
+    upload, _ = draw.commit(given, memo_of(draw, tmp_path))
+    firsts = {
+        task.id for task in draw.questions.tasks if draw.questions.first_of(task.name) == task.name
+    }
+    kept = sum(item["value"] == first for item in upload.items if item["task_id"] in firsts)
+    assert binomtest(kept, 1_500, COIN.channel.probabilities[0, 0]).pvalue > 1e-8
+    assert sum(item["value"] == first for item in upload.items) == 2 * kept
+
+
+def test_no_message_repeats_an_answer():
+    with pytest.raises(AnswerError, match="task 't0': the answer is outside") as caught:
+        draw_of({"t0": "perhaps"}, SHOWN)
+    assert "perhaps" not in str(caught.value)

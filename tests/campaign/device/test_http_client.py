@@ -1,0 +1,218 @@
+import gzip
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
+from email.utils import parsedate_to_datetime
+
+import httpx
+import pytest
+
+from quietcrowd.campaign.device.http_client import CampaignServer, checked, read_object
+from quietcrowd.campaign.device.link import CampaignLink
+from quietcrowd.exceptions import CampaignError, UnansweredError
+
+LINK = CampaignLink.read("https://crowd.example/base/j/" + 32 * "0")
+TOKEN = "qcw_" + 43 * "a"
+
+
+@pytest.fixture(autouse=True)
+def naps(monkeypatch):
+    slept = []
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.sleep", slept.append)
+    return slept
+
+
+def server_of(*answers, patience=100.0):
+    """Return a server that gives these answers, and the requests that it gets."""
+    left, seen = list(answers), []
+
+    def handle(request):
+        seen.append(request)
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    transport = httpx.MockTransport(handle)
+    return CampaignServer(link=LINK, patience=patience, transport=transport), seen
+
+
+def test_a_request_is_as_it_is_given(naps):
+    server, seen = server_of(httpx.Response(200, json={"a": 1}))
+    answer = server.ask("POST", "/me/reports", content=b"{}", credential=TOKEN)
+    assert read_object(answer) == {"a": 1}
+    [request] = seen
+    assert str(request.url) == "https://crowd.example/base/api/v1/me/reports"
+    assert request.headers["authorization"] == f"Bearer {TOKEN}"
+    assert request.content == b"{}"
+    assert naps == []
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_failures_are_tried_again_after_a_pause(naps, status):
+    server, seen = server_of(httpx.Response(status), httpx.Response(status), httpx.Response(204))
+    assert server.ask("GET", "/me").status_code == 204
+    assert len(seen) == 3
+    assert naps == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("status", [200, 204, 302, 400, 401, 404, 409, 422, 501])
+def test_answers_are_not_asked_for_again(status):
+    server, seen = server_of(httpx.Response(status))
+    assert server.ask("GET", "/me").status_code == status
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "pause"),
+    [
+        ("7", 7),
+        ("0", 0.5),
+        ("", 0.5),
+        ("-4", 0.5),
+        ("soon", 0.5),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.5),
+        ("Sat, 12 Sep 2026 12:01:00 GMT", 60),
+    ],
+)
+def test_a_pause_is_as_long_as_the_server_asks_for(naps, monkeypatch, text, pause):
+    now = parsedate_to_datetime("Sat, 12 Sep 2026 12:00:00 GMT").timestamp()
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.time.time", lambda: now)
+    busy = httpx.Response(503, headers={"Retry-After": text})
+    server, _ = server_of(busy, httpx.Response(204))
+    server.ask("GET", "/me")
+    assert naps == [pause]
+
+
+def test_patience_ends(naps):
+    server, seen = server_of(httpx.Response(503, headers={"Retry-After": "900"}), patience=100)
+    with pytest.raises(UnansweredError, match=r"does not serve: status 503; it asks to wait 900 s"):
+        server.ask("GET", "/me")
+    assert (len(seen), naps) == (1, [])
+    broken, _ = server_of(httpx.ConnectError(f"no route for {TOKEN}\n"), patience=0)
+    with pytest.raises(
+        UnansweredError, match=r"cannot be reached: no route for qcw_\.\.\.; try later$"
+    ):
+        broken.ask("GET", "/me")
+    silent, _ = server_of(httpx.ReadTimeout(""), patience=0)
+    with pytest.raises(UnansweredError, match="cannot be reached: ReadTimeout"):
+        silent.ask("GET", "/me")
+
+
+def test_a_refusal_is_one_line():
+    document = {"title": "No", "detail": f"Not\n{TOKEN}\x1b[2J"}
+    with pytest.raises(CampaignError, match=r"^the server refuses: No; Not qcw_\.\.\. ?.\[2J$"):
+        checked(httpx.Response(409, json=document))
+    document["errors"] = [{"pointer": "/a", "message": f"{TOKEN}\x1b[2J"}]
+    with pytest.raises(CampaignError, match=r"^the server refuses: /a qcw_\.\.\. ?.\[2J$"):
+        checked(httpx.Response(422, json=document))
+    for content in (b"", b"[]", b'{"title": 1}', b"\xff"):
+        with pytest.raises(CampaignError, match=r"^the server refuses: status 500$"):
+            checked(httpx.Response(500, content=content))
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"<html>", b"[" * 100_000, b"\xff"])
+def test_what_is_no_object_is_no_answer(content):
+    with pytest.raises(CampaignError, match="check the link"):
+        read_object(httpx.Response(200, content=content))
+
+
+def test_no_proxy_stands_before_this_machine(monkeypatch):
+    made = []
+    real = httpx.Client
+
+    def client(**members):
+        made.append(members)
+        return real(**{**members, "transport": httpx.MockTransport(lambda _: httpx.Response(204))})
+
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", client)
+    for url in ("https://crowd.example/j/", "http://127.0.0.1:8000/j/"):
+        link = CampaignLink.read(url + 32 * "0")
+        CampaignServer(link=link, patience=0).ask("GET", "/me")
+    assert [one["trust_env"] for one in made] == [True, False]
+    assert [one["verify"] for one in made] == [True, False]
+
+
+@contextmanager
+def trickling(*, at_once, then, pause=0.05):
+    """Serve one address: some bytes at once, then one after the other again and again."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        with suppress(OSError), listener.accept()[0] as connection:
+            connection.recv(10_000)
+            connection.sendall(at_once)
+            while True:
+                connection.sendall(then)
+                time.sleep(pause)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield CampaignLink.read(f"http://127.0.0.1:{listener.getsockname()[1]}/j/" + 32 * "0")
+    finally:
+        listener.close()
+
+
+TRICKLES = {
+    "before the headers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "in the headers": (b"HTTP/1.1 200 OK\r\nX-Long: ", b"a"),
+    "in a body of a length": (b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n{", b" "),
+    "in a body without one": (b"HTTP/1.1 200 OK\r\n\r\n{}", b" "),
+    "in chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+}
+
+
+@pytest.mark.parametrize("name", TRICKLES)
+def test_an_answer_that_never_ends_is_cut(monkeypatch, name):
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.DEADLINE", 0.5)
+    at_once, then = TRICKLES[name]
+    begun = time.monotonic()
+    with (
+        trickling(at_once=at_once, then=then) as link,
+        pytest.raises(
+            UnansweredError, match=r"cannot be reached: there was no whole answer within 0\.5 s"
+        ),
+    ):
+        CampaignServer(link=link, patience=0).ask("GET", "/me")
+    assert 0.4 < time.monotonic() - begun < 10
+
+
+def test_no_timer_outlives_its_request():
+    server, _ = server_of(httpx.Response(204))
+    before = threading.active_count()
+    server.ask("GET", "/me")
+    until = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "deflate, gzip", "br", "secret"])
+def test_a_packed_answer_is_refused(coding):
+    body = gzip.compress(b"{}")
+    headers = {"Content-Encoding": coding, "Content-Length": str(len(body))}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    head = f"HTTP/1.1 200 OK\r\n{lines}\r\n".encode()
+    with (
+        trickling(at_once=head + body, then=b" ") as link,
+        pytest.raises(CampaignError, match="packs its answer"),
+    ):
+        CampaignServer(link=link, patience=0).ask("GET", "/me")
+
+
+def test_what_is_said_to_be_as_it_is_is_read():
+    answer = httpx.Response(200, json={"a": 1}, headers={"Content-Encoding": "identity"})
+    assert read_object(server_of(answer)[0].ask("GET", "/me")) == {"a": 1}
+
+
+def test_an_answer_that_is_too_long_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.MAX_ANSWER", 10_000)
+    head = b"HTTP/1.1 200 OK\r\n\r\n"
+    with (
+        trickling(at_once=head, then=b" " * 999, pause=0) as link,
+        pytest.raises(CampaignError, match="longer than 10,000 bytes"),
+    ):
+        CampaignServer(link=link, patience=0).ask("GET", "/me")
+    server, _ = server_of(httpx.Response(200, content=b" " * 9_998 + b"{}"))
+    assert read_object(server.ask("GET", "/me")) == {}

@@ -1,0 +1,76 @@
+"""What is said of the law, beside what devices draw."""
+
+import re
+
+import numpy as np
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+
+import quietcrowd as qc
+from quietcrowd.campaign.device.law import law_sentences, law_table, show_share
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_has_its_law_in_sentences(name):
+    law = law_sentences(MECHANISMS[name], 20)
+    assert all(sentence.endswith(".") for sentence in law)
+    assert re.search(r"\d", law[0])
+    again = "same report again" if MECHANISMS[name].name in ("one-layer", "laplace") else "fresh"
+    assert again in law[-1]
+
+
+@pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL", "two-layer"])
+def test_the_table_is_the_channel(name):
+    mechanism = MECHANISMS[name]
+    head, *rows = law_table(mechanism)
+    assert list(head[1:]) == [row[0] for row in rows]
+    shares = np.array([[float(one.removesuffix(" %")) for one in row[1:]] for row in rows]) / 100
+    assert np.abs(shares - mechanism.channel.probabilities).max() <= 0.0005
+    kept = show_share(mechanism.channel.probabilities[0, 0])
+    assert (
+        f"the answer 'no' is reported as 'no' in {kept} of all cases"
+        in law_sentences(mechanism, 3)[0]
+    )
+
+
+def test_a_table_of_many_labels_is_none():
+    many = qc.RandomizedResponse(domain=qc.Categorical([f"l{i}" for i in range(40)]), epsilon=3.0)
+    assert law_table(many) == ()
+    assert (
+        "as 'l0' in 34.0 % of all cases, and as each of the others in 1.7 %"
+        in (law_sentences(many, 3)[0])
+    )
+    assert law_table(MECHANISMS["laplace"]) == ()
+
+
+@pytest.mark.parametrize("name", ["laplace", "laplace, filled"])
+def test_the_spread_of_numbers_is_that_of_the_noise(name):
+    channel = MECHANISMS[name].channel
+    told = re.search(
+        r"within (\S+) of the .* within (\S+)\. An", law_sentences(MECHANISMS[name], 3)[0]
+    )
+    reach = np.arange(1, round(40 * channel.noise.scale))
+    weights = np.exp(-reach / channel.noise.scale)
+    shares = (1 + 2 * np.concatenate([[0], np.cumsum(weights)])) / (1 + 2 * weights.sum())
+    for within, share in zip(told.groups(), (0.5, 0.95), strict=True):
+        least = np.searchsorted(shares, share)
+        assert float(within) == pytest.approx(least * channel.grid.step, rel=0.005)
+
+
+@pytest.mark.parametrize("name", ["matrix factorisation", "sampled variance"])
+def test_the_deviation_that_is_told_is_that_of_the_noise(name):
+    mechanism = MECHANISMS[name]
+    told = float(re.search(r"deviation .*is ([\d.]*\d)", law_sentences(mechanism, 3)[0])[1])
+    channel = mechanism.channel
+    exact = (
+        np.sqrt(channel.variance)
+        if name == "sampled variance"
+        else np.sqrt(channel.noise.variance) * channel.scale / channel.noise.scale
+    )
+    assert told == pytest.approx(exact, rel=0.005)
+
+
+def test_a_share_is_never_none_or_all():
+    assert [show_share(one) for one in (0.0, 1e-9, 0.0005, 0.5, 0.9995, 1.0)] == [
+        *("0.0 %", "under 0.1 %", "0.1 %", "50.0 %", "over 99.9 %", "100.0 %")
+    ]

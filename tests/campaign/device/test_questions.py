@@ -1,0 +1,112 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.campaign.mechanisms import MECHANISMS, RANGE
+
+import quietcrowd as qc
+from quietcrowd.campaign.device.checked_terms import CampaignTask
+from quietcrowd.campaign.device.questions import (
+    TaskQuestions,
+    channel_hash,
+    question_hash,
+    read_coded,
+    spell_coded,
+)
+
+YES_NO = qc.Categorical(["no", "yes"])
+
+
+def task_of(name, place=0, /, **data):
+    return CampaignTask(id=f"{place:032x}", name=name, data=data)
+
+
+def coin(labels=("no", "yes"), epsilon=1.0, **members):
+    return qc.RandomizedResponse(domain=qc.Categorical(labels), epsilon=epsilon, **members)
+
+
+def test_a_question_is_all_that_is_shown_and_what_can_be_answered_in_any_order():
+    one = question_hash(task_of("a", text="Red?", size=1), YES_NO)
+    assert question_hash(task_of("b", size=1.0, text="Red?"), YES_NO) == one
+    assert question_hash(task_of("a", text="Red?", size=1), qc.Categorical(["yes", "no"])) == one
+    others = {
+        question_hash(task_of("a", text="Blue?", size=1), YES_NO),
+        question_hash(task_of("a", text="Red?", size=2), YES_NO),
+        question_hash(task_of("a", text="Red?"), YES_NO),
+        question_hash(task_of("a", text="Red?", size=1), qc.Categorical(["no", "yes", "?"])),
+        question_hash(task_of("a"), YES_NO),
+        question_hash(task_of("b"), YES_NO),
+        question_hash(task_of("c", task="a"), YES_NO),
+        question_hash(task_of("a", text="Red?", size=1), RANGE),
+        question_hash(task_of("a", text="Red?", size=1), qc.Interval(low=0, high=9)),
+    }
+    assert len(others | {one}) == 10
+
+
+def test_answers_that_look_alike_are_the_same():
+    levels = question_hash(task_of("a"), qc.Ordinal([1, 2]))
+    assert question_hash(task_of("a"), qc.Ordinal([1.0, 2.0])) == levels
+    assert question_hash(task_of("a"), qc.Categorical(["2", "1"])) == levels
+
+
+@given(st.permutations(["no", "yes", "maybe", "é"]), st.sampled_from([None, "category"]))
+def test_a_channel_is_the_same_for_labels_in_any_order(labels, null):
+    one, other = coin(["é", "maybe", "no", "yes"], null=null), coin(labels, null=null)
+    assert channel_hash(other) == channel_hash(one) is not None
+    for code in range(one.report_domain.null_code + 1 if null else 4):
+        here = read_coded(other, spell_coded(one, (code, None)))
+        assert spell_coded(other, here) == spell_coded(one, (code, None))
+
+
+def test_another_law_is_another_channel():
+    laplace = MECHANISMS["laplace"]
+    hashes = {
+        channel_hash(one)
+        for one in (
+            coin(),
+            coin(epsilon=1.1),
+            coin(("no", "yes", "maybe")),
+            coin(("nein", "ja")),
+            coin(null="category"),
+            laplace,
+            qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint"),
+            qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None, step=0.5),
+            qc.LaplacePerturbation(domain=RANGE, epsilon=2.0, fill=None),
+            MECHANISMS["laplace with a bit"],
+        )
+    }
+    assert len(hashes) == 10
+    assert None not in hashes
+
+
+@pytest.mark.parametrize("name", ["two-layer", "sampled variance", "matrix factorisation"])
+def test_noise_that_answers_share_is_not_sent_again(name):
+    assert channel_hash(MECHANISMS[name]) is None
+
+
+def test_reports_are_kept_by_what_they_say():
+    assert spell_coded(coin(), (1, None)) == ["yes", None]
+    assert spell_coded(coin(null="category"), (2, None)) == [None, None]
+    assert spell_coded(MECHANISMS["laplace with a bit"], (-300, 77)) == [-300, 77]
+    assert spell_coded(coin((False, True)), (1, None)) == ["true", None]
+    assert read_coded(coin(("yes", "no")), ["yes", None]) == (0, None)
+    told = "no report|not in list|not enough values"
+    for wrong in (["perhaps", None], ["yes"], [None, None], ["yes", "1"]):
+        with pytest.raises(ValueError, match=told):
+            read_coded(coin(), wrong)
+    with pytest.raises(ValueError, match=told):
+        read_coded(MECHANISMS["laplace"], [0.5, None])
+
+
+def test_copies_get_one_answer_by_a_public_rule():
+    tasks = [
+        task_of("d", 1, text="Red?"),
+        task_of("a", 2, text="Red?"),
+        task_of("b", 3, text="Blue?"),
+        task_of("c", 4, text="Red?"),
+    ]
+    asked = TaskQuestions(tasks=tasks, mechanism=coin())
+    assert asked.copies == (("d", "a", "c"),)
+    assert asked.first_of("c") == asked.first_of("d") == "d"
+    assert asked.once({"a": "yes", "b": "no", "c": "no"}) == {"d": "yes", "b": "no"}
+    assert asked.once({"c": "no", "a": None}) == {"d": "no"}
+    assert asked.once({}) == {}

@@ -1,0 +1,240 @@
+import io
+import json
+import warnings
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import check_problem
+
+import quietcrowd as qc
+from quietcrowd.campaign.results import inference_process
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.results.stored_reports import read_stored
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.inference import METHODS, usual_method
+
+
+def send_crowd(desk, mechanism, workers=6, tasks=5, **members):
+    """Return a campaign in which all workers agree, and the workers' reports by pseudonym."""
+    campaign = desk.campaign(mechanism, tasks=tasks, join_mode="open", **members)
+    domain = mechanism.domain
+    truth = domain.labels if hasattr(domain, "labels") else (1.0, 9.0)
+    answers = {f"t{place}": truth[place % len(truth)] for place in range(tasks)}
+    sent = {}
+    for _ in range(workers):
+        worker = desk.worker(campaign)
+        name = worker.client.get("/me").json()["pseudonym"]
+        sent[name] = worker.send_all(mechanism, answers)
+    return campaign, sent
+
+
+def stored(server, campaign):
+    with server.database.read() as connection:
+        row = connection.execute(
+            select(tables.campaign).where(tables.campaign.c.id == bytes.fromhex(campaign))
+        ).one()
+        return read_stored(connection, row)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_what_is_stored_is_what_was_sent(server, desk, name):
+    mechanism = MECHANISMS[name]
+    campaign, sent = send_crowd(desk, mechanism, workers=3)
+    found = stored(server, campaign).reports
+    assert found.mechanism == mechanism
+    assert found.table.workers.to_pylist() == sorted(sent)
+    frame = found.to_frame().set_index("worker")
+    for worker, reports in sent.items():
+        own = frame.loc[[worker]].reset_index(drop=True)
+        assert own.equals(reports.to_frame().drop(columns="worker"))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_results_are_those_of_the_library(server, desk, name):
+    mechanism = MECHANISMS[name]
+    campaign, _ = send_crowd(desk, mechanism)
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    reports = stored(server, campaign).reports
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        usual = usual_method(reports.table.domain, participation=reports.participation is not None)
+        estimate = METHODS[usual]().fit(reports)
+    truths = [row["truth"] for row in results["truths"]]
+    assert truths == estimate.truths_as("pyarrow")["truth"].to_pylist()
+    assert results["method"] == estimate.method.to_dict()
+    assert results["participants"] == 6
+    messages = {one["message"] for one in results["warnings"]}
+    assert {str(one.message) for one in told} <= messages
+    guarantee = mechanism.guarantee(answers=5, tasks=5)
+    for worker in results["workers"]:
+        assert worker["answer_epsilon"] is None or worker["answer_epsilon"] > 0
+        assert worker["total_epsilon"] is None or worker["total_epsilon"] >= guarantee.epsilon
+        if worker["total_tail"] is not None and guarantee.delta:
+            assert worker["total_tail"] > worker["total_epsilon"]
+    assert results["privacy"]["delta"] == guarantee.delta
+    tail = results["privacy"]["tail"]
+    assert (tail is None) == (guarantee.delta == 0)
+    if tail is not None:
+        assert tail["probability"] == guarantee.delta
+        assert tail["answer_epsilon"] == guarantee.tail.epsilon > guarantee.epsilon
+
+
+def test_later_inferences_start_from_earlier_ones(server, desk):
+    mechanism = MECHANISMS["laplace"]
+    campaign, _ = send_crowd(desk, mechanism)
+    inferrer = Inferrer(server.database)
+    url = f"/campaigns/{campaign}/results"
+    inferrer.infer(bytes.fromhex(campaign))
+    first = desk.client.get(url).json()
+    inferrer.infer(bytes.fromhex(campaign))
+    second = desk.client.get(url).json()
+    assert second["iterations"] < first["iterations"]
+    worker = desk.worker(campaign)
+    worker.send_all(mechanism, {"t0": 1.0})
+    inferrer.infer(bytes.fromhex(campaign))
+    assert desk.client.get(url).json()["reports"] == first["reports"] + 1
+
+
+def test_who_withdraws_is_in_no_result(server, desk):
+    mechanism = MECHANISMS["one-layer"]
+    campaign, _ = send_crowd(desk, mechanism)
+    worker = desk.worker(campaign)
+    worker.send_all(mechanism, {"t0": "no"})
+    name = worker.client.get("/me").json()["pseudonym"]
+    inferrer = Inferrer(server.database)
+    url = f"/campaigns/{campaign}/results"
+    inferrer.infer(bytes.fromhex(campaign))
+    assert name in desk.client.get(url).text
+    worker.client.delete("/me").raise_for_status()
+    check_problem(desk.client.get(url), 409, "no-results")
+    inferrer.infer(bytes.fromhex(campaign))
+    assert name not in desk.client.get(url).text
+
+
+def test_who_withdraws_during_an_inference_is_in_no_result(server, desk, monkeypatch):
+    campaign, _ = send_crowd(desk, MECHANISMS["one-layer"])
+    worker = desk.worker(campaign)
+    worker.send_values(1)
+    write = Inferrer._write
+
+    def write_late(*given):
+        worker.client.delete("/me").raise_for_status()
+        return write(*given)
+
+    monkeypatch.setattr(Inferrer, "_write", write_late)
+    assert not Inferrer(server.database).infer(bytes.fromhex(campaign))
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
+
+
+def test_known_truths_stay_as_they_are(server, desk):
+    draft = desk.draft(MECHANISMS["one-layer"], join_mode="open")["id"]
+    desk.import_csv(draft, "task,gold\nt0,no\nt1,yes\nt2,\n").raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    for _ in range(4):
+        desk.worker(draft).send_values(1, 1, 1)
+    Inferrer(server.database).infer(bytes.fromhex(draft))
+    results = desk.client.get(f"/campaigns/{draft}/results").json()
+    assert [row["truth"] for row in results["truths"]][:2] == ["no", "yes"]
+
+
+def test_assumptions_that_fail_are_warned_of(server, desk):
+    method = qc.WeightedMean(max_iterations=1).to_dict()
+    campaign = desk.campaign(MECHANISMS["laplace"], join_mode="open", method=method)
+    desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0, "t1": 2.0, "t2": 3.0})
+    desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    codes = {one["code"] for one in results["warnings"]}
+    assert codes == {
+        *("not-converged", "assumption", "dominant-worker", "few-reports"),
+        "agreement-unknown",
+    }
+    assert results["agreement"]["answers"] is results["agreement"]["answers_error"] is None
+    assert not results["converged"]
+
+
+def test_devices_that_seem_not_to_randomise_are_named(server, desk):
+    campaign = desk.campaign(MECHANISMS["one-layer"], tasks=60, join_mode="open")
+    for _ in range(6):
+        desk.worker(campaign).send_values(*[1] * 60)
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    (told,) = [one["message"] for one in results["warnings"] if one["code"] == "too-consistent"]
+    assert told.startswith("6 of 6 workers (")
+    named = [worker["worker"] for worker in results["workers"] if worker["worker"] in told]
+    assert len(named) == 5
+    assert len(results["workers"]) == 6
+
+
+def test_a_method_that_does_not_fit_says_so(server, desk):
+    campaign = desk.campaign(
+        MECHANISMS["laplace"], join_mode="open", method=qc.RatioMean().to_dict()
+    )
+    desk.worker(campaign).send_all(MECHANISMS["laplace"], {"t0": 1.0})
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    assert [one["code"] for one in results["warnings"]] == ["failed"]
+    assert results["truths"] == []
+
+
+def test_nothing_comes_of_nothing(server, desk):
+    inferrer = Inferrer(server.database)
+    assert not inferrer.infer(bytes.fromhex(desk.campaign()))
+    assert not inferrer.infer(b"0" * 16)
+
+
+def test_the_process_answers_line_by_line(server, desk, monkeypatch, capsys):
+    campaign, _ = send_crowd(desk, MECHANISMS["one-layer"], workers=2)
+    url = server.database.url.render_as_string(hide_password=False)
+    lines = [json.dumps(url), campaign, "0" * 32, "no id", "1" * 32, ""]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    monkeypatch.setattr("os.nice", lambda _: None)
+    infer = Inferrer.infer
+
+    def infer_or_fail(self, one):
+        if one == bytes.fromhex("1" * 32):
+            raise OperationalError("a statement", {}, Exception("gone"))
+        return infer(self, one)
+
+    monkeypatch.setattr(Inferrer, "infer", infer_or_fail)
+    inference_process.main()
+    assert capsys.readouterr().out == "done 0.000\nnothing\nfailed ValueError\nlater\n"
+    assert Database.open(url).path == server.database.path
+
+
+@pytest.mark.parametrize("name", ["one-layer", "laplace with a bit", "two-layer"])
+def test_copies_that_one_report_serves_are_one_task_where_agreement_is_judged(server, desk, name):
+    mechanism = MECHANISMS[name]
+    draft = desk.draft(mechanism, join_mode="open")["id"]
+    rows = [f"t{place},{'Drugs?' if place < 3 else place}" for place in range(5)]
+    desk.import_csv(draft, "\n".join(["task,question", *rows])).raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    domain = mechanism.domain
+    label = domain.labels[-1] if hasattr(domain, "labels") else 5.0
+    for _ in range(3):
+        desk.worker(draft).send_all(mechanism, {f"t{place}": label for place in range(5)})
+    found = stored(server, draft)
+    assert len(found.reports.table.tasks) == 5
+    tasks = found.independent.table.tasks.to_pylist()
+    assert tasks == (["t0", "t3", "t4"] if name != "two-layer" else [f"t{i}" for i in range(5)])
+    assert len(found.independent) == 3 * len(tasks)
+    assert found.independent.mechanism == mechanism
+
+
+def test_honest_workers_are_not_named_for_copies(server, desk):
+    """Each sends one report sixty times: most of them are of one opinion, all the time."""
+    draft = desk.draft(join_mode="open")["id"]
+    desk.import_csv(
+        draft, "\n".join(["task,question", *(f"t{place},Drugs?" for place in range(60))])
+    )
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    for value in (1, 1, 1, 1, 1, 1, 0):
+        desk.worker(draft).send_values(*[value] * 60)
+    assert Inferrer(server.database).infer(bytes.fromhex(draft))
+    results = desk.client.get(f"/campaigns/{draft}/results").json()
+    assert len(results["truths"]) == 60
+    assert "too-consistent" not in {one["code"] for one in results["warnings"]}

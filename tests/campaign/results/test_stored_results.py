@@ -1,0 +1,194 @@
+from threading import Thread
+
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import check_problem
+
+import quietcrowd as qc
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.results.stored_results import (
+    MadeOf,
+    failed_snapshot,
+    outdated_campaigns,
+    read_attempt,
+    write_failure,
+    write_results,
+)
+
+
+def outdated(server, campaign):
+    with server.database.read() as connection:
+        return bytes.fromhex(campaign) in outdated_campaigns(connection)
+
+
+def results(desk, campaign):
+    return desk.client.get(f"/campaigns/{campaign}/results").json()
+
+
+def change_method(desk, campaign, method):
+    url = f"/campaigns/{campaign}"
+    etag = desk.client.get(url).headers["etag"]
+    change = {"method": None if method is None else method.to_dict()}
+    desk.client.patch(url, json=change, headers={"If-Match": etag}).raise_for_status()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_results_are_outdated_until_they_are_of_all_reports(server, desk, name):
+    mechanism = MECHANISMS[name]
+    campaign = desk.campaign(mechanism, tasks=2, join_mode="open")
+    domain = mechanism.domain
+    answer = domain.low if isinstance(domain, qc.Interval) else domain.labels[0]
+    answers = {f"t{place}": answer for place in range(2)}
+    assert not outdated(server, campaign)
+    desk.worker(campaign).send_all(mechanism, answers)
+    assert outdated(server, campaign)
+    inferrer = Inferrer(server.database)
+    inferrer.infer(bytes.fromhex(campaign))
+    assert not outdated(server, campaign)
+    desk.worker(campaign).send_all(mechanism, answers)
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    assert outdated(server, campaign)
+    inferrer.infer(bytes.fromhex(campaign))
+    assert not outdated(server, campaign)
+
+
+def test_results_are_outdated_after_a_change_of_method_or_a_withdrawal(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1)
+    late = desk.worker(campaign)
+    late.send_values(0)
+    inferrer = Inferrer(server.database)
+    inferrer.infer(bytes.fromhex(campaign))
+    change_method(desk, campaign, qc.MajorityVote())
+    assert outdated(server, campaign)
+    inferrer.infer(bytes.fromhex(campaign))
+    assert not outdated(server, campaign)
+    late.client.delete("/me").raise_for_status()
+    assert outdated(server, campaign)
+
+
+def test_an_older_inference_does_not_replace_a_newer_one(server, desk, monkeypatch):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1, 1)
+    slow, write = Inferrer(server.database), Inferrer._write
+
+    def write_late(*given):
+        monkeypatch.setattr(Inferrer, "_write", write)
+        desk.worker(campaign).send_values(0, 0)
+        assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+        return write(*given)
+
+    monkeypatch.setattr(Inferrer, "_write", write_late)
+    assert not slow.infer(bytes.fromhex(campaign))
+    assert results(desk, campaign)["reports"] == 5
+
+
+def test_a_method_that_was_changed_meanwhile_writes_nothing(server, desk, monkeypatch):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1)
+    write = Inferrer._write
+
+    def write_late(*given):
+        change_method(desk, campaign, qc.MajorityVote())
+        return write(*given)
+
+    monkeypatch.setattr(Inferrer, "_write", write_late)
+    assert not Inferrer(server.database).infer(bytes.fromhex(campaign))
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
+
+
+def begin(server, campaign):
+    """Return what an inference that begins now finds."""
+    with server.database.read() as connection:
+        return read_attempt(connection, bytes.fromhex(campaign))
+
+
+def fail(server, attempt, reason="It failed."):
+    """Write that an inference failed."""
+    with server.database.write() as connection:
+        write_failure(connection, attempt, reason)
+
+
+def test_a_failure_is_told_until_there_are_results(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1)
+    assert begin(server, "00" * 16) is None
+    fail(server, begin(server, campaign))
+    told = results(desk, campaign)
+    assert told["warnings"] == [{"code": "failed", "message": "It failed."}]
+    assert (told["reports"], told["participants"], told["truths"]) == (2, 1, [])
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    assert len(results(desk, campaign)["truths"]) == 3
+
+
+@pytest.mark.parametrize("meanwhile", [0, 2])
+def test_a_failure_replaces_no_results_of_as_many_reports_or_more(server, desk, meanwhile):
+    """One server fails while another one finds results."""
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1)
+    attempt = begin(server, campaign)
+    if meanwhile:
+        desk.worker(campaign).send_values(*[1] * meanwhile)
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    found = results(desk, campaign)
+    fail(server, attempt)
+    assert results(desk, campaign) == found
+    assert found["reports"] == 2 + meanwhile
+    assert not outdated(server, campaign)
+
+
+def test_a_failure_is_of_the_reports_that_were_there_as_it_began(server, desk):
+    """What came meanwhile is inferred, by whichever server looks for it."""
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1)
+    attempt = begin(server, campaign)
+    desk.worker(campaign).send_values(1)
+    fail(server, attempt)
+    assert results(desk, campaign)["reports"] == 2
+    assert outdated(server, campaign)
+    fail(server, begin(server, campaign))
+    assert results(desk, campaign)["reports"] == 3
+    assert not outdated(server, campaign)
+
+
+def test_a_failure_after_a_withdrawal_or_a_change_of_method_is_told(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 1)
+    late = desk.worker(campaign)
+    late.send_values(1)
+    attempt = begin(server, campaign)
+    late.client.delete("/me").raise_for_status()
+    fail(server, attempt)
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
+    assert Inferrer(server.database).infer(bytes.fromhex(campaign))
+    change_method(desk, campaign, qc.MajorityVote())
+    fail(server, begin(server, campaign))
+    assert results(desk, campaign)["warnings"][0]["code"] == "failed"
+
+
+def told_of(reports, reason):
+    return failed_snapshot(config_hash="", reports=reports, participants=1, reason=reason)
+
+
+@pytest.mark.parametrize(("reports", "kept"), [(1, "other"), (2, "one"), (3, "one")])
+def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, kept):
+    campaign = bytes.fromhex(desk.campaign(join_mode="open"))
+    desk.worker(campaign.hex()).send_values(1, 1)
+    failed, attempt = [], begin(server, campaign.hex())
+
+    def other():
+        try:
+            fail(server, attempt, "other")
+        except Exception as error:
+            failed.append(error)
+
+    thread = Thread(target=other)
+    with server.database.write() as connection:
+        made_of = MadeOf(campaign=campaign, reports=reports, erasures=0, method=None)
+        assert write_results(connection, made_of, told_of(reports, "one"))
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+    thread.join()
+    assert failed == []
+    assert [one["message"] for one in results(desk, campaign.hex())["warnings"]] == [kept]

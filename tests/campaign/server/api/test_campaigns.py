@@ -1,0 +1,247 @@
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import YES_NO, check_problem, new_desk
+
+import quietcrowd as qc
+from quietcrowd.campaign.server.api import campaigns
+from quietcrowd.campaign.terms.settings import MAX_REPORTS
+
+MECHANISM = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()
+
+
+def test_a_draft_says_where_it_is(desk):
+    response = desk.client.post("/campaigns", json={"title": "Birds", "mechanism": MECHANISM})
+    assert response.status_code == 201
+    made = response.json()
+    assert response.headers["location"] == f"/api/v1/campaigns/{made['id']}"
+    assert (made["state"], made["tasks"], made["config_hash"]) == ("draft", 0, None)
+    assert desk.client.get(f"/campaigns/{made['id']}").json() == made
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_can_be_chosen(desk, name):
+    made = desk.client.get(f"/campaigns/{desk.campaign(MECHANISMS[name])}").json()
+    assert qc.Mechanism.from_dict(made["mechanism"]) == MECHANISMS[name]
+    assert made["state"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("changed", "pointer"),
+    [
+        ({"title": ""}, "/title"),
+        ({"title": "a\0b"}, "/title"),
+        *(({"title": f"Birds{end}secret"}, "/title") for end in "\n\t\x1b\x7f\x85\u2028"),
+        ({"title": "secret" * 40}, "/title"),
+        ({"mechanism": {}}, "/mechanism"),
+        ({"mechanism": {**MECHANISM, "epsilon": 2.0}}, "/mechanism"),
+        ({"mechanism": {**MECHANISM, "secret": 1}}, "/mechanism"),
+        ({"mechanism": {**MECHANISM, "mechanism": ["secret"]}}, "/mechanism"),
+        ({"mechanism": {**MECHANISM, "domain": {"kind": "ordinal", "levels": [3, 2]}}}, "/mech"),
+        (
+            {
+                "mechanism": {
+                    **MECHANISM,
+                    "domain": {"kind": "ordinal", "levels": list(range(4_000))},
+                }
+            },
+            "/mechanism",
+        ),
+        ({"method": {"method": "secret"}}, "/method"),
+        ({"max_participants": 0}, "/max_participants"),
+        ({"answers_per_participant": True}, "/answers_per_participant"),
+        ({"linked": 0}, "/linked"),
+        ({"join_mode": "secret"}, "/join_mode"),
+        ({"secret": 1}, ""),
+    ],
+)
+def test_what_a_campaign_cannot_be_is_refused_and_not_shown(desk, changed, pointer):
+    response = desk.client.post(
+        "/campaigns", json={"title": "Birds", "mechanism": MECHANISM, **changed}
+    )
+    document = check_problem(response, 422, "validation")
+    assert document["errors"][0]["pointer"].startswith(pointer)
+    assert "secret" not in response.text
+
+
+def test_pages_go_through_all_campaigns_once(desk):
+    made = {desk.draft()["id"] for _ in range(5)}
+    seen, cursor = [], None
+    while True:
+        page = desk.client.get(
+            "/campaigns", params={"limit": 2} | ({"cursor": cursor} if cursor else {})
+        ).json()
+        seen += [item["id"] for item in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert sorted(seen) == sorted(made)
+
+
+@pytest.mark.parametrize("cursor", ["secret", "c2VjcmV0", "é", "===="])
+def test_a_cursor_is_one_that_was_given(desk, cursor):
+    response = desk.client.get("/campaigns", params={"cursor": cursor})
+    document = check_problem(response, 422, "validation")
+    assert document["errors"][0]["pointer"] == "/query/cursor"
+    assert "secret" not in response.text
+
+
+def test_others_campaigns_are_not_there(server, desk):
+    theirs = new_desk(server).campaign()
+    for method, path in [
+        ("GET", ""),
+        ("POST", "/open"),
+        ("POST", "/close"),
+        ("DELETE", ""),
+        ("GET", "/tasks"),
+        ("DELETE", "/tasks"),
+        ("GET", "/invites"),
+        ("DELETE", "/invites"),
+    ]:
+        response = desk.client.request(method, f"/campaigns/{theirs}{path}")
+        check_problem(response, 404, "not-found")
+
+
+def test_what_is_linked_is_declared_or_found(desk):
+    made = desk.draft(linked=2)
+    url = f"/campaigns/{made['id']}"
+    assert made["linked"] == 2
+    rows = "\n".join(f"t{place},Do you take drugs?,{place}" for place in range(3))
+    desk.import_csv(made["id"], f"task,question,n\n{rows}\n")
+    document = check_problem(desk.client.post(f"{url}/open"), 409, "not-ready")
+    assert "linked must be as much as there are copies" in document["detail"]
+    version = desk.client.get(url).headers["etag"]
+    changed = desk.client.patch(url, json={"linked": None}, headers={"If-Match": version}).json()
+    assert changed["linked"] is None
+    assert desk.client.post(f"{url}/open").json()["state"] == "open"
+    config = desk.client.get(f"/public{url}").json()["config"]
+    assert config["linked"] == 3
+    assert config["consent"][0].startswith("About a fact that up to 3 of your answers share")
+
+
+def test_the_configuration_is_fixed_when_a_campaign_opens(desk):
+    draft = desk.draft()
+    url = f"/campaigns/{draft['id']}"
+    check_problem(desk.client.post(f"{url}/open"), 409, "not-ready")
+    desk.import_csv(draft["id"], "task,a\nt1,1\n")
+    opened = desk.client.post(f"{url}/open").json()
+    assert opened["state"] == "open"
+    public = desk.client.get(f"/public{url}").json()
+    assert public["config_hash"] == opened["config_hash"]
+    assert public["config"]["campaign"] == draft["id"]
+    check_problem(desk.client.post(f"{url}/open"), 409, "bad-state")
+    check_problem(desk.import_csv(draft["id"], "task,a\nt2,1\n"), 409, "bad-state")
+    check_problem(desk.client.delete(f"{url}/tasks"), 409, "bad-state")
+
+
+def test_where_every_task_is_reported_there_are_no_more_than_fit(desk):
+    draft = desk.draft(MECHANISMS["one-layer with NULL"])
+    desk.import_csv(draft["id"], "a\n" + "1\n" * (MAX_REPORTS + 1)).raise_for_status()
+    check_problem(desk.client.post(f"/campaigns/{draft['id']}/open"), 409, "not-ready")
+
+
+def test_a_campaign_closes_once(desk):
+    url = f"/campaigns/{desk.campaign()}"
+    assert desk.client.post(f"{url}/close").json()["state"] == "closed"
+    check_problem(desk.client.post(f"{url}/close"), 409, "bad-state")
+    check_problem(desk.client.post(f"{url}/open"), 409, "bad-state")
+    check_problem(desk.client.post(f"/campaigns/{desk.draft()['id']}/close"), 409, "bad-state")
+
+
+def test_changes_name_the_version_that_they_change(desk):
+    draft = desk.draft()
+    url = f"/campaigns/{draft['id']}"
+    check_problem(desk.client.patch(url, json={"title": "B"}), 428, "version-missing")
+    stale = {"If-Match": '"0"'}
+    check_problem(
+        desk.client.patch(url, json={"title": "B"}, headers=stale), 412, "version-mismatch"
+    )
+    etag = desk.client.get(url).headers["etag"]
+    changed = desk.client.patch(
+        url,
+        json={"title": "B", "max_participants": 3, "method": qc.MajorityVote().to_dict()},
+        headers={"If-Match": etag},
+    )
+    assert changed.json()["title"] == "B"
+    assert changed.json()["max_participants"] == 3
+    assert changed.headers["etag"] != etag
+    again = desk.client.patch(
+        url, json={"max_participants": None}, headers={"If-Match": changed.headers["etag"]}
+    )
+    assert again.json()["max_participants"] is None
+    nothing = desk.client.patch(
+        url, json={"title": None}, headers={"If-Match": again.headers["etag"]}
+    )
+    check_problem(nothing, 422, "validation")
+
+
+@pytest.mark.parametrize(
+    "change", [{"title": "B"}, {"description": "B"}, {"answers_per_participant": 1}, {"linked": 2}]
+)
+def test_what_workers_agree_to_is_fixed_once_a_campaign_is_open(desk, change):
+    url = f"/campaigns/{desk.campaign()}"
+    etag = {"If-Match": desk.client.get(url).headers["etag"]}
+    check_problem(desk.client.patch(url, json=change, headers=etag), 409, "campaign-open")
+    fine = desk.client.patch(url, json={"max_participants": 7}, headers=etag)
+    assert fine.json()["max_participants"] == 7
+
+
+def test_deleting_a_campaign_deletes_all_that_belongs_to_it(desk):
+    campaign = desk.campaign()
+    worker = desk.worker(campaign)
+    sent = worker.send_values(1, 0)
+    assert desk.client.delete(f"/campaigns/{campaign}").status_code == 204
+    check_problem(desk.client.get(f"/campaigns/{campaign}"), 404, "not-found")
+    check_problem(worker.client.get(f"/public/campaigns/{campaign}"), 404, "not-found")
+    check_problem(worker.client.get("/me"), 401, "credential")
+    check_problem(worker.send(*sent), 401, "credential")
+
+
+def test_others_write_while_a_campaign_opens_and_a_change_stops_it(desk, monkeypatch):
+    draft = desk.draft()["id"]
+    desk.import_csv(draft, "task\nt1\n").raise_for_status()
+    build = campaigns.fixed_configuration
+
+    def build_slowly(*given):
+        monkeypatch.setattr(campaigns, "fixed_configuration", build)
+        desk.import_csv(draft, "task\nt2\n").raise_for_status()
+        return build(*given)
+
+    monkeypatch.setattr(campaigns, "fixed_configuration", build_slowly)
+    url = f"/campaigns/{draft}/open"
+    check_problem(desk.client.post(url), 412, "version-mismatch")
+    opened = desk.client.post(url).raise_for_status().json()
+    assert (opened["state"], opened["tasks"]) == ("open", 2)
+
+
+def test_a_method_has_a_largest_number_of_iterations(desk):
+    body = {"title": "Birds", "mechanism": MECHANISM}
+    for most, status in ((10_000, 201), (10_001, 422)):
+        method = qc.DawidSkene(max_iterations=most).to_dict()
+        made = desk.client.post("/campaigns", json={**body, "method": method})
+        assert made.status_code == status
+    assert made.json()["errors"][0]["code"] == "method"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "method"),
+    [
+        ("one-layer", qc.Mean()),
+        ("laplace", qc.MajorityVote()),
+        ("sampled variance", qc.MOON()),
+    ],
+)
+def test_a_method_that_cannot_read_the_reports_is_refused(desk, mechanism, method):
+    body = {
+        "title": "T",
+        "mechanism": MECHANISMS[mechanism].to_dict(),
+        "join_mode": "open",
+        "method": method.to_dict(),
+    }
+    refused = check_problem(desk.client.post("/campaigns", json=body), 422, "validation")
+    assert [one["pointer"] for one in refused["errors"]] == ["/method"]
+    draft = desk.client.post("/campaigns", json=body | {"method": None}).raise_for_status()
+    url = f"/campaigns/{draft.json()['id']}"
+    change = {"method": method.to_dict()}
+    headers = {"If-Match": draft.headers["etag"]}
+    check_problem(desk.client.patch(url, json=change, headers=headers), 422, "validation")
+    assert desk.client.get(url).json()["method"] is None

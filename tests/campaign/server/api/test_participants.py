@@ -1,0 +1,176 @@
+import pytest
+from attrs import evolve
+from sqlalchemy import select
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import check_problem
+
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.terms.canonical import canonical_hash
+from quietcrowd.campaign.terms.tokens import new_token, withdrawn_hash
+
+
+def test_a_worker_can_check_what_is_agreed_to(desk):
+    guest = desk.guest(desk.campaign())
+    assert canonical_hash(guest.config).hex() == guest.config_hash
+    assert any("as likely as not" in sentence for sentence in guest.config["consent"])
+
+
+def test_a_draft_is_not_public(server, desk):
+    draft = desk.draft()["id"]
+    check_problem(server.client().get(f"/public/campaigns/{draft}"), 404, "not-found")
+
+
+def test_joining_twice_is_joining_once(desk):
+    campaign = desk.campaign()
+    guest, [invite] = desk.guest(campaign), desk.invite(campaign)
+    first, second = desk.join(guest, invite), desk.join(guest, invite)
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first.json() == second.json() == guest.client.get("/me").json()
+    assert first.json()["consent_hash"] == guest.config_hash
+    assert desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 1
+
+
+@pytest.mark.parametrize(
+    "invite",
+    [None, "secret", new_token("qci_"), new_token("qck_")],
+    ids=["none", "no token", "unknown", "of a requester"],
+)
+def test_an_invite_is_needed(desk, invite):
+    refused = desk.join(desk.guest(desk.campaign()), invite)
+    check_problem(refused, 403, "invite-invalid")
+    assert "secret" not in refused.text
+
+
+def test_an_invite_of_another_campaign_is_none(desk):
+    [invite] = desk.invite(desk.campaign())
+    check_problem(desk.join(desk.guest(desk.campaign()), invite), 403, "invite-invalid")
+
+
+def test_a_refused_worker_keeps_the_invite(desk):
+    campaign = desk.campaign()
+    [invite] = desk.invite(campaign)
+    wrong = evolve(desk.guest(campaign), config_hash="0" * 64)
+    check_problem(desk.join(wrong, invite), 409, "config-mismatch")
+    assert desk.join(desk.guest(campaign), invite).status_code == 201
+
+
+def test_a_participant_is_who_shows_the_credential(desk):
+    campaign = desk.campaign(join_mode="open")
+    guest, other = desk.guest(campaign), desk.guest(campaign)
+    foreign = evolve(guest, credential=other.credential)
+    check_problem(desk.join(foreign), 401, "credential")
+
+
+def test_a_credential_serves_one_campaign(desk):
+    worker = desk.worker(desk.campaign(join_mode="open"))
+    elsewhere = desk.guest(desk.campaign(join_mode="open"))
+    again = evolve(elsewhere, credential=worker.credential, client=worker.client)
+    check_problem(desk.join(again), 409, "credential-used")
+
+
+def test_a_campaign_can_be_full(desk):
+    campaign = desk.campaign(join_mode="open", max_participants=1)
+    worker = desk.worker(campaign)
+    check_problem(desk.join(desk.guest(campaign)), 409, "full")
+    assert desk.join(worker).status_code == 200
+
+
+def test_nobody_joins_what_is_closed(desk):
+    campaign = desk.campaign(join_mode="open")
+    worker = desk.worker(campaign)
+    guest = desk.guest(campaign)
+    desk.client.post(f"/campaigns/{campaign}/close")
+    check_problem(desk.join(guest), 409, "campaign-closed")
+    assert desk.join(worker).json()["state"] == "closed"
+
+
+def test_all_tasks_come_at_once_and_without_what_only_the_requester_knows(desk):
+    draft = desk.draft(join_mode="open")["id"]
+    desk.import_csv(draft, "task,question,gold\na,A?,yes\nb,B?,\n")
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    worker = desk.worker(draft)
+    answer = worker.client.get("/me/tasks")
+    assert answer.json()["config_hash"] == worker.config_hash
+    tasks = answer.json()["tasks"]
+    assert {(task["task"], task["data"]["question"]) for task in tasks} == {
+        ("a", "A?"),
+        ("b", "B?"),
+    }
+    assert "gold" not in answer.text
+    listed = [{key: task[key] for key in ("task_id", "task", "data")} for task in tasks]
+    assert canonical_hash(listed).hex() == worker.config["tasks_hash"]
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_leaving_takes_all_reports_along(desk, close):
+    campaign = desk.campaign(join_mode="open")
+    worker, other = desk.worker(campaign), desk.worker(campaign)
+    worker.send_values(1, 1, 0)
+    other.send_values(0)
+    if close:
+        desk.client.post(f"/campaigns/{campaign}/close")
+    assert worker.client.delete("/me").status_code == 204
+    check_problem(worker.client.get("/me"), 401, "credential")
+    left = desk.client.get(f"/campaigns/{campaign}").json()
+    assert (left["participants"], left["reports"]) == (1, 1)
+
+
+@pytest.mark.parametrize("join_mode", ["open", "invite"])
+def test_who_left_does_not_come_back_with_the_same_credential(desk, join_mode):
+    campaign = desk.campaign(join_mode=join_mode)
+    worker = desk.worker(campaign)
+    worker.send_values(1)
+    worker.client.delete("/me").raise_for_status()
+    invite = None if join_mode == "open" else desk.invite(campaign)[0]
+    check_problem(desk.join(worker, invite), 409, "withdrawn")
+    assert desk.join(desk.guest(campaign), invite).status_code == 201
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+
+
+def test_what_is_kept_of_who_left_goes_with_the_campaign(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    worker = desk.worker(campaign)
+    worker.client.delete("/me").raise_for_status()
+    kept = select(tables.withdrawn).where(tables.withdrawn.c.campaign_id == bytes.fromhex(campaign))
+    with server.database.read() as connection:
+        [row] = connection.execute(kept).all()
+    assert row.credential_hash == withdrawn_hash(worker.credential)
+    assert bytes.fromhex(worker.id) not in row.credential_hash
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+    with server.database.read() as connection:
+        assert connection.execute(kept).all() == []
+
+
+def test_results_go_with_those_whose_reports_they_were_made_of(server, desk):
+    campaign = desk.campaign(join_mode="open")
+    worker, guest = desk.worker(campaign), desk.worker(campaign)
+    worker.send_values(1, 1, 0)
+    desk.worker(campaign).send_values(0, 1, 0)
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = f"/campaigns/{campaign}/results"
+    guest.client.delete("/me").raise_for_status()
+    assert desk.client.get(results).status_code == 200
+    worker.client.delete("/me").raise_for_status()
+    check_problem(desk.client.get(results), 409, "no-results")
+
+
+def test_a_sketch_that_is_deleted_takes_the_results_along(server, desk):
+    mechanism = MECHANISMS["matrix factorisation"]
+    campaign = desk.campaign(mechanism, join_mode="open")
+    worker = desk.worker(campaign)
+    worker.send_all(mechanism, {"t0": 1, "t1": 2, "t2": 3})
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    desk.client.get(f"/campaigns/{campaign}/results").raise_for_status()
+    worker.client.delete("/me").raise_for_status()
+    check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
+
+
+@pytest.mark.parametrize(
+    "token",
+    [None, "secret", new_token("qcw_"), new_token("qck_")],
+    ids=["none", "no token", "unknown", "of a requester"],
+)
+@pytest.mark.parametrize("path", ["/me", "/me/tasks", "/me/reports"])
+def test_nobody_else_is_let_in(server, token, path):
+    check_problem(server.client(token).get(path), 401, "credential")

@@ -1,0 +1,62 @@
+import json
+import signal
+import subprocess
+import sys
+
+import httpx
+from tests.campaign.people import PLAIN, check_problem
+from tests.campaign.ports import free_port
+from tests.campaign.server_process import base_url
+
+SERVER = """
+import sys
+from quietcrowd.campaign import writer
+from quietcrowd.campaign.server.app import serve
+from quietcrowd.campaign.terms.settings import Settings
+
+class Unraisable:
+    def __del__(self):
+        raise LookupError("planted-secret")
+
+def end(_):
+    Unraisable()
+    raise RuntimeError("planted-secret")
+
+writer.Writer._run = end
+serve(Settings(database=sys.argv[1], port=int(sys.argv[2]), infer=False))
+raise ValueError("planted-secret")
+"""
+
+
+def first_refusal(url, process):
+    """Return the first answer that says no: a thread that ends may do so after the start."""
+    while process.poll() is None:
+        try:
+            answer = httpx.get(url, verify=PLAIN)
+        except httpx.TransportError:
+            continue
+        if answer.status_code != 200:
+            return answer
+    raise AssertionError("the server does not start")
+
+
+def test_what_ends_a_thread_or_the_process_is_logged_by_its_kind_alone(tmp_path):
+    port = free_port()
+    words = [sys.executable, "-c", SERVER, f"sqlite:///{tmp_path}/q.db", str(port)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            answer = first_refusal(f"{base_url(port)}/readyz", process)
+            check_problem(answer, 503, "broken")
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert "planted-secret" not in told
+    lines = [json.loads(line) for line in told.splitlines()]
+    failures = [(line["event"], line["error"]) for line in lines if "error" in line]
+    assert failures == [
+        ("process", "LookupError"),
+        ("thread", "RuntimeError"),
+        ("process", "ValueError"),
+    ]
+    assert all(line["place"] for line in lines if "error" in line)

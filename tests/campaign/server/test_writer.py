@@ -1,0 +1,137 @@
+import time
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy.exc import OperationalError, ProgrammingError
+from tests.campaign.people import check_problem, new_desk
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.schemas import Upload
+from quietcrowd.campaign.server import writer as writer_module
+from quietcrowd.campaign.server.writer import Writer
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.intake import Sent
+from quietcrowd.campaign.store.migrating import migrate
+from quietcrowd.campaign.terms.tokens import new_token
+
+UPLOAD = Upload(config_hash="0" * 64)
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database.open(f"sqlite:///{tmp_path}/q.db")
+    migrate(opened)
+    yield opened
+    opened.close()
+
+
+def sent() -> Sent:
+    return Sent(credential=new_token("qcw_"), upload=UPLOAD)
+
+
+class Failing:
+    """A database whose first transactions fail."""
+
+    def __init__(self, database, failures):
+        self.database, self.failures, self.tries = database, failures, 0
+
+    @contextmanager
+    def write(self):
+        self.tries += 1
+        if self.tries <= self.failures:
+            raise OperationalError("a statement", {}, Exception("gone"))
+        with self.database.write() as connection:
+            yield connection
+
+
+def test_all_that_waits_is_decided_before_the_end(database):
+    writer = Writer(database=database, changed=lambda _: None)
+    waiting = [writer.submit(sent()) for _ in range(300)]
+    writer.close()
+    assert all(isinstance(one.exception(0), ProblemError) for one in waiting)
+    assert {one.exception().name for one in waiting} == {"credential"}
+    with pytest.raises(ProblemError, match="busy"):
+        writer.submit(sent())
+
+
+def test_uploads_share_transactions(database):
+    counting = Failing(database, 0)
+    writer = Writer(database=counting, changed=lambda _: None)
+    waiting = [writer.submit(sent()) for _ in range(300)]
+    writer.close()
+    assert len(waiting) == 300
+    assert counting.tries < 100
+
+
+def test_a_database_that_comes_back_is_waited_for(database, monkeypatch):
+    monkeypatch.setattr(writer_module, "_PAUSE", 0.0)
+    failing = Failing(database, 3)
+    writer = Writer(database=failing, changed=lambda _: None)
+    assert writer.submit(sent()).exception(30).name == "credential"
+    writer.close()
+    assert failing.tries == 4
+
+
+def test_one_that_fails_at_the_end_does_not_keep_the_server(database, monkeypatch):
+    monkeypatch.setattr(writer_module, "_PATIENCE", 60.0)
+    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
+    done = writer.submit(sent())
+    start = time.monotonic()
+    writer.close()
+    assert done.exception().name == "unavailable"
+    assert time.monotonic() - start < 60
+
+
+def test_one_that_does_not_is_told_of(database, monkeypatch):
+    monkeypatch.setattr(writer_module, "_PATIENCE", 0.0)
+    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
+    done = writer.submit(sent())
+    writer.close()
+    assert done.exception().name == "unavailable"
+
+
+def test_a_client_that_went_away_changes_nothing_for_others(database):
+    writer = Writer(database=database, changed=lambda _: None)
+    gone, stays = writer.submit(sent()), writer.submit(sent())
+    gone.cancel()
+    writer.close()
+    assert stays.exception().name == "credential"
+
+
+def test_a_server_that_ends_is_a_problem_over_http(start_server, monkeypatch):
+    own = start_server()
+    desk = new_desk(own)
+    worker = desk.worker(desk.campaign(join_mode="open"))
+    report = worker.report(worker.tasks()[0]["task_id"], 1)
+    monkeypatch.setattr(own.service.writer, "_closed", True)
+    refused = worker.send(report)
+    check_problem(refused, 503, "busy")
+    assert refused.headers["retry-after"] == "1"
+    monkeypatch.undo()
+    assert worker.send(report).status_code == 200
+
+
+def test_no_upload_waits_longer_than_the_one_before_it(database, monkeypatch):
+    monkeypatch.setattr(writer_module, "_PATIENCE", 0.3)
+    monkeypatch.setattr(writer_module, "_UPLOADS", 1)
+    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
+    start = time.monotonic()
+    waiting = [writer.submit(sent()) for _ in range(100)]
+    assert {one.exception(60).name for one in waiting} == {"unavailable"}
+    assert time.monotonic() - start < 30, "one after the other they would wait for 30 s"
+    writer.close()
+
+
+def test_what_is_no_passing_failure_is_not_tried_again(database):
+    class Wrong(Failing):
+        @contextmanager
+        def write(self):
+            self.tries += 1
+            raise ProgrammingError("a statement", {}, Exception("wrong"))
+            yield
+
+    wrong = Wrong(database, 0)
+    writer = Writer(database=wrong, changed=lambda _: None)
+    assert writer.submit(sent()).exception(30).name == "internal"
+    writer.close()
+    assert wrong.tries == 1

@@ -1,0 +1,88 @@
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.migrating import migrate, migrate_beside_server, newest_revision
+from quietcrowd.campaign.store.server_lock import only_server
+from quietcrowd.campaign.store.tables import metadata
+from quietcrowd.exceptions import FormatError, ParameterError
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database.open(f"sqlite:///{tmp_path}/q.db")
+    yield opened
+    opened.close()
+
+
+def test_migrations_give_the_tables_that_the_code_knows(database):
+    migrate(database)
+    with database.read() as connection:
+        context = MigrationContext.configure(connection)
+        assert compare_metadata(context, metadata) == []
+        assert context.get_current_revision() == newest_revision()
+
+
+def test_tables_are_strict_and_have_no_row_numbers(database):
+    migrate(database)
+    with database.read() as connection:
+        listed = connection.execute(text("PRAGMA table_list")).mappings().all()
+    ours = [row for row in listed if row["name"] in metadata.tables]
+    assert len(ours) == len(metadata.tables)
+    assert all(row["strict"] and row["wr"] for row in ours)
+
+
+def test_a_second_time_changes_nothing(database):
+    migrate(database)
+    before = database.path.stat().st_size
+    migrate(database)
+    assert database.path.stat().st_size == before
+
+
+def test_a_newer_database_is_refused(database):
+    migrate(database)
+    with database.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'from the future'"))
+    with pytest.raises(FormatError, match="newer quietcrowd"):
+        migrate(database)
+
+
+@pytest.mark.parametrize("kind", ["no database", "nobody there"])
+def test_what_cannot_be_used_is_one_sentence(tmp_path, kind):
+    url = f"sqlite:///{tmp_path}/q.db"
+    if kind == "no database":
+        (tmp_path / "q.db").write_bytes(b"a text that is no database" * 100)
+    else:
+        url = "postgresql://me:secret@127.0.0.1:1/name?password=secret&sslpassword=secret"
+    broken = Database.open(url)
+    with pytest.raises(ParameterError, match="cannot be used") as caught:
+        migrate(broken)
+    broken.close()
+    assert "secret" not in str(caught.value)
+    assert kind == "no database" or "postgresql+psycopg://me:***@127.0.0.1:1/name " in str(
+        caught.value
+    )
+    assert "\n" not in str(caught.value)
+
+
+def revision(database):
+    with database.read() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def test_what_nobody_serves_is_brought_up_to_date(database):
+    migrate_beside_server(database)
+    assert revision(database) == newest_revision()
+    with only_server(database.path):
+        migrate_beside_server(database)
+
+
+def test_nothing_is_changed_below_a_server(database):
+    with (
+        only_server(database.path),
+        pytest.raises(ParameterError, match="stop that one first"),
+    ):
+        migrate_beside_server(database)
+    assert revision(database) is None

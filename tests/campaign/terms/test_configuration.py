@@ -1,0 +1,117 @@
+import hashlib
+import json
+
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+
+import quietcrowd as qc
+from quietcrowd.accounting.consent import consent_sentences
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.configuration import build_configuration, parse_mechanism
+from quietcrowd.campaign.terms.settings import MAX_REPORTS
+from quietcrowd.exceptions import ParameterError
+
+TASKS = [(f"{place:032x}", f"t{place}", {"question": "?"}) for place in range(4)]
+
+
+def build(**changed):
+    given = {
+        "campaign": "0" * 32,
+        "title": "Birds",
+        "description": "",
+        "mechanism": MECHANISMS["one-layer"],
+        "answers": None,
+        "linked": None,
+        "tasks": TASKS,
+    }
+    return build_configuration(**{**given, **changed})
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_has_a_configuration(name):
+    mechanism = MECHANISMS[name]
+    built = build(mechanism=mechanism)
+    told = json.loads(built.text)
+    assert canonical_json(told) == built.text
+    assert hashlib.sha256(built.text).digest() == built.hash
+    assert qc.Mechanism.from_dict(told["mechanism"]) == mechanism
+    names = [name for _, name, _ in TASKS]
+    guarantee = mechanism.guarantee(answers=4, tasks=names, linked=told["linked"])
+    assert told["consent"] == list(consent_sentences(guarantee))
+    loss = told["guarantee"]["worker_epsilon"]
+    assert loss is None or loss >= guarantee.worker_epsilon
+
+
+def test_the_hash_covers_all_that_is_agreed_to():
+    built = [
+        build(),
+        build(campaign="1" * 32),
+        build(title="Planes"),
+        build(description="all"),
+        build(mechanism=MECHANISMS["two-layer"]),
+        build(answers=2),
+        build(linked=3),
+        build(tasks=TASKS[:3]),
+        build(tasks=[*TASKS[:3], (*TASKS[3][:2], {"question": "!"})]),
+    ]
+    assert len({one.hash for one in built}) == len(built)
+
+
+def test_a_worker_agrees_to_so_many_answers_and_no_more():
+    assert json.loads(build(answers=2).text)["answers_per_participant"] == 2
+    assert json.loads(build(answers=9).text)["answers_per_participant"] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("one-layer", 0), ("one-layer with NULL", MAX_REPORTS + 1)]
+)
+def test_all_reports_fit_into_one_upload(name, count):
+    tasks = [(f"{place:032x}", str(place), {}) for place in range(count)]
+    with pytest.raises(ParameterError, match="task"):
+        build(mechanism=MECHANISMS[name], tasks=tasks)
+
+
+def test_what_is_stored_of_a_mechanism_gives_it_back():
+    for mechanism in MECHANISMS.values():
+        assert parse_mechanism(canonical_json(mechanism.to_dict()).decode()) == mechanism
+
+
+NONCES = [
+    (f"{place:032x}", f"t{place}", {"question": "Drugs at all?", "n": place}) for place in range(6)
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "declared", "linked"),
+    [
+        ("one-layer", None, None, 6),
+        ("one-layer", 4, None, 4),
+        ("one-layer", 4, 9, 4),
+        ("one-layer", None, 6, 6),
+        ("two-layer", None, None, 6),
+        ("laplace with a bit", None, None, 6),
+        ("matrix factorisation", 2, None, 2),
+    ],
+)
+def test_near_copies_are_linked_up_to_the_answers_of_a_worker(name, answers, declared, linked):
+    mechanism = MECHANISMS[name]
+    told = json.loads(
+        build(mechanism=mechanism, tasks=NONCES, answers=answers, linked=declared).text
+    )
+    names = [name for _, name, _ in NONCES]
+    guarantee = mechanism.guarantee(answers=answers or 6, tasks=names, linked=linked)
+    assert told["linked"] == linked
+    assert told["guarantee"]["linked_epsilon"] == guarantee.linked_epsilon
+    assert told["consent"] == list(consent_sentences(guarantee))
+    assert f"a fact that up to {linked} of your answers share" in told["consent"][0]
+
+
+@pytest.mark.parametrize(("name", "linked"), [("one-layer", 1), ("two-layer", 4)])
+def test_copies_are_linked_where_one_report_does_not_serve_them(name, linked):
+    assert json.loads(build(mechanism=MECHANISMS[name]).text)["linked"] == linked
+
+
+def test_more_may_be_linked_than_the_words_show_and_not_fewer():
+    assert json.loads(build(linked=3).text)["linked"] == 3
+    with pytest.raises(ParameterError, match=r"up to 6 copies and near-copies .* got 5"):
+        build(tasks=NONCES, linked=5)

@@ -1,0 +1,155 @@
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quietcrowd.campaign.terms.server_address import (
+    ServerAddress,
+    is_protected,
+    origin_of,
+    spell_server,
+)
+from quietcrowd.exceptions import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("https://crowd.example", "https://crowd.example"),
+        (" https://Crowd.Example:8443/a/b-c// ", "https://crowd.example:8443/a/b-c"),
+        ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
+        ("http://[::1]:80", "http://[::1]"),
+        ("http://localhost", "http://localhost"),
+    ],
+)
+def test_an_address_has_no_slash_at_its_end(text, url):
+    address = ServerAddress.read(text)
+    assert address.url == url
+    assert address.local == url.startswith("http:")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("http://crowd.example", "without encryption"),
+        ("http://127.0.0.1.crowd.example", "without encryption"),
+        ("http://10.0.0.1:8000/", "without encryption"),
+        ("crowd.example", "must be like"),
+        ("ftp://crowd.example", "must be like"),
+        ("https:///a", "must be like"),
+        ("https://crowd.example:x", "must be like"),
+        ("https://[crowd", "must be like"),
+        ("https://me:secret@crowd.example", "must be like"),
+        ("https://crowd.example?secret", "must be like"),
+        ("https://crowd.example#secret", "must be like"),
+        ("", "must be like"),
+    ],
+)
+def test_what_is_no_safe_address_is_refused(text, told):
+    with pytest.raises(ParameterError, match=told) as caught:
+        ServerAddress.read(text)
+    assert "secret" not in str(caught.value)
+
+
+LETTERS = st.sampled_from("abcxyzäéßøλжא中0123456789")
+LABEL = st.text(LETTERS, min_size=1, max_size=12).filter(lambda one: one.strip("0123456789") != "")
+HOSTS = st.lists(LABEL, min_size=1, max_size=4).map(lambda labels: ".".join([*labels, "example"]))
+PORTS = st.none() | st.integers(1, 65_535)
+
+
+def spelled(host, port, scheme="https"):
+    return spell_server(urlsplit(f"{scheme}://{host}{'' if port is None else f':{port}'}"))
+
+
+def known(host):
+    """Return a host that has an address at all: letters of two directions may not."""
+    try:
+        return spelled(host, None).removeprefix("https://")
+    except ValueError:
+        return None
+
+
+@given(HOSTS, PORTS, st.data())
+def test_every_spelling_of_a_server_gives_one_address(host, port, data):
+    ascii_host = known(host)
+    if ascii_host is None:
+        return
+    assert ascii_host.isascii()
+    dot = data.draw(st.sampled_from(["", ".", "\u3002"]))
+    shown = "".join(data.draw(st.sampled_from([one, _upper(one)])) for one in host)
+    also = data.draw(st.sampled_from([host, shown, ascii_host, ascii_host.upper()]))
+    usual = data.draw(st.sampled_from([None, 443])) if port in (None, 443) else port
+    padded = usual if usual is None else f"{data.draw(st.sampled_from(['', '0', '00']))}{usual}"
+    one = spelled(host, port)
+    assert spelled(f"{also}{dot}", padded) == one
+    assert spell_server(urlsplit(one)) == one
+    assert origin_of(one) == origin_of(f"{one}/a/b") == one
+    assert is_protected(one)
+
+
+def _upper(letter):
+    """Return a capital that means the same letter; none has one that is two letters."""
+    return letter.upper() if letter.upper().lower() == letter else letter
+
+
+@given(st.lists(st.tuples(HOSTS, PORTS), min_size=2, max_size=2))
+def test_two_servers_stay_two(pairs):
+    hosts = [known(host) for host, _ in pairs]
+    ports = [443 if port is None else port for _, port in pairs]
+    if None in hosts:
+        return
+    one, other = (spelled(*pair) for pair in pairs)
+    assert (one == other) == (hosts[0] == hosts[1] and ports[0] == ports[1])
+
+
+def of_a_server(address):
+    """Return whether it is the address of a server: all zeros are that of none."""
+    return int(address) not in (0, 0xFFFF << 32)
+
+
+@given(st.ip_addresses(v=4).filter(of_a_server), PORTS)
+def test_an_address_of_numbers_has_one_spelling(address, port):
+    number = int(address)
+    forms = [str(address), str(number), hex(number), f"[::ffff:{address}]"]
+    first, rest = divmod(number, 2**24)
+    forms.append(f"{first}.{rest}")
+    assert len({spelled(form, port) for form in forms}) == 1
+    local = address.is_loopback
+    assert is_protected(spelled(str(address), port, "http")) == local
+    assert (urlsplit(origin_of(spelled(str(address), port))).hostname == "localhost") == local
+
+
+@given(st.ip_addresses(v=6).filter(of_a_server), PORTS)
+def test_so_has_a_long_one(address, port):
+    assert spelled(f"[{address.exploded.upper()}]", port) == spelled(f"[{address}]", port)
+
+
+@given(PORTS, st.sampled_from(["http", "https"]))
+def test_this_machine_is_one_origin(port, scheme):
+    names = ("localhost", "LOCALHOST.", "127.0.0.1", "127.1", "[::1]", "[0:0::0:1]", "127.8.8.8")
+    assert len({origin_of(spelled(name, port, scheme)) for name in names}) == 1
+    assert len({spelled(name, port, scheme) for name in ("localhost", "127.0.0.1", "[::1]")}) == 3
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        ".",
+        "0.0.0.0",
+        "0",
+        "[::]",
+        "[::ffff:0.0.0.0]",
+        "[fe80::1%lo]",
+        "a..b",
+        "a b",
+        "a%2eb",
+        "999.1.1.1",
+        "a.0x",
+        "-\u20ac-.",
+    ],
+)
+def test_what_names_no_server_is_refused(host):
+    with pytest.raises(ValueError, match=r"."):
+        spelled(host, None)

@@ -1,0 +1,62 @@
+"""The requester and the devices of the demo, against a server that infers nothing."""
+
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.campaign.server.background import serve_in_background
+from quietcrowd.campaign.store.requesters import issue_key
+from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.commands.demo import requester
+from quietcrowd.commands.demo.devices import send_all
+from quietcrowd.commands.demo.requester import requester_of
+from quietcrowd.exceptions import CampaignError
+
+WANTED = {
+    "title": "Which?",
+    "mechanism": qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0),
+    "questions": [("a", "Is a, or b?"), ("b", 'Is "b"?')],
+}
+ANSWERS = [{"a": "yes", "b": "no"}, {"b": "yes"}, {"a": "no"}]
+
+
+@pytest.fixture
+def server(tmp_path):
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db", port=0, infer=False)
+    with serve_in_background(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def key(server):
+    return issue_key(server.app.state.service.database, "me")
+
+
+def test_what_devices_send_is_what_the_requester_gets(server, key, tmp_path):
+    with requester_of(server.url, key, **WANTED) as campaign:
+        devices = send_all(campaign.links(3), ANSWERS, tmp_path)
+        campaign.export(tmp_path / "reports.jsonl")
+        assert devices[0].tasks[0].data["question"] in dict(WANTED["questions"]).values()
+    found = qc.read_reports(tmp_path / "reports.jsonl").to_frame()
+    sent = [(report.task, report.value) for device in devices for report in device.sent_reports()]
+    assert sorted(sent) == sorted(zip(found["task"], found["label"], strict=True))
+    assert [len(device.sent_reports()) for device in devices] == [2, 1, 1]
+
+
+def test_the_key_is_in_the_link_and_in_no_text(server, key):
+    with requester_of(server.url, key, **WANTED) as campaign:
+        assert campaign.dashboard == f"{server.url}/dashboard/{campaign.id}#k={key}"
+        assert key not in repr(campaign)
+
+
+def test_what_goes_wrong_is_one_sentence(server, key, monkeypatch):
+    with (
+        pytest.raises(CampaignError, match="the server refuses: The key"),
+        requester_of(server.url, "qck_wrong", **WANTED),
+    ):
+        pass
+    monkeypatch.setattr(requester, "_PATIENCE", 0.1)
+    with requester_of(server.url, key, **WANTED) as campaign:
+        with pytest.raises(CampaignError, match="inferred nothing"):
+            campaign.results(reports=1)
+        with pytest.raises(CampaignError, match="the server refuses: /count Input should be"):
+            campaign.links(0)

@@ -1,0 +1,589 @@
+"""``quietcrowd answer`` as a worker meets it, against a real server."""
+
+import json
+import re
+from functools import partial
+
+import httpx
+import pytest
+from sqlalchemy import delete, select, update
+from tests.campaign.devices import NOWHERE, Fake
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import Running, new_desk
+
+import quietcrowd as qc
+from quietcrowd.campaign import Client
+from quietcrowd.campaign.device.folder import CampaignFolder
+from quietcrowd.campaign.device.http_client import CampaignServer
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.exceptions import UnansweredError
+
+INTERRUPTED = 130
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    database = f"sqlite:///{tmp_path_factory.mktemp('answering')}/q.db"
+    running = Running(Settings(database=database, infer=False, requests_per_second=0)).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def desk(server):
+    return new_desk(server)
+
+
+@pytest.fixture
+def link(desk):
+    return desk.link(desk.campaign(description="Look at\nthe sky.\x1b[2J"))
+
+
+@pytest.fixture
+def run(run, tmp_path, monkeypatch):
+    """Return a function that runs the command on a device of the test's own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return partial(run, "answer")
+
+
+@pytest.fixture
+def types(monkeypatch):
+    """Return a way to say what the worker types; in the end the input ends."""
+
+    def prepare(*lines):
+        left = list(lines)
+        prompts = []
+
+        def read(prompt):
+            prompts.append(prompt)
+            if not left:
+                raise EOFError
+            line = left.pop(0)
+            if isinstance(line, type):
+                raise line
+            return line() if callable(line) else line
+
+        monkeypatch.setattr("builtins.input", read)
+        return left, prompts
+
+    return prepare
+
+
+def write(path, *rows):
+    path.write_text("task,label\n" + "".join(f"{row}\n" for row in rows))
+    return path
+
+
+def test_a_worker_answers_goes_back_and_sends(run, types, link):
+    left, _ = types("y", "2", "no", "<", "yes", "1", "2", "no", "", "send")
+    status, output, errors = run(link, "--budget", 5)
+    assert (status, left) == (0, [])
+    shown = " ".join(output.split())
+    assert "Whoever asks wrote what stands behind |: | Birds | Look at | the sky." in shown
+    assert "\x1b" not in output
+    assert "at most 1 about one answer, to whoever knows the others, and 3 about all" in shown
+    assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown
+    assert "has used epsilon = 0 of a budget of 5; after this campaign it will be at most 3." in (
+        shown
+    )
+    assert "1 of 3: t0 | Is it 0? 1 no 2 yes" in shown
+    assert "Your answer so far: no. Enter keeps it, - takes it back." in shown
+    assert "1. t0: yes 2. t1: no 3. t2: no Type send to have them randomised" in shown
+    assert "answer sent as no sent as yes" in shown
+    assert "no 73.1 % 26.9 % yes 26.9 % 73.1 %" in shown
+    assert "the answer 'no' is reported as 'no' in 73.1 % of all cases" in shown
+    assert "reasons that have nothing to do with your answers or with what was drawn" in shown
+    assert "Sent: 3 reports. This device has used epsilon = 3 of a budget of" in " ".join(
+        errors.split()
+    )
+    assert max(map(len, output.splitlines())) <= 80
+    held = Client(link).stored()
+    assert held.as_sent
+    assert len(held.reports) == 3
+    again = run(link)
+    assert again[0] == 0
+    assert "You have answered this campaign" in again[2]
+
+
+def test_no_more_is_asked_than_the_budget_allows(run, types, link):
+    left, _ = types("y", "2", "2", "2", "", "send")
+    status, output, _ = run(link, "--budget", 2)
+    assert (status, left) == (0, [])
+    shown = " ".join(output.split())
+    assert "of a budget of 2; after this campaign it will be at most 2." in shown
+    assert "The budget allows no more than 2 answers. Leave out the last questions," in shown
+    assert "You have given all 2 answers" in shown
+    assert len(Client(link).stored().reports) == 2
+
+
+@pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL"])
+def test_who_has_no_budget_left_is_not_asked(run, types, desk, name):
+    link = desk.link(desk.campaign(MECHANISMS[name]))
+    left, prompts = types("y")
+    status, output, errors = run(link, "--budget", 0.5)
+    assert (status, output, left, prompts) == (2, "", ["y"], [])
+    told = "reports on 3 tasks, answered or not," if "NULL" in name else "1 answer"
+    assert f"of a budget of 0.5, and {told} would make it" in errors
+    assert not Client(link).joined
+
+
+def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, link, desk):
+    other = desk.link(desk.campaign(about="she"))
+
+    def send_after_another_campaign():
+        Client(other).answer({"t0": "yes"})
+        return "send"
+
+    typed = ("2", "2", "1", send_after_another_campaign)
+    left, _ = types("y", *typed, "2", "-", "", "send")
+    status, output, errors = run(link, "--budget", 3)
+    assert (status, left) == (0, [])
+    told = " ".join(errors.split())
+    assert "3 answers would make it 4: nothing was sent." in told
+    assert "Your answers are still here: take back the last ones, or stop (Ctrl-C)." in told
+    assert output.count("1 of 3: t0") == 1
+    assert {report.task for report in Client(link).stored().reports} == {"t0", "t2"}
+
+
+def test_a_title_and_a_description_do_not_pass_for_the_devices_words(run, types, monkeypatch):
+    claim = "Epsilon is at most 0.01 about one answer."
+    fake = Fake.of(MECHANISMS["one-layer"], title=f"Birds\n{claim}", description=f"Of\n{claim}\n")
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    types("n")
+    output = run(NOWHERE)[1]
+    assert f"\n| Birds {claim}\n" in output
+    assert f"\n| {claim}\n" in output
+    assert f"\n{claim}" not in output
+
+
+def through(transport):
+    """Return what makes an HTTP client whose requests go to a transport."""
+    real = httpx.Client
+    return lambda **members: real(**{**members, "transport": transport})
+
+
+def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
+    left, prompts = types()
+    file = write(tmp_path / "mine.csv", "t0,yes", "t2,no", "t1,")
+    status, output, _ = run(link, "--answers", file, "--yes", "--json")
+    assert (status, left, prompts) == (0, [], [])
+    told = json.loads(output)
+    assert (told["accepted"], told["duplicates"]) == (2, 0)
+    assert told["spent"] == pytest.approx(2)
+    assert {report["task"] for report in told["reports"]} == {"t0", "t2"}
+    assert told["consent"]
+    shown = json.loads(run(link, "--show", "--json")[1])
+    assert shown["as_sent"]
+    assert shown["reports"] == told["reports"]
+    assert "shows the reports that this device sent, and no others" in run(link, "--show")[2]
+    status, output, errors = run(link, "--answers", file, "--yes", "--json")
+    assert (status, json.loads(output)) == (0, told)
+    assert "You have answered this campaign" in errors
+
+
+@pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation", "two-layer"])
+def test_other_mechanisms_are_shown_as_they_were_sent(run, desk, tmp_path, name):
+    link = desk.link(desk.campaign(MECHANISMS[name], tasks=25))
+    label = {"two-layer": "maybe", "matrix factorisation": 3}.get(name, 2.5)
+    file = write(tmp_path / "mine.csv", *(f"t{place},{label}" for place in range(25)))
+    status, output, errors = run(link, "--answers", file, "--yes")
+    assert (status, "error" in errors) == (0, False), errors
+    assert "a sketch of" not in output
+    status, output, _ = run(link, "--show")
+    assert status == 0
+    if name == "matrix factorisation":
+        assert "a sketch of 4 numbers: " in output
+    else:
+        assert "… and 5 more" in output
+    if name == "laplace with a bit":
+        assert re.search(r"^  t2: -?[0-9.e+-]+, answered: -?[0-9.e+-]+$", output, re.MULTILINE)
+
+
+def test_who_does_not_agree_sends_nothing(run, types, link):
+    types("n")
+    status, _, errors = run(link)
+    assert status == 1
+    assert "You take no part. Nothing was sent." in errors
+    assert not Client(link).joined
+
+
+@pytest.mark.parametrize("end", [(), (KeyboardInterrupt,)])
+def test_stopping_in_between_sends_nothing_and_keeps_no_answer(run, types, link, end):
+    types("y", "2", *end)
+    status, _, errors = run(link)
+    assert status == INTERRUPTED
+    assert errors.strip().splitlines()[-1] == "quietcrowd: stopped"
+    client = Client(link)
+    assert (client.joined, client.committed) == (True, False)
+    assert client.stored().reports == ()
+
+
+@pytest.fixture
+def unreachable(monkeypatch):
+    """Return a way to lose what is posted, until it is called again."""
+    lost = []
+    real = CampaignServer.ask
+
+    def ask(server, method, path, **members):
+        if lost and path == "/me/reports" and method == "POST":
+            raise UnansweredError("the server cannot be reached; try later")
+        return real(server, method, path, **members)
+
+    monkeypatch.setattr(CampaignServer, "ask", ask)
+    return lambda: lost.pop() if lost else lost.append(True)
+
+
+def test_what_was_committed_is_sent_by_the_same_command(run, types, link, tmp_path, unreachable):
+    unreachable()
+    left, _ = types("y", "2", "", "", "send")
+    status, output, errors = run(link)
+    assert (status, left) == (2, [])
+    assert "Your reports are on their way. The same command sends them again" in errors
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    refused = run(link, "--answers", file, "--yes")
+    assert refused[0] == 2
+    assert "your reports are on their way: leave out --answers" in refused[2]
+    status, output, errors = run(link)
+    assert (status, output) == (2, ""), "they are not shown"
+    unreachable()
+    left, prompts = types()
+    status, output, errors = run(link)
+    assert (status, output, prompts) == (0, "", []), "there is nothing to decide"
+    assert "Sent: 1 report. This device has spent epsilon = 1 in all campaigns." in errors
+    assert Client(link).stored().as_sent
+
+
+@pytest.mark.parametrize("way", ["questions", "file", "json"])
+def test_nothing_that_is_printed_before_sending_depends_on_what_is_drawn(
+    run, types, tmp_path, monkeypatch, way
+):
+    """Four devices draw 12 of 40 labels each: alike by chance once in 10^19 pairs."""
+    labels = [f"mark{place}" for place in range(40)]
+    coin = qc.RandomizedResponse(domain=qc.Categorical(labels), epsilon=0.01)
+    fake = Fake.of(coin, tasks=12)
+    file = write(tmp_path / "mine.csv", *(f"t{place},mark0" for place in range(12)))
+    drawn, said = set(), set()
+
+    def lose(request):
+        if request.method == "POST":
+            drawn.add(tuple(one["value"] for one in json.loads(request.content)["reports"]))
+            raise httpx.ReadError("the connection broke", request=request)
+        return fake.handle_request(request)
+
+    wire = httpx.MockTransport(lose)
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(wire))
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.FIRST_PAUSE", 1e9)
+    for place in range(4):
+        types("y", *["1"] * 12, "send")
+        words = {
+            "questions": (),
+            "file": ("--answers", file, "--yes"),
+            "json": ("--answers", file, "--yes", "--json"),
+        }[way]
+        status, *printed = run(NOWHERE, *words, "--folder", tmp_path / str(place))
+        assert status == 2
+        said.add(tuple(printed))
+        status, *printed = run(NOWHERE, "--folder", tmp_path / str(place))
+        said.add(tuple(printed))
+    assert len(drawn) == 4
+    assert len(said) == 2, "that of the first try, and that of the second"
+
+
+def test_what_is_on_its_way_can_be_taken_back_unseen(run, types, link, unreachable):
+    unreachable()
+    types("y", "2", "", "", "send")
+    assert run(link)[0] == 2
+    types("yes")
+    status, output, errors = run(link, "--withdraw")
+    assert (status, output) == (0, "")
+    assert "You have left." in errors
+    assert Client(link).spent().total_epsilon == pytest.approx(1), "it may have been sent"
+
+
+def test_what_was_not_sent_is_not_missing(run, types, link, unreachable):
+    types("y")
+    run(link)
+    status, output, errors = run(link, "--show")
+    assert (status, output) == (0, "")
+    assert errors.strip().endswith("The server holds no report of you.")
+    unreachable()
+    types("y", "2", "1", "", "send")
+    assert run(link)[0] == 2
+    status, output, errors = run(link, "--show")
+    assert (status, output) == (0, "")
+    assert " ".join(errors.split()).endswith(
+        "The server holds no report of you. Yours are on their way; the same command without "
+        "--show sends them, and --show shows them then."
+    )
+    told = json.loads(run(link, "--show", "--json")[1])
+    assert told == {
+        **{"held": 0, "reports": [], "sketch": None, "sent": False},
+        **{"as_sent": True, "missing": 0, "strange": 0},
+    }
+    unreachable()
+    assert run(link, "--yes")[0] == 0
+    told = json.loads(run(link, "--show", "--json")[1])
+    assert (told["sent"], told["as_sent"], told["held"]) == (True, True, len(told["reports"]))
+    assert told["held"] == 2
+
+
+@pytest.fixture
+def again(run, desk, tmp_path):
+    """Return a campaign with the questions of one that got reports on t0 and t1, and less noise."""
+    file = write(tmp_path / "first.csv", "t0,yes", "t1,no")
+    assert run(desk.link(desk.campaign()), "--answers", file, "--yes")[0] == 0
+    other = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.5)
+    return desk.link(desk.campaign(other))
+
+
+def test_who_is_asked_again_is_told(run, types, again):
+    left, _ = types("y", "n")
+    status, output, errors = run(again, "--budget", 9)
+    assert (status, left) == (1, [])
+    told = " ".join(errors.split())
+    assert "This device has reported on 2 of the 3 questions in another campaign," in told
+    assert "the losses about it add up." in told
+    assert "No answers were sent. --withdraw leaves the campaign." in told
+    assert not Client(again).committed
+    types("y", "y", "", "", "yes", "send")
+    status, output, _ = run(again)
+    assert status == 0
+    told = "has reported on this question, or on one with the same words, before."
+    assert " ".join(output.split()).count(told) == 2
+    assert len(Client(again).stored().reports) == 1
+
+
+def test_who_is_asked_again_and_says_yes_to_all_needs_a_budget(run, again, tmp_path):
+    file = write(tmp_path / "mine.csv", "t1,yes", "t2,yes")
+    status, _, errors = run(again, "--answers", file, "--yes")
+    assert status == 2
+    assert "1 of the 3 questions" in errors
+    assert "Nothing was sent: give a --budget, or leave out --yes" in errors
+    assert not Client(again).committed
+    assert run(again, "--answers", file, "--yes", "--budget", 9)[0] == 0
+
+
+@pytest.fixture
+def once_more(run, desk, tmp_path):
+    """Return a campaign that asks like one that got reports on t0 and t1."""
+    file = write(tmp_path / "first.csv", "t0,yes", "t1,no")
+    first = desk.link(desk.campaign())
+    assert run(first, "--answers", file, "--yes")[0] == 0
+    return first, desk.link(desk.campaign())
+
+
+def test_the_same_report_is_sent_again_and_the_worker_is_told(run, types, once_more):
+    first, again = once_more
+    left, _ = types("y", "no", "no", "no", "send")
+    status, output, errors = run(again, "--budget", 3)
+    assert (status, left) == (0, [])
+    assert output.count("This device sends the report again that it sent before") == 2
+    told = " ".join(errors.split())
+    assert "2 questions had a report from this device before: it sends the same again" in told
+    assert "The server may notice that you are the same person as in an earlier campaign." in told
+    assert "Sent: 3 reports. This device has used epsilon = 3 of a budget of" in told
+    before, after = (
+        {one.task: one.value for one in Client(link).sent_reports()} for link in (first, again)
+    )
+    assert before.items() <= after.items()
+
+
+def test_a_file_with_questions_that_had_reports_needs_no_budget(run, once_more, tmp_path):
+    file = write(tmp_path / "mine.csv", "t0,no", "t1,yes")
+    status, output, _ = run(once_more[1], "--answers", file, "--yes", "--json")
+    assert (status, json.loads(output)["spent"]) == (0, pytest.approx(2))
+
+
+TWICE = "task,question,n\na,Drugs at all?,1\nb,Drugs at all?,1\nc,Drugs at all?,2\nd,Age?,\n"
+
+
+@pytest.mark.parametrize("name", ["one-layer", "two-layer"])
+def test_copies_are_told_while_asking(run, types, desk, name):
+    draft = desk.draft(MECHANISMS[name])
+    desk.import_csv(draft["id"], TWICE).raise_for_status()
+    desk.client.post(f"/campaigns/{draft['id']}/open").raise_for_status()
+    left, _ = types("y", "yes", "no", "no", "yes", "send")
+    status, output, errors = run(desk.link(draft["id"]))
+    assert (status, left) == (0, [])
+    shown, told = " ".join(output.split()), " ".join(errors.split())
+    linked = {"one-layer": 2, "two-layer": 3}[name]
+    assert f"About a fact that up to {linked} of your answers share" in shown
+    assert f" about a fact that {linked} of them share, and " in shown
+    assert "2 of the 4 questions are copies of each other." in told
+    assert "3 questions ask with the same words and show other data:" in told
+    assert "The same question as b." in shown
+    assert "The same question as a." in shown
+    if name == "one-layer":
+        assert re.search(
+            "on your answer to the first that has one, in this order: (a, b|b, a)", shown
+        )
+        assert "Sent: 4 reports. This device has spent epsilon = 3 in all campaigns." in told
+    else:
+        assert shown.count("Each gets a report, and all together tell more.") == 2
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_other_questions_are_not_asked_again(run, again, tmp_path):
+    file = write(tmp_path / "mine.csv", "t2,yes")
+    status, _, errors = run(again, "--answers", file, "--yes")
+    assert (status, "another campaign" in errors) == (0, False)
+
+
+def test_a_server_that_holds_something_else_is_told_of(run, server, desk, tmp_path):
+    campaign = desk.campaign()
+    link = desk.link(campaign)
+    file = write(tmp_path / "mine.csv", "t0,yes", "t1,no", "t2,no")
+    assert run(link, "--answers", file, "--yes")[0] == 0
+    report = tables.report.c
+    mine = select(report.report_id).where(report.campaign_id == bytes.fromhex(campaign))
+    with server.database.write() as connection:
+        lost, changed, _ = connection.scalars(mine).all()
+        connection.execute(delete(tables.report).where(report.report_id == lost))
+        other = update(tables.report).where(report.report_id == changed)
+        connection.execute(other.values(value=1 - report.value))
+    assert run(link, "--show")[2] == (
+        "The server does not hold what this device sent: 2 reports missing or changed, 1 not sent "
+        "from here.\n"
+    )
+
+
+def test_withdrawing(run, types, link, tmp_path):
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    assert run(link, "--answers", file, "--yes")[0] == 0
+    types("no")
+    status, _, errors = run(link, "--withdraw")
+    assert (status, "Nothing was changed" in errors) == (1, True)
+    assert (
+        "whoever withdraws because of what a report shows, or of what they answered, tells more"
+        in " ".join(errors.split())
+    )
+    assert run(link, "--withdraw", "--yes")[0] == 0
+    status, _, errors = run(link, "--answers", file, "--yes")
+    assert status == 2
+    assert "you withdrew from it" in errors
+
+
+def test_withdrawing_from_a_folder_that_never_joined_deletes_nothing_and_says_so(
+    run, link, tmp_path
+):
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    assert run(link, "--answers", file, "--yes")[0] == 0
+    other = tmp_path / "other"
+    status, _, errors = run(link, "--folder", other, "--withdraw", "--yes")
+    assert status == 2
+    assert "takes no part in the campaign, so nothing was deleted" in errors
+    assert "name it with --folder" in errors
+    assert "You have left" not in errors
+    assert not other.exists()
+    assert len(Client(link).stored().reports) == 1
+
+
+def test_a_file_may_still_be_asked_about(run, types, link, tmp_path):
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    left, prompts = types("y", "n")
+    status, _, errors = run(link, "--answers", file)
+    assert (status, left) == (1, [])
+    assert prompts[-1] == "Randomise and send 1 answer? [y/N] "
+    assert "Nothing was sent." in errors
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (["t0,perhaps"], "task 't0': the answer is outside the domain"),
+        (["t0,yes", "t0,no"], "row 1: task 't0' is there a second time"),
+        ([",perhaps"], "row 0: a task is missing"),
+        (["t9,yes"], "task 't9' is not among the 3 tasks"),
+        (["t0,perhaps,twice"], "must be a table of CSV, JSON Lines or Parquet with columns task"),
+    ],
+)
+def test_errors_are_one_line_and_hold_no_answer(run, link, tmp_path, rows, told):
+    file = write(tmp_path / "mine.csv", *rows)
+    status, _, errors = run(link, "--answers", file, "--yes")
+    [line] = [line for line in errors.splitlines() if line.startswith("quietcrowd:")]
+    assert status == 2
+    assert told in line
+    assert "perhaps" not in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--show", "--withdraw"), "do not go together"),
+        (("--json",), "--json goes with"),
+        (("--withdraw", "--json"), "--json goes with --show, or --answers and --yes"),
+        (("--budget", "-1"), "budget must be a finite number"),
+        (("--budget", "2", "--answers", "FILE", "--yes"), "would make it 3: nothing was sent"),
+        (("--answers", "none.csv", "--yes"), "none.csv: there is no such file"),
+        (("--show",), "join it first"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(run, link, tmp_path, words, told):
+    file = write(tmp_path / "mine.csv", "t0,yes", "t1,yes", "t2,yes")
+    words = [file if word == "FILE" else word for word in words]
+    status, _, errors = run(link, *words)
+    assert status == 2
+    assert told in errors.strip().splitlines()[-1]
+
+
+def test_a_link_that_is_none_is_not_repeated_whole(run):
+    status, _, errors = run("https://example.org/x#i=qci_" + 43 * "a")
+    assert status == 2
+    assert "qci_a" not in errors
+    assert "the link must be like" in errors
+
+
+def test_the_help_shows_examples(run):
+    status, output, _ = run("--help")
+    assert status == 0
+    assert "quietcrowd answer LINK --answers mine.csv --yes" in " ".join(output.split())
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_a_server_that_is_gone_costs_no_answers(run, tmp_path, start, monkeypatch):
+    server = start()
+    desk = new_desk(server)
+    link = desk.link(desk.campaign())
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    real = CampaignFolder.keep_upload
+
+    def keep_upload(folder, content, record):
+        real(folder, content, record)
+        server.stop()
+
+    monkeypatch.setattr(CampaignFolder, "keep_upload", keep_upload)
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.FIRST_PAUSE", 1e9)
+    status, _, errors = run(link, "--answers", file, "--yes")
+    assert status == 2
+    assert "Your reports are on their way. The same command sends them again" in errors
+    assert "cannot be reached" in errors.strip().splitlines()[-1]
+    assert Client(link).committed
+
+
+@pytest.fixture
+def start(tmp_path):
+    def make():
+        database = f"sqlite:///{tmp_path}/gone.db"
+        return Running(Settings(database=database, infer=False, requests_per_second=0)).start()
+
+    return make
+
+
+def test_a_loss_without_bound_is_told(run, types, desk):
+    link = desk.link(desk.campaign(MECHANISMS["sampled variance"]))
+    types("n")
+    assert "nothing bounds it, unless --delta is above 0" in " ".join(run(link)[1].split())
+    types("n")
+    told = " ".join(run(link, "--budget", 9)[1].split())
+    assert "The budget allows no more than 1 answer." in told
+    assert "Nothing bounds more, unless --delta is larger" in told
+    types("n")
+    told = " ".join(run(link, "--delta", 0.2)[1].split())
+    assert re.search(
+        r"it will be at most [0-9.]+\. Each with probability at least 1 - 0\.2, if", told
+    )
+    types("n")
+    told = " ".join(run(link, "--delta", 0.2, "--budget", 9)[1].split())
+    assert "of a budget of 9, at delta = 0.2; after this campaign it will be at most" in told
+    assert "delta is no probability of a larger loss" in told

@@ -1,0 +1,102 @@
+"""``quietcrowd audit`` as a user meets it."""
+
+import json
+from functools import partial
+
+import pytest
+from attrs import evolve
+
+from quietcrowd import RandomizedResponse
+
+
+@pytest.fixture
+def run(run):
+    """Return a function that runs the command and gives (status, output, errors)."""
+    return partial(run, "audit")
+
+
+def test_the_printed_two_layer_mechanism(run):
+    status, text, errors = run("two-layer", "--epsilon", 1, "--answers", 277)
+    assert (status, errors) == (0, "")
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Claimed: epsilon = 1; it does not hold.\n" in text
+    assert "Exact:   epsilon = 5.625 about one, 189.2 about all" in text
+    assert "from the real reports of 18,050 workers" in text
+    assert text.endswith("Verdict: not refuted; nothing that was found exceeds what is stated.\n")
+
+
+def test_json_and_a_picture(run, tmp_path):
+    picture = tmp_path / "curve.png"
+    status, text, _ = run(
+        "laplace:participation=released", "--between", "0,10", "--simulate", 1, "--draws", 2000,
+        *("--json", "--plot", picture),
+    )  # fmt: skip
+    data = json.loads(text)
+    assert status == 0
+    assert data["domain"] == "Interval(low=0.0, high=10.0)"
+    assert data["proven"]["simulated"]
+    assert data["verdict"] == "holds"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_drawn_variance_in_json(run):
+    status, text, _ = run(
+        "sampled-variance:delta=0.1", "--between", "0,10", "--answers", 3, "--simulate", 1,
+        *("--draws", 20_000, "--json"),
+    )  # fmt: skip
+    data = json.loads(text)
+    assert status == 0
+    assert data["exact"] is None
+    assert data["proven"]["delta"] < data["stated"]["delta"]
+
+
+def test_labels_and_slow_noise(run, monkeypatch):
+    assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--draws", 500)[1]
+    monkeypatch.setattr("quietcrowd.commands.noise.SLOW", 0.1)
+    _, _, errors = run("laplace", "--epsilon", 2, "--answers", 1, "--draws", 10_000)
+    assert errors == "Drawing 49,200 exact numbers of noise: about 0 s.\n"
+
+
+def test_twenty_answers_unless_it_says_otherwise(run):
+    assert "one-layer, 20 answers a worker" in run("one-layer", "--draws", 500)[1]
+
+
+def test_a_broken_mechanism_ends_with_a_status_of_its_own(run, monkeypatch):
+    honest = RandomizedResponse.guarantee
+    monkeypatch.setattr(
+        RandomizedResponse,
+        "guarantee",
+        lambda self, answers=1, tasks=None: evolve(honest(self, answers, tasks), epsilon=0.5),
+    )
+    status, text, errors = run("one-layer", "--draws", 5000)
+    assert (status, errors) == (1, "")
+    assert "Verdict: BROKEN; the mechanism loses more than its guarantee states." in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("two-layr",), "did you mean 'two-layer'?"),
+        (("laplace:fil=1",), "did you mean 'fill'?"),
+        (("one-layer", "--answers", 0), "--answers"),
+        (("one-layer", "--draws", 3), "draws must be a whole number, at least 100; got 3"),
+        (("one-layer", "--confidence", 1), "confidence must be above 0 and below 1; got 1.0"),
+        (("one-layer", "--answers", 20_000), "at most 10,000 answers; got 20,000"),
+        (("one-layer", "--plot", "curve.pdf"), "must end in .png"),
+        (("one-layer", "--between", "0,1"), "domain must be Categorical or Ordinal"),
+        (("sampled-variance",), "delta must be given"),
+    ],
+)
+def test_errors_are_one_line(run, words, message):
+    status, output, errors = run(*words)
+    assert (status, output) == (2, "")
+    assert message in errors
+    assert errors.startswith("quietcrowd: error: ")
+    assert errors.count("\n") == 1
+
+
+def test_help_fits_and_has_examples(run):
+    status, text, _ = run("--help")
+    assert status == 0
+    assert "Example: quietcrowd audit two-layer --epsilon 1 --answers 277" in text
+    assert max(map(len, text.splitlines())) <= 80

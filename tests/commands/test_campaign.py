@@ -1,0 +1,426 @@
+"""The commands ``serve`` and ``campaign``, against servers that they start and find."""
+
+import json
+import re
+import signal
+import socket
+import sqlite3
+import time
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+from attrs import evolve
+from tests.campaign.people import new_desk
+from tests.campaign.ports import has_ipv6
+from tests.campaign.server_process import server_process
+
+import quietcrowd as qc
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.results.exporting import ReportExport
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.server.logs import FIELDS
+from quietcrowd.campaign.store.server_lock import only_server
+from quietcrowd.campaign.terms.settings import BODY_SECONDS, Settings
+from quietcrowd.formats.label_config import read_label_config
+
+TASKS = 'task,question,gold\na,"Is it\na bird?",yes\nb,B?,\nc,C?,\n'
+
+
+@pytest.fixture
+def run(run):
+    """Return a way to run a command; it gives what is printed, or the error."""
+
+    def command(*words: object) -> tuple[int, str, str]:
+        status, output, errors = run(*words)
+        return status, output.strip(), errors
+
+    return command
+
+
+@pytest.fixture
+def at_desk(server, monkeypatch):
+    """Return a requester, whose server and key the environment names."""
+    desk = new_desk(server)
+    monkeypatch.setenv("QUIETCROWD_SERVER", server.url)
+    monkeypatch.setenv("QUIETCROWD_KEY", desk.key)
+    return desk
+
+
+def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp_path):
+    file = tmp_path / "birds.csv"
+    file.write_text(TASKS)
+    made = run(
+        "campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", "-e", 2,
+        "--method", "majority", "--linked", 2,
+    )  # fmt: skip
+    assert made[0] == 0, made
+    one = made[1]
+    draft = at_desk.client.get(f"/campaigns/{one}").json()
+    assert (draft["tasks"], draft["linked"]) == (3, 2)
+    opened = run("campaign", "open", one)
+    assert opened[0] == 0
+    assert "as likely as not" in opened[2]
+    links = run("campaign", "invite", one, "--count", 3)[1].splitlines()
+    for link in links:
+        address, invite = link.split("#i=")
+        assert address == f"{server.url}/j/{one}"
+        worker = at_desk.guest(one)
+        at_desk.join(worker, invite).raise_for_status()
+        worker.send_values(1, 0, 1)
+    closed = run("campaign", "close", one)
+    assert "9 reports of 3 workers" in closed[2]
+    refused = run("campaign", "results", one)
+    assert refused[0] == 2
+    assert "There are no results yet" in refused[2]
+    Inferrer(server.database).infer(bytes.fromhex(one))
+    results = run("campaign", "results", one)
+    assert json.loads(results[1])["reports"] == 9
+    assert "assumption: MajorityVote has no model of the noise" in results[2]
+    for name in ("r.jsonl", "r.csv", "r.csv.gz", "r.parquet", "r.json"):
+        written = run("campaign", "export", one, "-o", tmp_path / name)
+        assert written[0] == 0, written
+        assert len(qc.read_reports(tmp_path / name)) == 9
+    platforms = {
+        **{"mturk": "m.csv", "toloka": "t.tsv", "label-studio": "l.json"},
+        **{"label-studio-min": "n.json", "label-studio-csv": "o.csv"},
+    }
+    for kind, name in platforms.items():
+        written = run("campaign", "export", one, "-o", tmp_path / name, "--format", kind)
+        assert written[0] == 0, written
+        assert (tmp_path / f"{name}.mechanism.json").exists()
+        assert len(qc.read_reports(tmp_path / name)) == 9
+    for name in ("truths.csv", "truths.jsonl", "truths.json"):
+        written = run("campaign", "export", one, "--truths", "-o", tmp_path / name)
+        assert written[0] == 0, written
+        assert len(qc.read_truths(tmp_path / name)) == 3
+    refused = run("campaign", "export", one, "--truths", "-o", tmp_path / "t.parquet")
+    assert (refused[0], "truths go to a file" in refused[2]) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("open", "f" * 32), "the server refuses: There is no such thing here"),
+        (("open", "Birds"), "a campaign's id is 32 hexadecimal digits, got 'Birds'"),
+        (("delete", "F" * 32), "a campaign's id is 32 hexadecimal digits"),
+        (("results", "f" * 32, "--key", "qck_wrong"), "missing or unknown"),
+        (("close", "f" * 32, "--key", ""), "a requester's key is needed"),
+        (("close", "f" * 32, "--server", "http://127.0.0.1:1"), "cannot be reached"),
+        (("close", "f" * 32, "--server", "http://10.0.0.1:1"), "without encryption"),
+        (("close", "f" * 32, "--server", "crowd.example"), "must be like https://example.org"),
+        (("export", "f" * 32, "-o", "reports.txt"), "the name must end in one of .csv"),
+        (("export", "f" * 32, "-o", "reports.jsonl"), "There is no such thing here"),
+        (("create", "T", "--tasks", "tasks.txt", "--labels", "no,yes"), "must end in .csv, .tsv"),
+        (("create", "T", "--tasks", "none.csv", "--labels", "no,yes"), "there is no such file"),
+        (("create", "T", "--tasks", "none.csv", "--labels", "no"), "at least 2|2 to"),
+        (("backup", "copy.db", "--database", "sqlite:///none.db"), "there is no database"),
+        (("backup", "copy.db", "--database", "postgresql://host/name"), "pg_dump"),
+        (("key", " ", "--database", "sqlite:///new.db"), "must not be empty"),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(run, at_desk, tmp_path, monkeypatch, words, told):
+    monkeypatch.chdir(tmp_path)
+    assert at_desk
+    status, printed, error = run("campaign", *words)
+    assert (status, printed) == (2, "")
+    assert any(one in error for one in told.split("|")), error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_all_campaigns_are_listed_by_title(run, at_desk, monkeypatch):
+    monkeypatch.setattr("quietcrowd.commands.campaign._PAGE", 2)
+    assert run("campaign", "list") == (
+        0, "", "There is no campaign yet: quietcrowd campaign create makes one.\n"
+    )  # fmt: skip
+    assert run("campaign", "list", "--json")[1] == "[]"
+    titles = ["a " + "long " * 30, "Owls\u202e [bold]", "Tits"]
+    made = [at_desk.draft(title=title)["id"] for title in reversed(titles)]
+    at_desk.import_csv(made[0], TASKS).raise_for_status()
+    status, printed, errors = run("campaign", "list")
+    assert (status, errors) == (0, "")
+    assert all(one in printed for one in made)
+    assert max(map(len, printed.splitlines())) <= 80
+    assert printed.splitlines()[-1].split() == [made[0], "draft", "Tits", "3", "0", "0"]
+    assert "\u202e" not in printed
+    assert "[bold]" in printed
+    found = json.loads(run("campaign", "list", "--json")[1])
+    assert [one["id"] for one in found] == sorted(made, key=lambda one: -made.index(one))
+
+
+def test_a_campaign_is_deleted_by_who_says_yes(run, at_desk, monkeypatch):
+    one, other = at_desk.campaign(join_mode="open"), at_desk.draft()["id"]
+    at_desk.worker(one).send_values(1, 0, 1)
+    monkeypatch.setattr("builtins.input", lambda _: "n")
+    status, _, told = run("campaign", "delete", one)
+    assert status == 1
+    assert "(open): 3 tasks, 3 reports of 1 workers." in told
+    assert "Nothing was deleted." in told
+    monkeypatch.setattr("builtins.input", lambda _: "y")
+    assert run("campaign", "delete", one)[0] == 0
+    assert [held["id"] for held in json.loads(run("campaign", "list", "--json")[1])] == [other]
+    assert run("campaign", "delete", other, "--yes")[0] == 0
+    assert run("campaign", "list", "--json")[1] == "[]"
+
+
+def test_a_slash_behind_a_server_is_one_too_many(run, at_desk, server):
+    one = at_desk.draft()["id"]
+    at_desk.import_csv(one, TASKS).raise_for_status()
+    opened = run("campaign", "open", one, "--server", f"{server.url}/")
+    assert opened[0] == 0
+    assert f"{server.url}/dashboard/{one}" in opened[2]
+    link = run("campaign", "invite", one, "--server", f"{server.url}/")[1]
+    assert link.startswith(f"{server.url}/j/{one}#i=")
+
+
+def test_a_key_for_this_machine_goes_through_no_proxy(run, at_desk, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert "error: the server refuses" in run("campaign", "open", at_desk.draft()["id"])[2]
+
+
+BROKEN = "task,q\na,A?\na,B?\n"
+
+
+def test_a_draft_that_gets_no_tasks_is_deleted(run, at_desk, tmp_path):
+    (tmp_path / "t.csv").write_text(BROKEN)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, printed, errors = run("campaign", "create", "T", *words)
+    assert (status, printed) == (2, "")
+    assert "the server refuses" in errors
+    assert at_desk.client.get("/campaigns").json()["items"] == []
+
+
+def test_a_known_truth_that_is_no_answer_is_told_with_its_row(run, at_desk, tmp_path):
+    (tmp_path / "t.csv").write_text(TASKS + "d,D?,perhaps\n")
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, _, errors = run("campaign", "create", "T", *words)
+    assert status == 2
+    assert "t.csv: row 5: gold must be one of the campaign's possible answers" in errors
+    assert at_desk.client.get("/campaigns").json()["items"] == []
+
+
+def test_a_draft_that_cannot_be_deleted_is_named(run, at_desk, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise httpx.ConnectError("gone")
+
+    monkeypatch.setattr(httpx.Client, "delete", fail)
+    (tmp_path / "t.csv").write_text(BROKEN)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, _, errors = run("campaign", "create", "T", *words)
+    [draft] = at_desk.client.get("/campaigns").json()["items"]
+    assert status == 2
+    assert f"The draft {draft['id']} stays on the server" in errors
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.tsv", "id\tq\na\tA?\nb\tB?\n"),
+        ("t.json", '[{"id": "a", "data": {"q": "A?"}, "annotations": []}, {"id": "b", "q": "B?"}]'),
+        ("t.jsonl", '{"external_id": "a", "q": "A?"}\n{"id": "b", "q": "B?"}\n'),
+    ],
+)
+def test_tasks_come_from_files_of_several_formats(run, at_desk, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    words = ("--tasks", tmp_path / name, "--labels", "no,yes")
+    status, one, errors = run("campaign", "create", "T", *words)
+    assert status == 0, errors
+    tasks = at_desk.client.get(f"/campaigns/{one}/tasks").json()["items"]
+    assert [(task["task"], task["data"]) for task in tasks] == [
+        ("a", {"q": "A?"}),
+        ("b", {"q": "B?"}),
+    ]
+
+
+@pytest.mark.parametrize(("epsilon", "told"), [(0, True), (0.1, False)])
+def test_a_campaign_that_can_find_nothing_is_told(run, at_desk, tmp_path, epsilon, told):
+    (tmp_path / "t.csv").write_text(TASKS)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes", "-e", epsilon)
+    status, one, errors = run("campaign", "create", "T", *words)
+    assert status == 0, errors
+    assert at_desk.client.get(f"/campaigns/{one}").status_code == 200
+    assert ("Epsilon is 0 or next to it: reports tell nothing" in errors) == told
+
+
+def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tmp_path):
+    asked = '<Choices name="q" toName="t"><Choice value="no"/><Choice value="yes"/></Choices>'
+    (tmp_path / "c.xml").write_text(f'<View><Text name="t" value="$question"/>{asked}</View>')
+    (tmp_path / "t.csv").write_text(TASKS)
+    words = ("--tasks", tmp_path / "t.csv", "--label-config", tmp_path / "c.xml")
+    status, one, errors = run("campaign", "create", "T", *words, "--for-all")
+    assert status == 0, errors
+    domain = qc.Categorical(["no", "yes"])
+    held = at_desk.client.get(f"/campaigns/{one}").json()["mechanism"]["domain"]
+    assert held == domain.to_dict()
+    run("campaign", "open", one)
+    at_desk.worker(one).send_values(1, 0, 1)
+    Inferrer(server.database).infer(bytes.fromhex(one))
+    for words, shown in (((), []), (("--truths",), ["$question"])):
+        place = tmp_path / "out.xml"
+        written = run(
+            "campaign", "export", one, *words, "-o", tmp_path / "t.json", "--label-config", place
+        )
+        assert written[0] == 0, written
+        assert read_label_config(place) == domain
+        texts = [tag.get("value") for tag in ElementTree.parse(place).iter("Text")]
+        assert texts == ["$task", *shown]
+        [data] = {tuple(task["data"]) for task in json.loads((tmp_path / "t.json").read_text())}
+        assert {text.removeprefix("$") for text in texts} <= set(data)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("create", "T", "--tasks", "t.csv", "--label-config", "c.xml", "--labels", "a,b"),
+         "give --label-config or one of --labels, --levels, --between"),
+        (("create", "T", "--tasks", "t.csv", "--label-config", "c.xml"), "c.xml: <TextArea> is no"),
+        (("export", "f" * 32, "-o", "r.jsonl", "--label-config", "d.xml"), "name ends in .json"),
+        (("export", "f" * 32, "-o", "r.json", "--label-config", "r.json"), "for two outputs"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_with_a_config_is_one_sentence(
+    run, at_desk, tmp_path, monkeypatch, words, told
+):
+    monkeypatch.chdir(tmp_path)
+    assert at_desk
+    (tmp_path / "t.csv").write_text(TASKS)
+    (tmp_path / "c.xml").write_text('<View><TextArea name="q"/></View>')
+    status, printed, error = run("campaign", *words)
+    assert (status, printed) == (2, "")
+    assert any(one in error for one in told.split("|")), error
+    assert len(error.strip().splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.glob("*.xml")) == ["c.xml"]
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (
+            "task;question;gold\nb1;Tit?;yes\nb2;Jay?;\nb3;Owl?;no\n",
+            "3 tasks, named in the file: b1, b2, ...; 2 with known truths; workers see: question",
+        ),
+        (
+            "name,truth\nb1,yes\n",
+            "1 task, numbered, as the file has no task, external_id or id; 0 with known truths; "
+            "workers see: name, truth",
+        ),
+    ],
+)
+def test_a_note_tells_what_a_file_of_tasks_was_taken_for(run, at_desk, tmp_path, table, told):
+    assert at_desk
+    (tmp_path / "t.csv").write_text(table)
+    words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    assert run("campaign", "create", "T", *words)[2].strip() == told
+
+
+def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
+    assert at_desk
+    (tmp_path / "t.json").write_text('[{"id": 1},\n {"id" 2}]')
+    words = ("--tasks", tmp_path / "t.json", "--labels", "no,yes")
+    status, _, errors = run("campaign", "create", "T", *words)
+    assert (status, "t.json: this is no JSON" in errors, "line 2" in errors) == (2, True, True)
+
+
+def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
+    address = server.settings.database
+    status, key, _ = run("campaign", "key", "by command", "--database", address)
+    assert status == 0
+    assert server.client(key).get("/campaigns").status_code == 200
+    if address.startswith("sqlite"):
+        copy = tmp_path / "copy.db"
+        assert run("campaign", "backup", copy, "--database", address)[0] == 0
+        connection = sqlite3.connect(copy)
+        [(count,)] = connection.execute("SELECT count(*) FROM api_key").fetchall()
+        connection.close()
+        assert count > 0
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl"])
+def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypatch, tmp_path, name):
+    one = at_desk.campaign(join_mode="open")
+    at_desk.worker(one).send_values(1, 0, 1)
+    words = ("campaign", "export", one, "-o", tmp_path / name)
+    assert run(*words)[0] == 0
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+    def breaks_off(*_):
+        raise ProblemError("not-found", "The campaign was deleted meanwhile.")
+
+    monkeypatch.setattr(ReportExport, "_last_of_block", breaks_off)
+    status, _, errors = run(*words)
+    assert (status, "cannot be reached" in errors) == (2, True), errors
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["q.db", "link.db"])
+def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path, name):
+    (tmp_path / "link.db").symlink_to("q.db")
+    with only_server(tmp_path / "q.db"):
+        second = run("serve", "--database", f"sqlite:///{tmp_path}/{name}")
+    assert second[0] == 2
+    assert "served by another process already" in second[2]
+    assert len(second[2].splitlines()) == 1
+
+
+def test_a_database_that_is_not_there_is_one_sentence(run):
+    for words in (["serve"], ["campaign", "key", "me"]):
+        status, _, error = run(*words, "--database", "postgresql://me:secret@127.0.0.1:1/name")
+        assert status == 2
+        assert "cannot be used" in error
+        assert "secret" not in error
+        assert "Traceback" not in error
+
+
+def half_a_request(port):
+    """Return a connection whose request does not end."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(b"POST /api/v1/campaigns HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+    return connection
+
+
+def test_a_server_ends_when_it_is_told_to(run, tmp_path):
+    log, database = tmp_path / "log", f"sqlite:///{tmp_path}/q.db"
+    with server_process(database, log) as server:
+        taken = ("--port", server.port, "--database", f"sqlite:///{tmp_path}/other.db")
+        refused = run("serve", *taken)
+        assert (refused[0], "take another port" in refused[2]) == (2, True)
+        with half_a_request(server.port):
+            time.sleep(0.2)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(BODY_SECONDS - 1) == 0, "it waits for the whole request"
+    told = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+    assert told
+    assert all(set(line) <= set(FIELDS) and "event" in line for line in told), told
+    assert "Traceback" not in log.read_text()
+    assert not (tmp_path / "q.db-wal").exists()
+
+
+@pytest.mark.usefixtures("log_as_before")
+@pytest.mark.parametrize(("host", "place"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, host, place):
+    if host == "::1" and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_: None)
+    for log in ("start_log", "log_what_nobody_catches"):  # they are for all of a process
+        monkeypatch.setattr(f"quietcrowd.campaign.server.app.{log}", lambda: None)
+    _, _, told = run(
+        "serve", "--host", host, "--port", 0, "--database", f"sqlite:///{tmp_path}/q.db"
+    )
+    [(found, port)] = re.findall(r"Serving campaigns on http://(.*):(\d+);", told)
+    assert (found, port != "0") == (place, True)
+
+
+def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("quietcrowd.campaign.server.app.serve", lambda one, _: seen.append(one))
+    words = ("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+    assert run(*words)[0] == 0
+    told = ("--longest-inference", 1.5, "--no-infer", "--host", "::1", "--port", 0)
+    assert run(*words, *told)[0] == 0
+    usual, other = seen
+    assert usual == Settings(database=words[-1])
+    assert other == evolve(usual, longest_inference=1.5, infer=False, host="::1", port=0)
+    status, _, errors = run(*words, "--longest-inference", 0.5)
+    assert (status, "--longest-inference" in errors) == (2, True)

@@ -1,0 +1,224 @@
+import io
+import json
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.commands import main as cli
+
+BATCH = (
+    "HITId,WorkerId,AssignmentStatus,Answer.animal,Answer.sure\n"
+    "H1,A1,Approved,cat,1\nH1,A2,Rejected,dog,2\nH2,A1,Submitted,dog,=2\n"
+)
+ROWS = "task,worker,label\nH1,A1,cat\nH2,A1,dog\n"
+
+
+@pytest.fixture(autouse=True)
+def batch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "batch.csv").write_text(BATCH)
+    return tmp_path
+
+
+def read_csv(text):
+    return pd.read_csv(io.StringIO(text)).to_numpy().tolist()
+
+
+def test_from_format_to_format_and_back(run):
+    files = ["a.csv", "b.parquet", "c.jsonl.gz", "d.json", "e.tsv", "f.csv"]
+    options = {"e.tsv": ("--to", "toloka"), "f.csv": ("--to", "mturk")}
+    status, output, errors = run("convert", "batch.csv", files[0], "--field", "animal")
+    assert (status, output) == (0, "")
+    assert "left out: rejected answers" not in errors
+    assert "batch.csv: left out: rejected assignments (convert --rejected takes them): 1" in errors
+    assert "2 answers written to a.csv." in errors
+    for source, target in pairwise(files):
+        status, _, errors = run("convert", source, target, *options.get(target, ()))
+        assert (status, errors) == (0, f"2 answers written to {target}.\n")
+    for file in files:
+        status, output, _ = run("convert", file)
+        assert status == 0
+        workers = 1 if file in files[3:] else "A1"
+        assert read_csv(output) == [["H1", workers, "cat"], ["H2", workers, "dog"]]
+
+
+def test_what_infer_and_randomize_read_is_the_same(run):
+    words = ("batch.csv", "--labels", "cat,dog", "--field", "animal")
+    status, output, errors = run("infer", "--plain", *words)
+    assert (status, "rejected assignments" in errors) == (0, True)
+    assert [row[:2] for row in read_csv(output)] == [["H1", "cat"], ["H2", "dog"]]
+    assert run("randomize", *words, "-o", "r.parquet", "--simulate", 1)[0] == 0
+    assert len(qc.read_reports("r.parquet")) == 2
+    status, _, errors = run("infer", "--plain", "batch.csv", "--labels", "cat,dog")
+    assert (status, "choose one with" in errors) == (2, True)
+
+
+def test_rejected_answers_are_taken_where_they_are_asked_for(run):
+    status, output, errors = run("convert", "batch.csv", "--field", "animal", "--rejected")
+    assert (status, errors) == (0, "3 answers.\n")
+    assert read_csv(output)[1] == ["H1", "A2", "dog"]
+
+
+def test_formulas_are_told_and_come_back(run, batch):
+    status, _, errors = run("convert", "batch.csv", "a.csv", "--field", "sure")
+    assert (status, "begin as formulas of spreadsheets do: 1;" in errors) == (0, True)
+    assert '"\'=2"' in (batch / "a.csv").read_text()
+    status, output, _ = run("convert", "batch.csv", "--field", "sure")
+    assert "'=2" in output
+    run("convert", "a.csv", "a.jsonl")
+    assert json.loads((batch / "a.jsonl").read_text().splitlines()[1])["label"] == "=2"
+
+
+def test_reports_keep_what_made_them(run, batch):
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(["cat", "dog"]), epsilon=1.0)
+    (batch / "a.csv").write_text(ROWS)
+    reports = mechanism.randomize(qc.read_answers("a.csv", mechanism.domain))
+    qc.write_reports(reports, "r.parquet")
+    files = {"r.csv": "csv", "m.csv": "mturk", "t.tsv": "toloka", "l.json": "label-studio"}
+    for file, name in files.items():
+        status, _, errors = run("convert", "r.parquet", file, "--to", name)
+        assert status == 0
+        assert f"2 reports written to {file}. These labels are randomised" in errors
+        note = json.loads((batch / f"{file}.mechanism.json").read_text())
+        assert note["mechanism"]["other_weight"] == mechanism.to_dict()["other_weight"]
+        assert "do not majority-vote them" in note["warning"]
+        with qc.noise_ignored():
+            assert run("infer", file)[0] == 0
+        (batch / f"{file}.mechanism.json").unlink()
+        assert "mechanism of these reports is missing" in run("infer", file)[2]
+    status, output, errors = run("convert", "r.parquet")
+    assert (status, output) == (2, "")
+    assert "say where they go" in errors
+
+
+def test_truths_become_predictions(run, batch):
+    (batch / "truths.csv").write_text("task,truth,confidence,answers\nH1,cat,0.75,3\nH2,dog,,2\n")
+    status, _, errors = run("convert", "truths.csv", "t.json")
+    assert (status, errors) == (0, "2 truths written to t.json.\n")
+    first = json.loads((batch / "t.json").read_text())[0]["predictions"][0]
+    assert (first["score"], first["result"][0]["value"]) == (0.75, {"choices": ["cat"]})
+    status, output, _ = run("convert", "t.json")
+    assert status == 0
+    assert output == "task,label,confidence\nH1,cat,0.75\nH2,dog,\n"
+    assert "holds task, worker and label" in run("convert", "t.json", "m.csv", "--to", "mturk")[2]
+
+
+def test_other_columns_are_told(run, batch):
+    (batch / "a.csv").write_text("when,item,who,said\n1,H1,A1,cat\n")
+    status, output, errors = run("convert", "a.csv", "--columns", "item,who,said")
+    assert (status, output) == (0, "task,worker,label\nH1,A1,cat\n")
+    assert errors == "left out: columns when\n1 answer.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("none.csv", "a.csv"), "none.csv: there is no such file"),
+        (("batch.csv", "a.csv"), "several questions, 'animal', 'sure'"),
+        (("batch.csv", "a.csv", "--field", "anima"), "did you mean 'animal'"),
+        (("batch.csv", "batch.csv", "--field", "animal"), "write to another file"),
+        (("batch.csv", "./batch.csv", "--field", "animal"), "write to another file"),
+        (("batch.csv", "batch.csv.mechanism.json"), "write to another file"),
+        (("batch.csv", "a.xlsx"), "the name must end in one of"),
+        (("batch.csv", "no/a.csv"), "there is no such folder"),
+        (("batch.csv", "a.csv", "--to", "excel"), "a format must be one of csv, parquet"),
+        (("batch.csv", "a.csv", "--from", "mturc"), "did you mean 'mturk'"),
+        (("batch.csv", "a.csv", "--to", "toloka"), "must end in .tsv"),
+        (("batch.csv", "--to", "toloka"), "say where the file of toloka goes"),
+        (("batch.csv", "a.csv", "--from", "csv"), "column 'task' is missing"),
+        (("batch.csv", "a.csv", "--from", "label-studio"), "cannot be read as Label Studio JSON"),
+        (("batch.csv", "a.csv", "--from", "toloka"), "no column OUTPUT:"),
+        (("batch.csv", "a.csv", "--columns", "a,b,c"), "not with --columns"),
+        (("batch.csv", "a.csv", "--columns", "a"), "--columns must be three names"),
+        (("truths.csv", "a.csv", "--columns", "task,x,label"), "of answers, not of truths"),
+        (("empty.csv", "a.csv"), "empty.csv: this cannot be read as CSV"),
+        (("missing.csv", "a.csv"), "missing.csv: row 1, column 'worker': the id is missing"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(run, batch, words, told):
+    (batch / "empty.csv").write_text("")
+    (batch / "truths.csv").write_text("task,label\na,yes\n")
+    (batch / "missing.csv").write_text("task,worker,label\na,u,yes\nb,,no\n")
+    status, output, errors = run("convert", *words)
+    assert (status, output) == (2, "")
+    assert told in errors
+    assert len(errors.splitlines()) == 1
+    assert (batch / "batch.csv").read_text() == BATCH
+    assert not (batch / "a.csv").exists()
+
+
+def test_a_terminal_shows_the_first_rows_and_how_to_write_all(run, batch, monkeypatch):
+    rows = "".join(f"t{number},u,yes\n" for number in range(30))
+    (batch / "a.csv").write_text(f"task,worker,label\n{rows}")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    status, output, _ = run("convert", "a.csv")
+    assert (status, " t19 " in f" {output}".replace("\n", " "), "t20" in output) == (0, True, False)
+    assert output.endswith("… and 10 more; write all with quietcrowd convert IN OUT\n")
+
+
+def test_options_of_answers_do_not_go_with_reports(run, batch):
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(["cat", "dog"]), epsilon=1.0)
+    (batch / "a.csv").write_text(ROWS)
+    answers = qc.read_answers("a.csv", mechanism.domain)
+    qc.write_reports(mechanism.randomize(answers, rng=np.random.default_rng(1)), "r.csv")
+    for words in (("--field", "a"), ("--rejected",), ("--columns", "a,b,c")):
+        status, _, errors = run("convert", "r.csv", "s.csv", *words)
+        assert (status, "go with plain answers" in errors) == (2, True)
+    status, _, errors = run("convert", "r.csv", "r.csv.mechanism.json")
+    assert (status, "write to another file" in errors) == (2, True)
+
+
+def test_known_truths_are_read_from_a_pool(run, batch):
+    header = "INPUT:q\tOUTPUT:a\tOUTPUT:b\tGOLDEN:a\tGOLDEN:b\tASSIGNMENT:worker_id\n"
+    (batch / "p.tsv").write_text(f"{header}q1\tno\tx\tyes\tx\tw1\nq2\tno\tx\t\t\tw1\n")
+    words = ("infer", "--plain", "p.tsv", "--labels", "no,yes", "--field", "a", "--gold")
+    (batch / "known.csv").write_text("task,label\nq1,yes\n")
+    for gold in ("p.tsv", "known.csv"):
+        status, output, errors = run(*words, gold)
+        assert (status, "1 truth known" in errors) == (0, True)
+        assert [row[:2] for row in read_csv(output)] == [["q1", "yes"], ["q2", "no"]]
+
+
+def test_a_field_of_known_truths_goes_with_reports(run, batch):
+    header = "INPUT:q\tGOLDEN:a\tGOLDEN:b\n"
+    (batch / "p.tsv").write_text(f"{header}cat\tcat\tx\n")
+    (batch / "known.csv").write_text("task,label\ncat,cat\n")
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(["cat", "dog"]), epsilon=1.0)
+    frame = pd.DataFrame({"task": ["cat", "dog"], "worker": "u", "label": ["dog", "dog"]})
+    answers = qc.Answers.from_frame(frame, mechanism.domain)
+    qc.write_reports(mechanism.randomize(answers), "r.csv")
+    status, _, errors = run("infer", "r.csv", "--gold", "p.tsv")
+    assert (status, "choose one with field= (on the command line: --field)" in errors) == (2, True)
+    status, output, errors = run("infer", "r.csv", "--gold", "p.tsv", "--field", "a")
+    assert (status, "1 truth known" in errors) == (0, True)
+    assert read_csv(output)[0][:2] == ["cat", "cat"]
+    status, _, errors = run("infer", "r.csv", "--gold", "known.csv", "--field", "a")
+    assert (status, "are of platforms' files" in errors) == (2, True)
+    assert run("convert", "r.csv", "r.parquet")[0] == 0
+    assert run("partition", "r.parquet", "-o", "store")[0] == 0
+    words = ("infer", "store", "-o", "truths.parquet", "--field", "a")
+    status, _, errors = run(*words, "--gold", "p.tsv")
+    assert (status, "1 truth known" in errors) == (0, True)
+    status, _, errors = run(*words)
+    assert (status, "--field does not go with it" in errors) == (2, True)
+
+
+def test_a_field_goes_with_plain_answers(run, batch):
+    (batch / "a.csv").write_text(ROWS)
+    status, _, errors = run("infer", "a.csv", "--field", "a")
+    assert (status, "--field goes with --plain, or with --gold" in errors) == (2, True)
+    status, _, errors = run("infer", "--plain", "a.csv", "--labels", "cat,dog", "--field", "a")
+    assert (status, "of platforms' files" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("words", ["convert a.csv --to m", "campaign export x --format m"])
+def test_names_of_formats_are_completed(monkeypatch, capsys, words):
+    monkeypatch.setenv("_QUIETCROWD_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"quietcrowd {words}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
+    with pytest.raises(SystemExit):
+        cli.app([], prog_name="quietcrowd")
+    assert capsys.readouterr().out.split() == ["mturk"]

@@ -1,0 +1,325 @@
+"""``quietcrowd partition``, and ``infer`` on a store, as a user meets them."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.scale import Store
+
+
+@pytest.fixture
+def reports(tmp_path):
+    crowd = qc.synthetic_crowd(tasks=60, workers=25, answers_per_task=5, seed=3)
+    qc.write_answers(crowd.answers, tmp_path / "answers.parquet")
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
+    path = tmp_path / "reports.parquet"
+    qc.write_reports(mechanism.randomize(crowd.answers), path)
+    return path
+
+
+@pytest.fixture
+def store(run, reports, tmp_path):
+    folder = tmp_path / "big"
+    status, _, errors = run("partition", reports, "-o", folder, "--partitions", 3)
+    assert status == 0
+    assert "60 tasks, 25 workers, 300 answers; 3 partitions written to" in errors
+    return folder
+
+
+def test_a_store_gives_what_its_reports_give(run, reports, store, tmp_path):
+    truths, workers, kept = (tmp_path / name for name in ("t.parquet", "w.csv", "c"))
+    targets = ("-o", truths, "--workers", workers)
+    status, output, errors = run("infer", store, *targets, "--checkpoint", kept)
+    assert (status, output) == (0, "")
+    found, found_workers = pd.read_parquet(truths), pd.read_csv(workers)
+    assert kept.exists()
+    in_memory = run("infer", reports, *targets)
+    assert in_memory[2] == errors
+    expected = pd.read_parquet(truths)
+    pd.testing.assert_frame_equal(found.sort_values("task", ignore_index=True), expected)
+    pd.testing.assert_frame_equal(found_workers, pd.read_csv(workers))
+
+
+def test_plain_answers(run, reports, tmp_path):
+    answers, folder = reports.with_name("answers.parquet"), tmp_path / "plain"
+    words = ("partition", answers, "--plain", "--labels", "no,yes", "-o", folder)
+    status, _, errors = run(*words)
+    assert status == 0
+    assert "1 partitions" not in errors
+    assert "1 partition written to" in errors
+    assert "who can read the folder can read them" in errors
+    assert Store.open(folder).mechanism is None
+    assert run("infer", folder, "-o", tmp_path / "t.parquet", "--method", "glad")[0] == 0
+    assert run(*words)[0] == 2
+
+
+def test_rows_may_be_left_out(run, tmp_path):
+    frame = pd.DataFrame({"a": [1, 1, 2], "b": [1, 1, 1], "c": ["x", "y", "z"]})
+    qc.write_table(frame, tmp_path / "a.parquet")
+    words = ["partition", tmp_path / "a.parquet", "--plain", "--labels", "x,y"]
+    words += ["--columns", "a,b,c", "--duplicates", "last", "--skip-outside"]
+    status, _, errors = run(*words, "-o", tmp_path / "s")
+    assert status == 0
+    assert "left out: 1 repeated answer, 1 that are missing" in errors
+    assert "2 tasks, 1 worker, 1 answer" in errors
+
+
+def test_known_truths(run, store, tmp_path):
+    gold, truths = tmp_path / "gold.csv", tmp_path / "t.parquet"
+    gold.write_text("task,label\n3,yes\n")
+    assert "1 truth known" in run("infer", store, "-o", truths, "--gold", gold)[2]
+    gold.write_text("task,label\n3,yes\n99,no\n")
+    status, _, errors = run("infer", store, "-o", truths, "--gold", gold)
+    assert status == 2
+    assert "gold.csv: row 1: task '99' is no task of the answers" in errors
+
+
+def test_simulated_reports_are_called_so(run, reports, tmp_path):
+    answers = reports.with_name("answers.parquet")
+    words = ("randomize", answers, "--labels", "no,yes", "--simulate", 1)
+    assert run(*words, "-o", tmp_path / "r.parquet")[0] == 0
+    folder = tmp_path / "simulated"
+    for words in (
+        ("partition", tmp_path / "r.parquet", "-o", folder),
+        ("infer", folder, "-o", tmp_path / "t.parquet"),
+    ):
+        status, _, errors = run(*words)
+        assert status == 0
+        assert errors.count("protect nobody") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["partition", "R"], "say where the store goes: --output FOLDER"),
+        (["partition", "R", "-o", "S"], "is there already: name a new folder"),
+        (["partition", "R", "-o", "N", "--labels", "a,b"], "go with --plain"),
+        (["partition", "R", "-o", "N", "--columns", "a,b,c"], "go with --plain"),
+        (["infer", "R", "--columns", "a,b,c"], "--duplicates go with --plain"),
+        (["partition", "R", "-o", "N", "--plain", "--columns", "a"], "--columns must be three"),
+        (["partition", "R", "-o", "N", "--partitions", "0"], "partitions must be a whole number"),
+        (["partition", "R", "-o", "N", "--duplicates", "all"], "--duplicates"),
+        (["partition", "A", "-o", "N"], "the mechanism of these reports is missing"),
+        (["partition", "R", "-o", "N", "--plain", "--labels", "a"], "randomised reports"),
+        (["infer", "S"], "say where the truths go: --output truths.parquet"),
+        (["infer", "S", "R", "-o", "T"], "name one folder"),
+        (["infer", "S", "-o", "T", "--plain"], "does not go with it"),
+        (["infer", "S", "-o", "T", "--json"], "does not go with it"),
+        (["infer", "S", "-o", "T", "--columns", "a,b,c"], "does not go with it"),
+        (["infer", "S", "-o", "T", "--workers", "T"], "is named for two outputs"),
+        (["infer", "S", "-o", "T", "--method", "mean"], "Mean needs numbers"),
+        (["infer", "R", "-o", "T", "--checkpoint", "C"], "--checkpoint goes with a store"),
+    ],
+)
+def test_mistakes_are_one_line(run, store, reports, tmp_path, words, message):
+    places = {
+        "R": reports,
+        "A": reports.with_name("answers.parquet"),
+        "S": store,
+        "N": tmp_path / "new",
+        "T": tmp_path / "t.parquet",
+        "C": tmp_path / "c",
+    }
+    status, output, errors = run(*(places.get(word, word) for word in words))
+    assert (status, output) == (2, "")
+    assert message in errors
+    assert len(errors.splitlines()) == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_store_that_lost_a_file(run, store, tmp_path):
+    note = json.loads((store / "store.json").read_text())
+    assert note["tasks"] == 60
+    next(store.glob("partition-*/values.npy")).unlink()
+    status, _, errors = run("infer", store, "-o", tmp_path / "t.parquet")
+    assert status == 2
+    assert "values.npy: this file is missing. Make the store anew." in errors
+
+
+def test_help_has_an_example(run):
+    status, output, _ = run("partition", "--help")
+    assert status == 0
+    assert "Example: quietcrowd partition reports.parquet -o big" in output
+    assert "--checkpoint" in run("infer", "--help")[1]
+
+
+@pytest.fixture
+def answers(run, reports, tmp_path):
+    """Return a store of plain answers."""
+    folder = tmp_path / "plain"
+    words = ("--plain", "--labels", "no,yes", "-o", folder, "--partitions", 3)
+    assert run("partition", reports.with_name("answers.parquet"), *words)[0] == 0
+    return folder
+
+
+def test_a_store_is_randomised(run, answers, tmp_path):
+    folder = tmp_path / "sent"
+    status, output, errors = run("randomize", answers, "-o", folder, "-m", "two-layer", "-e", 1)
+    assert (status, output) == (0, "")
+    assert f"300 reports written to {folder}; workers: 25." in errors
+    assert "Answers of the busiest worker" in errors
+    assert "simulated" not in errors
+    store = Store.open(folder)
+    assert (len(store), store.mechanism.name, store.simulated) == (300, "two-layer", False)
+    status, _, errors = run("infer", folder, "-o", tmp_path / "t.parquet")
+    assert status == 0
+    assert "60 tasks, 25 workers, 300 answers" in errors
+
+
+def test_a_store_with_rows_left_out_needs_a_mechanism_that_hides_it(run, tmp_path):
+    frame = pd.DataFrame(
+        {"task": ["t", "t", "u", "v"], "worker": ["a", "b", "b", "c"]}, dtype="string"
+    ).assign(label=["no", "maybe", "yes", None])
+    qc.write_table(frame, tmp_path / "a.parquet")
+    folder, sent = tmp_path / "plain", tmp_path / "sent"
+    words = ("--plain", "--labels", "no,yes", "--skip-outside", "-o", folder)
+    assert run("partition", tmp_path / "a.parquet", *words)[0] == 0
+    words = ("randomize", folder, "-o", sent)
+    status, output, errors = run(*words)
+    assert (status, output) == (2, "")
+    (line,) = errors.splitlines()
+    assert line.startswith("quietcrowd: error: 2 rows were left out for the answer, missing or")
+    assert "--participation-public" in line
+    assert not sent.exists()
+    status, _, errors = run(*words, "--participation-public")
+    assert status == 0
+    assert "that no report comes of 2 rows tells that the answer was missing" in errors
+    assert len(Store.open(sent)) == 2
+    status, _, errors = run(*words, "--skip-outside")
+    assert status == 2
+    assert "--skip-outside does not go with it" in errors
+    lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
+    lists[0].write_text("task\nt\nu\nv\n")
+    lists[1].write_text("worker\na\nb\nc\n")
+    hiding = ("-m", "one-layer:null=category", "--all-tasks", lists[0], "--all-workers", lists[1])
+    status, _, errors = run("randomize", folder, "-o", tmp_path / "hidden", *hiding)
+    assert status == 0
+    assert "9 reports written" in errors
+    assert "Not covered" not in errors
+
+
+def test_what_hides_who_answered_needs_lists(run, answers, tmp_path):
+    folder = tmp_path / "sent"
+    words = ("randomize", answers, "-o", folder, "-m", "one-layer:null=category")
+    status, _, errors = run(*words)
+    assert status == 2
+    assert "name all tasks and all workers" in errors
+    assert not folder.exists()
+    lists = (tmp_path / "tasks.csv", tmp_path / "workers.csv")
+    store = Store.open(answers)
+    tasks = [one for index in range(3) for one in store.task_ids(index).to_pylist()]
+    pd.DataFrame({"task": tasks}).to_csv(lists[0], index=False)
+    pd.DataFrame({"worker": store.workers.to_pylist()}).to_csv(lists[1], index=False)
+    status, _, errors = run(*words, "--all-tasks", lists[0], "--all-workers", lists[1])
+    assert status == 0
+    assert "1,500 reports written" in errors
+    assert run(*words[:3], tmp_path / "simulated", *words[4:], "--simulate", 1)[0] == 0
+    assert Store.open(tmp_path / "simulated").simulated
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--labels", "no,yes"), "a store knows what it holds"),
+        (("-m", "laplace"), "domain"),
+        (("-o", "{answers}"), "is what is read from"),
+        (("--scheduler", "here"), "scheduler must be tcp://host:port"),
+    ],
+)
+def test_what_does_not_go_with_randomising_a_store(run, answers, tmp_path, words, error):
+    given = [str(word).format(answers=answers) for word in words]
+    status, _, errors = run("randomize", answers, "-o", tmp_path / "sent", *given)
+    assert status == 2
+    assert error in errors
+    assert "our fault" not in errors
+    assert not (tmp_path / "sent").exists()
+
+
+def test_a_scheduler_goes_with_a_store(run, reports, tmp_path):
+    for words in (
+        ("infer", reports, "--scheduler", "local"),
+        (
+            *("randomize", reports.with_name("answers.parquet"), "--labels", "no,yes"),
+            *("-o", tmp_path / "r.parquet", "--scheduler", "local"),
+        ),
+    ):
+        status, _, errors = run(*words)
+        assert status == 2
+        assert "--scheduler goes with a store: quietcrowd partition makes one" in errors
+
+
+def test_a_cluster_finds_what_threads_find(run, store, tmp_path):
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
+    assert run("infer", store, "-o", here)[0] == 0
+    status, output, errors = run("infer", store, "-o", there, "--scheduler", "local:1")
+    assert (status, output) == (0, "")
+    assert len(errors.splitlines()) == 2
+    assert here.read_bytes() == there.read_bytes()
+
+
+SLOW = """
+import sys, time
+from quietcrowd.scale.sorting import Sorter
+
+def wait(*_):
+    print("sorting", flush=True)
+    time.sleep(1.5)
+
+Sorter.__call__ = wait
+from quietcrowd.commands.main import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
+    words = [
+        sys.executable,
+        "-c",
+        SLOW,
+        "partition",
+        str(reports),
+        "-o",
+        str(tmp_path / "out" / "s"),
+    ]
+    (tmp_path / "out").mkdir()
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "sorting\n"
+        process.send_signal(signal.Signals[name])
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.endswith("stopped\n")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGHUP")
+def test_what_ignores_a_closed_terminal_goes_on(reports, tmp_path):
+    code = SLOW.replace("import sys", "import signal; signal.signal(1, signal.SIG_IGN); import sys")
+    words = [sys.executable, "-c", code, "partition", str(reports), "-o", str(tmp_path / "s")]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "sorting\n"
+        process.send_signal(signal.SIGHUP)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "stopped" not in errors
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.csv.gz", "answers"])
+def test_partition_names_the_command_that_makes_parquet(run, tmp_path, name):
+    path = tmp_path / name
+    path.write_text("task,worker,label\nt,u,no\n")
+    words = ("--plain", "--labels", "no,yes")
+    status, _, errors = run("partition", path, "-o", tmp_path / "s", *words)
+    assert status == 2
+    assert f"quietcrowd convert {path} {tmp_path / 'answers.parquet'};" in errors
+    assert "write_table" not in errors

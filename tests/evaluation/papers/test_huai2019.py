@@ -1,0 +1,163 @@
+"""PrisCrowd against what it is compared with: Table 2, Figures 4 and 5."""
+
+import attrs
+import numpy as np
+import pytest
+
+from quietcrowd.commands.density_tables import print_densities
+from quietcrowd.datasets import load_dataset, log10_dataset, opinion_crowd, selected_tasks
+from quietcrowd.evaluation import FIGURES, DensityExperiment
+from quietcrowd.evaluation.papers.huai2019 import (
+    BANDWIDTHS,
+    DRAWN,
+    HUAI_2019,
+    NEAR,
+    REAL,
+    common_methods,
+    private_methods,
+)
+from quietcrowd.exceptions import FormatError, ParameterError
+
+RELEASED = ("PrisCrowd, as printed", "Uniform, as printed")
+BASIC = tuple(f"Basic, {level}" for level in ("0.1", "1", "10"))
+UNTESTED = ("no test, combined", "no test, uniform")
+
+
+def scores(crowd, names, *, trials, bandwidth=None):
+    """Return the ISE of some methods on a drawn crowd, and its standard errors."""
+    width = bandwidth or crowd.bandwidth
+    methods = common_methods(width)
+    experiment = DensityExperiment(
+        datasets=crowd.datasets(trials, 0),
+        truths=crowd.truths,
+        methods={name: methods[name] for name in names},
+        bandwidth=width,
+        trials=trials,
+    )
+    return experiment.run().set_index("method")
+
+
+def test_half_of_the_users_unreliable():
+    """Combined weights are at least 10 % better, where the bandwidth is the honest spread."""
+    found = scores(DRAWN[0], (*RELEASED, *BASIC, "even density"), trials=20)
+    ise = found["ise"]
+    assert ise[RELEASED[0]] <= 0.9 * ise[RELEASED[1]]
+    for name in (*BASIC, "even density"):
+        assert ise[RELEASED[0]] < 0.2 * ise[name]
+    assert (found.loc[[*RELEASED], "released"] == 1).all()
+    assert found["ise_se"].max() < 0.02 * ise.max()
+
+
+def test_a_narrow_bandwidth_turns_the_comparison_round():
+    """With Silverman's bandwidth for honest claims, equal weights are the better ones."""
+    ise = scores(DRAWN[0], RELEASED, trials=10, bandwidth=BANDWIDTHS[0])["ise"]
+    assert ise[RELEASED[0]] > 1.02 * ise[RELEASED[1]]
+
+
+def test_a_fifth_of_the_users_unreliable():
+    """The test filters by itself: weights help without it, and hardly with it."""
+    ise = scores(DRAWN[1], (*RELEASED, *UNTESTED), trials=10)["ise"]
+    assert ise[UNTESTED[0]] < 0.7 * ise[UNTESTED[1]]
+    assert 0.9 < ise[RELEASED[0]] / ise[RELEASED[1]] < 1.1
+    assert ise[RELEASED[1]] < ise[UNTESTED[0]]
+
+
+def test_equal_losses():
+    """Baselines at the claim, and at the exact loss, of the release they stand beside."""
+    crowd = DRAWN[0]
+    experiment = DensityExperiment(
+        datasets=crowd.datasets(2, 0),
+        truths=crowd.truths,
+        methods=private_methods(crowd.bandwidth, 20, 20),
+        bandwidth=crowd.bandwidth,
+        trials=2,
+    )
+    frame = experiment.run().set_index("method")
+    assert frame.loc["repaired, epsilon0 4", "delta"] == 1e-6
+    loss = frame.loc["repaired, epsilon0 4", "epsilon"]
+    assert 100 < loss < 1000
+    claim = frame.loc["repaired, uniform", "claimed_epsilon"]
+    for name in ("Basic", "Histogram"):
+        assert frame.loc[f"{name}, equal loss", "epsilon"] == pytest.approx(loss, rel=1e-6)
+        assert frame.loc[f"{name}, equal claim", "epsilon"] == pytest.approx(claim, rel=1e-6)
+    assert frame.loc["same, one claim", "epsilon"] < 12
+    assert np.isinf(frame.loc["repaired, uniform", "epsilon"]), "of 20 claims, at this delta"
+    assert frame["released"].between(0, 1).all()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Make every crowd small, and the real ones drawn."""
+
+    def small(trials, seed):
+        return [opinion_crowd(tasks=8, workers=12, seed=seed + trial) for trial in range(trials)]
+
+    def shrunk(crowd):
+        return attrs.evolve(crowd, datasets=small, bandwidth=1.0)
+
+    monkeypatch.setattr("quietcrowd.evaluation.papers.huai2019.DRAWN", tuple(map(shrunk, DRAWN)))
+    monkeypatch.setattr("quietcrowd.evaluation.papers.huai2019.REAL", tuple(map(shrunk, REAL)))
+    monkeypatch.setattr("quietcrowd.evaluation.papers.huai2019.NUMBERS", (1, 5))
+
+
+@pytest.mark.parametrize("name", [*HUAI_2019])
+@pytest.mark.usefixtures("quick")
+def test_tables_and_pictures(name, tmp_path, capsys):
+    result = FIGURES[name].run(trials=2, seed=1)
+    result.plot(tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    print_densities(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    methods = set(result.frame["method"])
+    for method in methods:
+        assert any(line.strip().startswith(method) for line in lines), method
+    across = result.figure.across
+    crowds = 2 if name.endswith("bandwidths") else 4 if name[-1] in "45" else 5
+    assert result.frame["dataset"].nunique() == crowds
+    for score in result.figure.scores:
+        assert np.isfinite(result.frame[score]).all()
+        assert (result.frame[f"{score}_se"] >= 0).all()
+    if across != "method":
+        assert result.frame[across].nunique() == (7 if across == "bandwidth" else 2)
+    assert bool(result.skipped) == name.endswith(("silverman", "mad"))
+
+
+def test_the_seed_says_it_all():
+    one, other = (scores(DRAWN[0], RELEASED, trials=2) for _ in range(2))
+    assert one.equals(other)
+
+
+def test_a_single_trial_has_no_standard_error():
+    with pytest.raises(ParameterError, match="trials"):
+        scores(DRAWN[0], RELEASED, trials=1)
+
+
+def test_real_sets_are_asked_for_by_name(monkeypatch):
+    monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
+    with pytest.raises(FormatError, match="population: there is no such dataset folder"):
+        FIGURES["huai2019-5"].run(trials=2)
+
+
+def test_real_sets(data_folder):  # noqa: ARG001
+    """Of the two true densities, the claims near the truth give the order of Table 2."""
+    population = REAL[0]
+    dataset = population.datasets(2, 0)[0]
+    assert len(dataset.answers.tasks) == 194
+    assert dataset.answers.answers_per_task.min() == 5
+    methods = common_methods(population.bandwidth)
+    frame = DensityExperiment(
+        datasets=[dataset],
+        truths=population.truths,
+        methods={name: methods[name] for name in (*RELEASED, *reversed(BASIC))},
+        bandwidth=population.bandwidth,
+        trials=5,
+    ).run()
+    near, every = (
+        frame[frame["truth"] == truth].set_index("method")["ise"] for truth in (NEAR, "all claims")
+    )
+    assert near.is_monotonic_increasing
+    assert every[RELEASED[0]] > every[RELEASED[1]]
+    assert every.drop(RELEASED[0]).is_monotonic_increasing
+    known = selected_tasks(log10_dataset(load_dataset("population")), least_answers=5, known=True)
+    assert len(known.answers.tasks) == 43

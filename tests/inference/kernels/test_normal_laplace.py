@@ -1,0 +1,264 @@
+"""The normal-Laplace law against quadrature of its two densities, and its limits."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference.kernels import normal_laplace as nl
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
+REACH = np.array([0.25, 0.5, 1, 2, 4, 6, 8, 12, 18, 26, 38])
+RATIOS = np.geomspace(1e-3, 1e3, 13)
+
+
+def panels(points, low, high):
+    """Return nodes and weights of Gauss-Legendre between the points."""
+    edges = np.unique(np.clip(points, low, high))
+    middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    return (middle[:, None] + half[:, None] * NODES).ravel(), (half[:, None] * WEIGHTS).ravel()
+
+
+def by_quadrature(x, s):
+    """Return t, ratio, E[G], E[G^2], log density, E[L^2] at an error, from the product density."""
+    mode = np.clip(x, -(s**2), s**2)
+    steps = np.concatenate([-REACH, [0.0], REACH])
+    slope = abs(1 - abs(x) / s**2) + 1 / s
+    points = [center + steps * width for center in (x, mode, 0) for width in (1, s, 1 / slope)]
+    around = 38 * min(s, 40.0)
+    g, weights = panels(np.concatenate(points), mode - around, mode + around)
+    exponents = -0.5 * (g / s) ** 2 - abs(x - g)
+    top = exponents.max()
+    weights = weights * np.exp(exponents - top)
+    total = weights.sum()
+    log_density = math.log(total) + top - math.log(2 * s * math.sqrt(2 * math.pi))
+    log_normal = -0.5 * (x / s) ** 2 - math.log(s * math.sqrt(2 * math.pi))
+    parts = (np.sign(x - g), g, g**2, (x - g) ** 2)
+    t, mean, second, noise = ((weights * part).sum() / total for part in parts)
+    return t, math.exp(log_normal - log_density), mean, second, log_density, noise
+
+
+def errors_for(s):
+    """Return errors up to 50 where the law changes its face, with either sign."""
+    sizes = [0, 1e-4, 1e-2, 0.3, 1, 3, 10, 30, 50, s / 3, s, 4 * s, 9 * s, s**2, 0.99 * s**2]
+    return [size * (-1) ** place for place, size in enumerate(sizes) if size <= 50]
+
+
+@pytest.mark.parametrize("s", RATIOS)
+def test_moments_are_those_of_quadrature(s):
+    for x in errors_for(s):
+        t, ratio, mean, second, log_density, noise = by_quadrature(x, s)
+        found = nl.moments(x, s, 1 / s)
+        assert found[0] == pytest.approx(t, abs=1e-12)
+        assert found[1] == pytest.approx(ratio, abs=1e-12, rel=1e-11)
+        assert found[2] == pytest.approx(mean, abs=1e-11)
+        assert found[3] == pytest.approx(second, abs=1e-11 * max(1, second))
+        assert found[4] == pytest.approx(log_density, abs=1e-12 * max(1, abs(log_density)))
+        assert nl.tilt(x, s, 1 / s) == pytest.approx(found[:2], abs=1e-15, rel=1e-15)
+        slope, curvature = nl.bend(x, s, 1 / s)
+        assert slope == found[0]
+        assert curvature == pytest.approx(ratio - 1 + t**2, abs=1e-11 * max(1, ratio))
+        if s >= 1:
+            spread = (noise - (x - mean) ** 2) / s**2
+            assert curvature == pytest.approx((1 - spread) / s**2, abs=1e-11 / s**2)
+
+
+@pytest.mark.parametrize("b", [1e-9, 0.7, 3e5])
+def test_units_are_those_of_the_errors(b):
+    for s in (0.02, 0.6, 5.0, 80.0):
+        errors = np.array([-40.0, -3.0, 0.5, 20.0])
+        law = np.array([nl.moments(x, s, 1 / s) for x in errors])
+        curvature = [nl.bend(x, s, 1 / s)[1] for x in errors]
+        given_law = (errors * b, s * b, b)
+        np.testing.assert_allclose(nl.log_density(*given_law), law[:, 4] - np.log(b), rtol=1e-13)
+        np.testing.assert_allclose(nl.score(*given_law) * b, -law[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(nl.posterior_mean(*given_law) / b, law[:, 2], rtol=1e-12)
+        np.testing.assert_allclose(nl.posterior_square(*given_law) / b**2, law[:, 3], rtol=1e-12)
+        np.testing.assert_allclose(nl.curvature(*given_law) * b**2, curvature, rtol=1e-11)
+
+
+@given(
+    st.floats(-6, 6).map(lambda power: 10.0**power),
+    st.floats(-12, 6).map(lambda power: 10.0**power) | st.floats(0, 1e6),
+)
+def test_the_law_keeps_its_bounds(s, x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        t, ratio, mean, second, log_density = found = nl.moments(x, s, 1 / s)
+        curvature = nl.bend(x, s, 1 / s)[1]
+    slack = 1 + 1e-12
+    assert all(math.isfinite(value) for value in (*found, curvature))
+    assert 0 <= t <= 1
+    assert 0 <= ratio <= slack * nl.tilt(0.0, s, 1 / s)[1]
+    assert 0 <= mean <= slack * min(x, s**2)
+    assert mean**2 / slack <= second <= slack * min(s**2 + s**4, s**2 + x**2)
+    assert 0 <= curvature <= slack / s**2
+    assert log_density <= nl.moments(0.0, s, 1 / s)[4] + 1e-12
+    assert log_density <= -math.log(2)
+    assert log_density <= -math.log(s) - 0.9
+    mirrored = nl.moments(-x, s, 1 / s)
+    assert mirrored == (-t, ratio, -mean, second, log_density)
+    assert nl.tilt(-x, s, 1 / s) == (-nl.tilt(x, s, 1 / s)[0], nl.tilt(x, s, 1 / s)[1])
+    assert nl.bend(-x, s, 1 / s) == (-t, curvature)
+
+
+@given(st.floats(-6, 6).map(lambda power: 10.0**power), st.floats(0, 1))
+def test_halves_meet_where_they_change_formulas(s, part):
+    edge = s**2
+    width = 1e-7 * part * s
+    below = np.array(nl.moments(edge - width, s, 1 / s))
+    above = np.array(nl.moments(edge + width, s, 1 / s))
+    scale = np.array([1, max(1, below[1]), max(1, edge), max(1, edge**2), max(1, edge)])
+    assert (abs(above - below) <= 1e-6 * scale).all()
+
+
+def test_far_out_one_half_is_left():
+    for s in (1e-6, 0.3, 20.0, 1e3):
+        for beyond in (38 * s, 41 * s, 500 * s, 1e9 * s):
+            x = s**2 + beyond
+            t, ratio, mean, second, log_density = nl.moments(x, s, 1 / s)
+            assert (t, nl.bend(x, s, 1 / s)[0]) == (1, 1)
+            assert ratio == pytest.approx(0, abs=1e-290)
+            assert mean == s**2
+            assert second == pytest.approx(s**2 + s**4, rel=1e-15)
+            assert log_density == pytest.approx(s**2 / 2 - x - math.log(2), rel=1e-15)
+
+
+def test_a_small_error_tells_little_even_with_a_large_sigma():
+    for s in (1e3, 1e5, 1e6):
+        assert nl.posterior_mean(1.0, s, 1.0) == pytest.approx(1.0, abs=5 / s**2)
+        assert nl.posterior_square(1.0, s, 1.0) == pytest.approx(3.0, abs=50 / s**2 + 1e-12)
+        assert nl.curvature(1.0, s, 1.0) * s**2 == pytest.approx(1.0, abs=5 / s**2)
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.5, 2.0, 30.0])
+def test_score_and_curvature_are_derivatives(sigma):
+    b, step = 2.0, 1e-3 * sigma
+    errors = np.array([-20.0, -3.0, -0.1, 0.02, 1.7, 12.0, 300.0])
+    around = errors + step * np.arange(-2, 3)[:, None]
+    rule = np.array([1, -8, 0, 8, -1]) / (12 * step)
+    slopes = rule @ nl.log_density(around, sigma, b)
+    np.testing.assert_allclose(nl.score(errors, sigma, b), slopes, atol=2e-8 / min(1, sigma))
+    bends = -rule @ nl.score(around, sigma, b)
+    np.testing.assert_allclose(nl.curvature(errors, sigma, b), bends, atol=1e-9 / min(1, sigma))
+
+
+@pytest.mark.parametrize("s", [0.05, 0.5, 2.0, 30.0])
+def test_the_density_spreads_as_heat_does(s):
+    variances = s**2 * (1 + 1e-3 * np.arange(-2, 3))
+    rule = np.array([1, -8, 0, 8, -1]) / (12e-3 * s**2)
+    for x in (0.0, 0.1, -1.0, 5.0, -40.0, 200.0):
+        slope = rule @ nl.log_density(x, np.sqrt(variances), 1.0)
+        expected = (1 - nl.tilt(x, s, 1 / s)[1]) / 2
+        assert slope == pytest.approx(expected, rel=1e-8, abs=1e-8 + 1e-12 / s**2)
+
+
+@pytest.mark.parametrize("s", [1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0])
+def test_fisher_information_is_the_mean_square_of_the_score(s):
+    reach = np.concatenate([[0.0], REACH])
+    edges = np.concatenate([reach, s * reach, s**2 + s * reach, s**2 - s * reach])
+    errors, weights = panels(edges, 0.0, 38 + 38 * s)
+    density = 2 * weights * np.exp(nl.log_density(errors, s, 1.0))
+    assert density.sum() == pytest.approx(1, abs=1e-12)
+    information = (density * nl.score(errors, s, 1.0) ** 2).sum()
+    assert nl.fisher_information(s, 1.0) == pytest.approx(information, rel=1e-11)
+    mean_curvature = (density * nl.curvature(errors, s, 1.0)).sum()
+    assert nl.fisher_information(s, 1.0) == pytest.approx(mean_curvature, rel=1e-11)
+
+
+def test_fisher_information_has_its_limits():
+    assert nl.fisher_information(1e-6, 1.0) == pytest.approx(
+        1 - 2e-6 / math.sqrt(math.pi), rel=1e-11
+    )
+    for s in (1e3, 1e5, 1e6):
+        limit = 1 / (s**2 + 2)
+        assert (
+            limit * (1 - 1e-14) <= nl.fisher_information(s, 1.0) <= limit * (1 + 5 / s**4 + 1e-14)
+        )
+    ratios = np.geomspace(1e-6, 1e6, 400)
+    gain = nl.fisher_information(ratios, 1.0) * (ratios**2 + 2)
+    assert (np.diff(gain) <= 1e-14).all()
+    assert gain[0] == pytest.approx(2, abs=1e-5)
+    np.testing.assert_allclose(nl.fisher_information(6.0, 2.0), nl.fisher_information(3.0, 1.0) / 4)
+    np.testing.assert_array_equal(nl.fisher_information([2.0, 0.0], [0.0, 4.0]), [1 / 4, 1 / 16])
+
+
+def test_without_laplace_noise_the_law_is_normal():
+    errors, sigma = np.array([-3.0, 0.0, 0.5, 40.0]), 2.0
+    for scale in (0.0, 1e-9, 1e-80):
+        law = -(errors**2) / 8 - math.log(sigma * math.sqrt(2 * math.pi))
+        np.testing.assert_allclose(nl.log_density(errors, sigma, scale), law, rtol=1e-12)
+        np.testing.assert_allclose(nl.score(errors, sigma, scale), -errors / 4, rtol=1e-12)
+        np.testing.assert_allclose(nl.posterior_mean(errors, sigma, scale), errors, rtol=1e-12)
+        np.testing.assert_allclose(
+            nl.posterior_square(errors, sigma, scale), errors**2, rtol=1e-12, atol=1e-17
+        )
+        np.testing.assert_allclose(nl.curvature(errors, sigma, scale), 1 / 4, rtol=1e-12)
+
+
+def test_without_a_normal_part_the_law_is_laplaces():
+    errors, scale = np.array([-3.0, 0.5, 40.0]), 2.0
+    for sigma in (0.0, 1e-20, 1e-80):
+        law = -abs(errors) / scale - math.log(2 * scale)
+        np.testing.assert_allclose(nl.log_density(errors, sigma, scale), law, rtol=1e-14)
+        np.testing.assert_array_equal(nl.score(errors, sigma, scale), -np.sign(errors) / scale)
+        np.testing.assert_allclose(nl.posterior_mean(errors, sigma, scale), 0, atol=1e-39)
+        np.testing.assert_allclose(nl.posterior_square(errors, sigma, scale), 0, atol=1e-39)
+        np.testing.assert_array_equal(nl.curvature(errors, sigma, scale), 0)
+    assert nl.log_density(0.0, 0.0, scale) == pytest.approx(-math.log(4))
+    assert nl.score(0.0, 0.0, scale) == 0
+    assert nl.curvature(0.0, 0.0, scale) == math.inf
+
+
+def test_errors_that_are_no_numbers_or_infinite():
+    for sigma, scale in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0)):
+        for function in (
+            nl.log_density,
+            nl.score,
+            nl.posterior_mean,
+            nl.posterior_square,
+            nl.curvature,
+        ):
+            assert math.isnan(function(math.nan, sigma, scale))
+        assert nl.log_density(-math.inf, sigma, scale) == -math.inf
+    assert all(math.isnan(value) for value in nl.moments(math.nan, 2.0, 0.5))
+    assert all(math.isnan(value) for value in nl.tilt(math.nan, 2.0, 0.5))
+    assert nl.moments(-math.inf, 2.0, 0.5) == (-1.0, 0.0, -4.0, 20.0, -math.inf)
+    assert nl.curvature(math.inf, 2.0, 1.0) == 0
+
+
+def test_arguments_broadcast():
+    table = nl.score(np.linspace(-2, 2, 5), np.array([[0.5], [2.0]]), 1.0)
+    assert table.shape == (2, 5)
+    assert table[1, 4] == nl.score(2.0, 2.0, 1.0)
+    assert isinstance(nl.score(2, 2, 1), np.float64)
+    assert nl.log_density([], 1.0, 1.0).shape == (0,)
+    assert nl.fisher_information(np.ones((3, 1)), np.ones(2)).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "scale", "message"),
+    [
+        (-1.0, 1.0, r"sigma must be a finite number, at least 0; got -1\.0\. Leave"),
+        ([1.0, math.nan], 1.0, r"sigma .* got nan at 1\. Leave"),
+        (1.0, [[1.0], [math.inf]], r"scale .* got inf at 1, 0\. Leave"),
+        ("much", 1.0, r"sigma must be a number or an array of numbers; got 'much'"),
+        (1.0, None, r"scale .* got nan|scale must be a number"),
+        ([1.0, 0.0], 0.0, r"must not both be 0; both are 0\.0 at 1\. Without"),
+        ([1.0, 2.0], [1.0, 2.0, 3.0], r"shapes .* must fit each other; got .*\(2,\), \(3,\)"),
+    ],
+)
+def test_parameters_that_break_their_rule(sigma, scale, message):
+    with pytest.raises(ParameterError, match=message):
+        nl.log_density(0.0, sigma, scale)
+    with pytest.raises(ParameterError, match=message):
+        nl.fisher_information(sigma, scale)
+
+
+def test_errors_must_be_numbers():
+    with pytest.raises(ParameterError, match="error must be a number"):
+        nl.score(["far"], 1.0, 1.0)
