@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.privacy.deniability import Attempt
-from quietcrowd.synthesis.plausible_deniability import TOTAL, PrivacyTest
+from quietcrowd.synthesis.attempt import TOTAL, PrivacyTest
 
 BIG = 2**40
 

@@ -6,9 +6,8 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.composition import compose_curve
 from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.rounding import log_ratio_up
-from quietcrowd.synthesis.plausible_deniability import TOTAL
+from quietcrowd.synthesis.attempt import TOTAL, floored_bounds
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
-from quietcrowd.synthesis.seed_weights import floored_bounds
 
 METHOD = PrisCrowd(epsilon0=2.5, bandwidth=0.5, claims=5, k=8)
 

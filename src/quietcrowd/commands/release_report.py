@@ -20,7 +20,7 @@ from quietcrowd.commands.tables import plain_table
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
-from quietcrowd.synthesis.claim_plans import Budget
+from quietcrowd.synthesis.planner import Budget
 
 __all__ = ["print_plans", "print_release", "show_plans_as_json", "show_release_as_json"]
 

@@ -35,11 +35,11 @@ from quietcrowd.frames import positions_by_text
 from quietcrowd.known_truths import KnownTruthError, number_per_task
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.synthesis import PrisCrowd
-from quietcrowd.synthesis.claim_plans import Budget, plan_for_claims
-from quietcrowd.synthesis.density import Weighting
+from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.kde import KERNELS
+from quietcrowd.synthesis.planner import Budget, plan_for_claims
 from quietcrowd.synthesis.pris_crowd import Procedure
-from quietcrowd.synthesis.public_range import public_range
+from quietcrowd.synthesis.weights import Weighting
 from quietcrowd.validation import did_you_mean
 
 __all__ = ["synthesize"]

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.evaluation.plots import check_picture, new_figure, save_with_legend
-from quietcrowd.synthesis.density import CrowdDensity, Weighting
+from quietcrowd.synthesis.density import CrowdDensity
+from quietcrowd.synthesis.weights import Weighting
 
 __all__ = ["LOW_WEIGHT", "plot_task_densities"]
 

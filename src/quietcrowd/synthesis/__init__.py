@@ -1,9 +1,8 @@
 """The trusted collector: claims in, synthetic claims out."""
 
 from quietcrowd.synthesis.baselines import Basic, Histogram
-from quietcrowd.synthesis.claim_plans import plan_for_claims
 from quietcrowd.synthesis.density import CrowdDensity
-from quietcrowd.synthesis.planner import ReleasePlan, plan_releases
+from quietcrowd.synthesis.planner import ReleasePlan, plan_for_claims, plan_releases
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.synthetic import SyntheticClaims
 

@@ -17,7 +17,7 @@ from quietcrowd.mechanisms.parameters import number
 from quietcrowd.mechanisms.randomness import WordSource, word_source
 from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import ratio_up
-from quietcrowd.synthesis.public_range import public_range
+from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.synthetic import SyntheticClaims
 from quietcrowd.validation import check_whole
 

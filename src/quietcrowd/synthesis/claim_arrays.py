@@ -7,12 +7,18 @@ ParameterError, which says the array, the place and the value.
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.answers import Answers
+from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference.sweep import available_threads
+from quietcrowd.validation import check_whole
 
 __all__ = [
     "Floats",
@@ -23,9 +29,11 @@ __all__ = [
     "checked_rows",
     "checked_shares",
     "checked_widths",
+    "public_range",
     "shares_of",
     "sums_per_task",
     "task_of_rows",
+    "task_runs",
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -157,3 +165,58 @@ def _numbers(name: str, numbers: npt.ArrayLike, count: int, of: str) -> Floats:
             f"{given.dtype}"
         )
     return np.ascontiguousarray(given, dtype=np.float64)
+
+
+SMALLEST_RUN = 200_000
+"""Fewer pairs of claims than this are not worth a thread of their own."""
+
+
+def task_runs(offsets: Offsets, threads: int | None) -> list[tuple[int, int]]:
+    """Return at least one run of tasks, as (first, last + 1), with about as many pairs each.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (tasks + 1,)
+        Where the rows of each task begin and end.
+    threads : int or None
+        At most so many runs; None: as many as the process may use and the pairs are worth.
+
+    Raises
+    ------
+    ParameterError
+        Where `threads` is no whole number of at least 1.
+    """
+    pairs = np.concatenate([[0.0], np.cumsum(np.diff(offsets).astype(np.float64) ** 2)])
+    if threads is None:
+        threads = min(available_threads(), max(1, int(pairs[-1] / SMALLEST_RUN)))
+    check_whole("threads", threads, 1)
+    targets = pairs[-1] * np.arange(1, threads) / threads
+    cuts = np.unique([0, *np.searchsorted(pairs, targets), len(offsets) - 1])
+    return [(int(first), int(last)) for first, last in pairwise(cuts)] or [(0, 0)]
+
+
+def public_range(claims: Answers) -> Ordinal | Interval:
+    """Return the domain of claims, with its lower and upper end.
+
+    Raises
+    ------
+    ParameterError
+        Where `claims` are no Answers: a dataframe has no public range.
+    AnswerError
+        Where they are no numbers of a range.
+    """
+    if not isinstance(claims, Answers):
+        raise ParameterError(
+            "claims must be Answers, whose domain is their public range: "
+            "Answers.from_frame(frame, Interval(low=0, high=10)); "
+            f"got {type(claims).__name__}"
+        )
+    if not isinstance(claims.domain, Ordinal | Interval):
+        raise AnswerError(
+            f"claims must be numbers, of an Interval or Ordinal; got {claims.domain.example()}"
+        )
+    if not 0 < claims.domain.width < math.inf:
+        raise AnswerError(
+            f"claims must have a range of finite width above 0; got {claims.domain.example()}"
+        )
+    return claims.domain

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,17 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import positions_by_text, to_native
+from quietcrowd.mechanisms.randomness import word_source
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.kde import KernelDensities
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
-from quietcrowd.synthesis.public_range import public_range
-from quietcrowd.synthesis.release import release_claims
+from quietcrowd.synthesis.parameters import Parameters
+from quietcrowd.synthesis.release import GridClaims, as_claims, released_claims
 from quietcrowd.synthesis.synthetic import SyntheticClaims
 from quietcrowd.synthesis.weights import (
     GlobalWeights,
+    Weighting,
     combined_weights,
     floored_weights,
     global_weights,
@@ -30,13 +33,7 @@ from quietcrowd.synthesis.weights import (
 )
 from quietcrowd.validation import check_choice
 
-if TYPE_CHECKING:
-    from quietcrowd.synthesis.pris_crowd import PrisCrowd
-
-__all__ = ["CrowdDensity", "Weighting"]
-
-Weighting: TypeAlias = Literal["uniform", "local", "global", "combined"]
-"""What the claims of a task are weighted by."""
+__all__ = ["CrowdDensity"]
 
 
 @frozen(kw_only=True, eq=False, slots=False, repr=False)
@@ -48,15 +45,15 @@ class CrowdDensity:
 
     Attributes
     ----------
-    method : PrisCrowd
-        What made it.
+    method : Parameters
+        How claims are weighted and released: the `PrisCrowd` that made it.
     claims : Answers
         The raw claims, tasks and workers sorted by id.
     bandwidths : ndarray of float64, shape (tasks,)
         In the unit of the claims.
     """
 
-    method: PrisCrowd
+    method: Parameters
     claims: Answers
     bandwidths: npt.NDArray[np.float64]
 
@@ -276,7 +273,30 @@ class CrowdDensity:
         """
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
-        return release_claims(self, rng, delta=delta, progress=progress)
+        method, low = self.method, self.domain.low
+        guarantee, words = self.guarantee(delta), word_source(rng)
+        claims = GridClaims.of(
+            method,
+            self.claims.offsets,
+            self.values,
+            weights=self.learnt_weights(method.weights),
+            bandwidths=self.bandwidths,
+            low=low,
+        )
+        tasks = np.flatnonzero(self.released).astype(np.int64)
+        attempts, passes = released_claims(method, claims, tasks, words, progress=progress)
+        passed = np.bincount(passes.tasks, minlength=len(attempts))
+        return SyntheticClaims(
+            task_ids=self.claims.tasks,
+            users=self.claims.answers_per_task,
+            attempts=attempts,
+            offsets=np.concatenate([[0], np.cumsum(passed)]),
+            values=as_claims(method, passes, self.bandwidths, (low, self.domain.high)),
+            wanted=method.claims,
+            least_users=method.k,
+            guarantee=guarantee,
+            simulated=rng is not None,
+        )
 
     def __repr__(self) -> str:
         return (

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis import kde_kernels
-from quietcrowd.synthesis.claim_arrays import Floats, checked_widths
+from quietcrowd.synthesis.claim_arrays import Floats, checked_widths, task_runs
 from quietcrowd.synthesis.kde import KERNELS, Kernel, KernelDensities
-from quietcrowd.synthesis.task_runs import task_runs
 from quietcrowd.validation import check_choice, check_real, check_whole
 
 __all__ = ["integrated_squared_errors", "ise", "sise", "sise_printed", "theorem_1_bound"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
@@ -16,12 +15,9 @@ from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.tail_bound import TailBound, tail_of_curve
-from quietcrowd.synthesis.plausible_deniability import TOTAL
-from quietcrowd.synthesis.seed_weights import SeedBounds, floored_bounds, uniform_bounds
+from quietcrowd.synthesis.attempt import TOTAL, SeedBounds, floored_bounds, uniform_bounds
+from quietcrowd.synthesis.parameters import Parameters
 from quietcrowd.validation import check_whole
-
-if TYPE_CHECKING:
-    from quietcrowd.synthesis.pris_crowd import PrisCrowd
 
 __all__ = ["ReleaseSize", "release_guarantee", "seed_bounds"]
 
@@ -83,12 +79,12 @@ class ReleaseSize:
         )
 
 
-def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> PrivacyGuarantee:
+def release_guarantee(method: Parameters, size: ReleaseSize, delta: float) -> PrivacyGuarantee:
     """Return what the claims of one user lose in a release, at most.
 
     Parameters
     ----------
-    method : PrisCrowd
+    method : Parameters
         How it is released.
     size : ReleaseSize
         What is public of the claims.
@@ -123,7 +119,7 @@ def release_guarantee(method: PrisCrowd, size: ReleaseSize, delta: float) -> Pri
     )
 
 
-def _tail(method: PrisCrowd, size: ReleaseSize, delta: float) -> TailBound:
+def _tail(method: Parameters, size: ReleaseSize, delta: float) -> TailBound:
     """Return what is exceeded with probability `delta` at most, by pairs of smaller deltas."""
     losses = {
         changed: tail_of_curve(
@@ -140,7 +136,7 @@ def _tail(method: PrisCrowd, size: ReleaseSize, delta: float) -> TailBound:
     )
 
 
-def _loss(method: PrisCrowd, size: ReleaseSize, delta: float, changed: int) -> float:
+def _loss(method: Parameters, size: ReleaseSize, delta: float, changed: int) -> float:
     """Return the loss when so many claims of a user change, each about another task.
 
     The attempt is that with the bounds of all tasks, and the counts of the largest.
@@ -163,14 +159,14 @@ def _loss(method: PrisCrowd, size: ReleaseSize, delta: float, changed: int) -> f
     return math.fsum([own, add_losses(log_ratio_up(bounds.ratio), moved)]) * (1 + 2**-50)
 
 
-def seed_bounds(method: PrisCrowd, size: ReleaseSize) -> SeedBounds:
+def seed_bounds(method: Parameters, size: ReleaseSize) -> SeedBounds:
     """Return the bounds of the weights in tasks of all sizes."""
     if method.learns:
         return floored_bounds(size.fewest, size.most, method.floor)
     return uniform_bounds(size.fewest, size.most)
 
 
-def _printed(method: PrisCrowd) -> tuple[float, float]:
+def _printed(method: Parameters) -> tuple[float, float]:
     """Return Theorem 2's pair for one released claim and equal weights, at t = 1."""
     test = method.test
     if test.k == 1:  # there is no t

@@ -2,69 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import Any, Literal, TypeAlias, get_args
-
 import numpy as np
 import numpy.typing as npt
-from attrs import Factory, field, frozen
+from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.mechanisms.parameters import number
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.synthesis.bandwidths import mad, silverman
-from quietcrowd.synthesis.blur import Blur
-from quietcrowd.synthesis.density import CrowdDensity, Weighting
-from quietcrowd.synthesis.kde import KERNELS
+from quietcrowd.synthesis.claim_arrays import public_range
+from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
-from quietcrowd.synthesis.plausible_deniability import PrivacyTest
-from quietcrowd.synthesis.public_range import public_range
-from quietcrowd.synthesis.weights import Combination, checked_quantiles
-from quietcrowd.validation import check_real, check_whole, one_of
+from quietcrowd.synthesis.parameters import Parameters
 
 __all__ = ["PrisCrowd"]
 
-Procedure: TypeAlias = Literal["attempts", "paper"]
-
 RULES = {"silverman": silverman, "mad": mad}
-MOST_ATTEMPTS = 10**5
 MOST_STEPS = 2**50
 
 
-def _bandwidth(value: Any) -> float | str:
-    return value if isinstance(value, str) else number(value)
-
-
-def _check_bandwidth(method: PrisCrowd, _: object, value: float | str) -> None:
-    if isinstance(value, float) and 0 < value < math.inf:
-        return
-    if value not in RULES:
-        raise ParameterError(
-            f"bandwidth must be a number above 0, in the unit of the claims; got {value!r}"
-        )
-    if method.release != "paper":
-        raise ParameterError(
-            f"bandwidth={value!r} is learnt from the claims, which voids the guarantee: give a "
-            'number that does not depend on them, or release="paper"'
-        )
-
-
-@lru_cache
-def _blur(kernel: str, cells: int, gamma: float) -> Blur:
-    """Return a law, and the same one for the same parameters: its tables are large."""
-    return Blur(kernel=KERNELS[kernel], cells=cells, gamma=gamma)
-
-
-def _default_weights(method: PrisCrowd) -> Weighting:
-    return "combined" if method.release == "paper" else "uniform"
-
-
 @frozen(kw_only=True, slots=False)
-class PrisCrowd:
+class PrisCrowd(Parameters):
     """Learn a density of each task's claims, and release synthetic claims that pass a test.
 
     A candidate is a claim, chosen by its weight, and a step of the kernel's law. It passes where at
@@ -134,92 +93,6 @@ class PrisCrowd:
     SyntheticClaims(16 claims about 5 tasks, 0 refused, simulated)
     """
 
-    release: Procedure = field(default="attempts", validator=one_of(*get_args(Procedure)))
-    epsilon0: float = field(converter=number)
-    bandwidth: float | str = field(converter=_bandwidth, validator=_check_bandwidth)
-    claims: int = 30
-    gamma: float = field(default=4.0, converter=number)
-    k: int = 5
-    weights: Weighting = field(
-        default=Factory(_default_weights, takes_self=True), validator=one_of(*get_args(Weighting))
-    )
-    floor: float = field(converter=number)
-    combination: Combination = field(default="product", validator=one_of(*get_args(Combination)))
-    drop: float = field(converter=number)
-    most_attempts: int = field()
-    kernel: str = field(default="gaussian", validator=one_of(*KERNELS))
-    cells: int = 32
-    quantiles: tuple[float, float, float] = (0.5, 0.75, 0.85)
-    max_iterations: int = 50
-    tolerance: float = 1e-6
-
-    @floor.default
-    def _default_floor(self) -> float:
-        return 0.5 if self.release == "attempts" and self.learns else 0.0
-
-    @drop.default
-    def _default_drop(self) -> float:
-        return 0.5 if self.release == "attempts" else 0.0
-
-    @most_attempts.default
-    def _default_most_attempts(self) -> int:
-        check_whole("claims", self.claims, 1, MOST_ATTEMPTS)
-        check_whole("k", self.k, 1, 10**6)
-        exponent = self.epsilon0 * (self.k - 1)
-        if not 0 <= exponent < 50:  # a NaN included, which is refused later on
-            return MOST_ATTEMPTS
-        return min(MOST_ATTEMPTS, math.ceil(20 * self.claims * math.exp(exponent)))
-
-    def __attrs_post_init__(self) -> None:
-        check_whole("most_attempts", self.most_attempts, 1)
-        check_whole("max_iterations", self.max_iterations, 1)
-        check_real("tolerance", self.tolerance, 0)
-        if self.release == "attempts":
-            if not 0 < self.drop < 1:
-                raise ParameterError(f"drop must be above 0 and below 1; got {self.drop!r}")
-            if self.learns and not 0 < self.floor < 1:
-                raise ParameterError(
-                    f"floor must be above 0 and below 1; got {self.floor!r}. Without it a learnt "
-                    "weight may be 0, and no epsilon bounds what that tells"
-                )
-        elif self.drop or self.floor:
-            raise ParameterError(
-                'release="paper" has neither drop nor floor; '
-                f"got drop={self.drop!r}, floor={self.floor!r}"
-            )
-        if self.attempts > MOST_ATTEMPTS:
-            raise ParameterError(
-                f"claims={self.claims:,} and drop={self.drop!r} make {self.attempts:,} attempts "
-                f"about a task; at most {MOST_ATTEMPTS:,} are possible"
-            )
-        checked_quantiles(self.quantiles)
-        _ = self.blur, self.test  # they refuse what is out of its range
-
-    @property
-    def learns(self) -> bool:
-        """Whether the weights are learnt from the claims."""
-        return self.weights != "uniform"
-
-    @property
-    def couples_tasks(self) -> bool:
-        """Whether the weights about a task depend on claims about others."""
-        return self.weights in ("global", "combined")
-
-    @property
-    def attempts(self) -> int:
-        """How many attempts a release makes about each task; as printed, at least so many."""
-        return math.ceil(self.claims / (1 - Fraction(str(self.drop))))
-
-    @cached_property
-    def blur(self) -> Blur:
-        """The law of the step from a claim to a candidate."""
-        return _blur(self.kernel, self.cells, self.gamma)
-
-    @cached_property
-    def test(self) -> PrivacyTest:
-        """What a candidate has to pass."""
-        return PrivacyTest(k=self.k, epsilon0=self.epsilon0, drop=self.drop)
-
     def guarantee(
         self,
         users: int,
@@ -287,8 +160,8 @@ class PrisCrowd:
     def _bandwidths(self, table: Answers, domain: Ordinal | Interval) -> npt.NDArray[np.float64]:
         """Return one bandwidth per task."""
         if isinstance(self.bandwidth, str):
-            values = domain.numbers(table.values)
-            return RULES[self.bandwidth](table.offsets, values, value_range=domain.width)
+            rule, values = RULES[self.bandwidth], domain.numbers(table.values)
+            return rule(table.offsets, values, value_range=domain.width)
         if domain.width / self.bandwidth * self.cells > MOST_STEPS:
             raise ParameterError(
                 f"bandwidth={self.bandwidth!r} is too small for claims from {domain.describe()}: "

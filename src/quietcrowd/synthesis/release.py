@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from attrs import frozen
 from rich.console import Console
 from rich.progress import Progress
 
-from quietcrowd.mechanisms.randomness import WordSource, word_source
-from quietcrowd.synthesis.grid_claims import GridClaims, Passes
-from quietcrowd.synthesis.seed_weights import seed_edges
-from quietcrowd.synthesis.synthetic import SyntheticClaims
+from quietcrowd.mechanisms.randomness import WordSource
+from quietcrowd.synthesis.attempt import Blur, PrivacyTest, attempt_kernel, seed_edges
+from quietcrowd.synthesis.claim_arrays import Floats
+from quietcrowd.synthesis.parameters import Parameters
 
-if TYPE_CHECKING:
-    from quietcrowd.synthesis.density import CrowdDensity
-
-__all__ = ["release_claims"]
+__all__ = ["GridClaims", "Passes", "as_claims", "released_claims"]
 
 BLOCK = 2**16
 """About so many attempts take their words at once."""
@@ -30,94 +28,192 @@ SPARE_DECIMALS = 6
 Counts: TypeAlias = npt.NDArray[np.int64]
 
 
-def release_claims(
-    density: CrowdDensity, rng: np.random.Generator | None, *, delta: float, progress: bool
-) -> SyntheticClaims:
-    """Return synthetic claims of a density; see `CrowdDensity.release`."""
-    method, guarantee = density.method, density.guarantee(delta)
-    grid, words = _on_grid(density), word_source(rng)
-    tasks = np.flatnonzero(density.released).astype(np.int64)
-    attempts = np.zeros(len(density.released), np.int64)
-    passes: list[Passes] = []
+@frozen(kw_only=True, eq=False)
+class Passes:
+    """The candidates that passed; of the others nothing is known.
+
+    Attributes
+    ----------
+    tasks : ndarray of int64, shape (passes,)
+        Position of the task of each.
+    candidates : ndarray of int64, shape (passes,)
+        In steps of the task's grid.
+    """
+
+    tasks: Counts
+    candidates: Counts
+
+
+@frozen(kw_only=True, eq=False)
+class GridClaims:
+    """Claims on the grids of their tasks: what an attempt needs to know.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (tasks + 1,)
+        Rows of each task.
+    places : ndarray of int64, shape (claims,)
+        In steps of the task's grid, from the lower end of the range.
+    seed_edges : ndarray of uint64, shape (claims,)
+        See `quietcrowd.synthesis.attempt.seed_edges`.
+    lifts : ndarray of float64, shape (tasks,)
+        Where the edges of the buckets lie: at 0 the first begins at the largest likelihood.
+    blur : Blur
+        The law of the step from a claim to a candidate.
+    test : PrivacyTest
+        What candidates have to pass.
+    """
+
+    offsets: Counts
+    places: Counts
+    seed_edges: npt.NDArray[np.uint64]
+    lifts: Floats
+    blur: Blur
+    test: PrivacyTest
+
+    @classmethod
+    def of(
+        cls,
+        parameters: Parameters,
+        offsets: Counts,
+        values: Floats,
+        *,
+        weights: Floats,
+        bandwidths: Floats,
+        low: float,
+    ) -> GridClaims:
+        """Return claims rounded to the grid of their task.
+
+        Parameters
+        ----------
+        parameters : Parameters
+        offsets : ndarray of int64, shape (tasks + 1,)
+        values, weights : ndarray of float64, shape (claims,)
+            The claims, and what they are chosen by, before a floor.
+        bandwidths : ndarray of float64, shape (tasks,)
+        low : float
+            The lower end of the public range.
+        """
+        steps = np.repeat(bandwidths / parameters.cells, np.diff(offsets))
+        lifts = np.zeros(len(bandwidths))
+        if parameters.release == "paper":
+            highest = parameters.blur.kernel.density(0.0, bandwidths)
+            lifts = -np.log(highest) / math.log(parameters.gamma)
+        return cls(
+            offsets=offsets,
+            places=np.rint((values - low) / steps).astype(np.int64),
+            seed_edges=seed_edges(offsets, weights, parameters.floor if parameters.learns else 1.0),
+            lifts=lifts,
+            blur=parameters.blur,
+            test=parameters.test,
+        )
+
+    def attempt(self, tasks: Counts, words: WordSource) -> Passes:
+        """Make one attempt for each of `tasks`, independently, and return the passes in order.
+
+        Parameters
+        ----------
+        tasks : ndarray of int64, shape (attempts,)
+            Positions of tasks that have claims.
+        words : WordSource
+            Gives the randomness.
+        """
+        candidates = np.empty(len(tasks), np.int64)
+        passed = np.empty(len(tasks), np.bool_)
+        attempt_kernel(
+            self.offsets,
+            self.places,
+            self.seed_edges,
+            self.lifts,
+            self.blur.edges,
+            self.blur.falls,
+            self.test.weights,
+            tasks,
+            words(6 * len(tasks)).view(np.uint64).reshape(len(tasks), 3),
+            candidates,
+            passed,
+        )
+        return Passes(tasks=tasks[passed], candidates=candidates[passed])
+
+
+def released_claims(
+    parameters: Parameters, claims: GridClaims, tasks: Counts, words: WordSource, *, progress: bool
+) -> tuple[Counts, Passes]:
+    """Make the attempts of one release.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    claims : GridClaims
+    tasks : ndarray of int64
+        Positions of the tasks that are released.
+    words : WordSource
+        Gives the randomness.
+    progress : bool
+        Whether to show a bar on standard error.
+
+    Returns
+    -------
+    attempts : ndarray of int64, shape (tasks,)
+        How many were made about each task.
+    passes : Passes
+        Sorted by task.
+    """
+    attempts = np.zeros(len(claims.lifts), np.int64)
+    parts: list[Passes] = []
+    blocks = math.ceil(len(tasks) * parameters.attempts / BLOCK) or 1
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
         shown = bar.add_task("tasks", total=len(tasks))
-        for block in np.array_split(tasks, math.ceil(len(tasks) * method.attempts / BLOCK) or 1):
-            if method.release == "attempts":
-                attempts[block] = method.attempts
-                passes.append(grid.attempt(np.repeat(block, method.attempts), words))
+        for block in np.array_split(tasks, blocks):
+            if parameters.release == "attempts":
+                attempts[block] = parameters.attempts
+                parts.append(claims.attempt(np.repeat(block, parameters.attempts), words))
             else:
-                passes += _until_enough(
-                    grid, block, words, method.claims, method.most_attempts, attempts
-                )
+                parts += _until_enough(parameters, claims, block, words, attempts)
             bar.advance(shown, len(block))
-    values, offsets = _collect(density, passes)
-    return SyntheticClaims(
-        task_ids=density.claims.tasks,
-        users=density.claims.answers_per_task,
-        attempts=attempts,
-        offsets=offsets,
-        values=values,
-        wanted=method.claims,
-        least_users=method.k,
-        guarantee=guarantee,
-        simulated=rng is not None,
-    )
-
-
-def _on_grid(density: CrowdDensity) -> GridClaims:
-    """Return the claims rounded to the grid of their task."""
-    method, offsets = density.method, density.claims.offsets
-    counts = density.claims.answers_per_task
-    steps = np.repeat(density.bandwidths / method.cells, counts)
-    places = np.rint((density.values - density.domain.low) / steps).astype(np.int64)
-    lifts = np.zeros(len(counts))
-    if method.release == "paper":
-        highest = method.blur.kernel.density(0.0, density.bandwidths)
-        lifts = -np.log(highest) / math.log(method.gamma)
-    floor = method.floor if method.learns else 1.0
-    return GridClaims(
-        offsets=offsets,
-        places=places,
-        seed_edges=seed_edges(offsets, density.learnt_weights(method.weights), floor),
-        lifts=lifts,
-        blur=method.blur,
-        test=method.test,
-    )
+    return attempts, _sorted(parts)
 
 
 def _until_enough(
-    grid: GridClaims, tasks: Counts, words: WordSource, wanted: int, most: int, attempts: Counts
+    parameters: Parameters, claims: GridClaims, tasks: Counts, words: WordSource, attempts: Counts
 ) -> Iterator[Passes]:
-    """Yield passes until each task has `wanted` or has made `most` attempts; count these.
+    """Yield passes until each task has what is wanted or has made the most attempts; count these.
 
     Every round makes as many attempts about a task as passes are missing.
     """
+    most = parameters.most_attempts
     missing = np.zeros(len(attempts), np.int64)
-    missing[tasks] = wanted
+    missing[tasks] = parameters.claims
     while len(tasks):
         rounds = np.minimum(missing[tasks], most - attempts[tasks])
-        passes = grid.attempt(np.repeat(tasks, rounds), words)
+        passes = claims.attempt(np.repeat(tasks, rounds), words)
         attempts[tasks] += rounds
         missing -= np.bincount(passes.tasks, minlength=len(missing))
         tasks = tasks[(missing[tasks] > 0) & (attempts[tasks] < most)]
         yield passes
 
 
-def _collect(density: CrowdDensity, passes: list[Passes]) -> tuple[npt.NDArray[np.float64], Counts]:
-    """Return the passes as claims, sorted by task, and where each task's begin.
+def _sorted(parts: list[Passes]) -> Passes:
+    """Return passes together, sorted by task."""
+    tasks = np.concatenate([part.tasks for part in parts])
+    candidates = np.concatenate([part.candidates for part in parts])
+    order = np.argsort(tasks, kind="stable")
+    return Passes(tasks=tasks[order], candidates=candidates[order])
+
+
+def as_claims(
+    parameters: Parameters, passes: Passes, bandwidths: Floats, ends: tuple[float, float]
+) -> Floats:
+    """Return candidates as claims, shape (passes,).
 
     Those of a fixed number of attempts are cut off at the ends of the public range; as printed,
     they are left where they are.
     """
-    method = density.method
-    tasks = np.concatenate([part.tasks for part in passes])
-    candidates = np.concatenate([part.candidates for part in passes])
-    order = np.argsort(tasks, kind="stable")
-    steps = density.bandwidths / method.cells
-    values = density.domain.low + candidates[order] * steps[tasks[order]]
+    low, high = ends
+    steps = bandwidths / parameters.cells
+    values = low + passes.candidates * steps[passes.tasks]
     if len(values):  # 1.7125000000000001 is 1.7125
         values = np.round(values, SPARE_DECIMALS - math.floor(math.log10(steps.min())))
-    if method.release == "attempts":
-        values = np.clip(values, density.domain.low, density.domain.high)
-    per_task = np.bincount(tasks, minlength=len(density.released))
-    return values, np.concatenate([[0], np.cumsum(per_task)])
+    if parameters.release == "attempts":
+        values = np.clip(values, low, high)
+    return values

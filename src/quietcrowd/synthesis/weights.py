@@ -27,14 +27,15 @@ from quietcrowd.synthesis.claim_arrays import (
     checked_shares,
     shares_of,
     task_of_rows,
+    task_runs,
 )
 from quietcrowd.synthesis.kde import KERNELS, Kernel
-from quietcrowd.synthesis.task_runs import task_runs
 from quietcrowd.validation import check_choice, check_real, check_whole
 
 __all__ = [
     "Combination",
     "GlobalWeights",
+    "Weighting",
     "checked_quantiles",
     "combined_weights",
     "floored_weights",
@@ -44,6 +45,9 @@ __all__ = [
     "local_weights",
     "uniform_weights",
 ]
+
+Weighting: TypeAlias = Literal["uniform", "local", "global", "combined"]
+"""What the claims of a task are weighted by."""
 
 Combination: TypeAlias = Literal["product", "geometric"]
 """How global and local weights become one."""

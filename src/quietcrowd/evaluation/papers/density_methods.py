@@ -12,10 +12,10 @@ from attrs import frozen
 
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.synthesis.baselines import Basic, Histogram
-from quietcrowd.synthesis.density import CrowdDensity, Weighting
+from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.kde import KernelDensities
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
-from quietcrowd.synthesis.weights import uniform_weights
+from quietcrowd.synthesis.weights import Weighting, uniform_weights
 
 __all__ = [
     "DensityMethod",

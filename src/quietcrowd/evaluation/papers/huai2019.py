@@ -32,9 +32,10 @@ from quietcrowd.evaluation.papers.density_methods import (
 from quietcrowd.evaluation.papers.density_truths import near_claims_density, normal_density
 from quietcrowd.evaluation.papers.release_times import release_times
 from quietcrowd.synthesis.baselines import Basic, Histogram
-from quietcrowd.synthesis.density import CrowdDensity, Weighting
+from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.kde import KernelDensities
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
+from quietcrowd.synthesis.weights import Weighting
 
 __all__ = ["HUAI_2019", "common_methods", "private_methods", "references"]
 

@@ -3,7 +3,7 @@ from tests.synthesis.crowds import claims_of
 
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.synthesis.public_range import public_range
+from quietcrowd.synthesis.claim_arrays import public_range
 
 
 def test_it_is_the_domain_of_the_claims():
