@@ -1,335 +1,131 @@
-"""Every format, in and out, and what is refused."""
+import errno
+import os
+from pathlib import Path
 
-import gzip
-import json
-
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
-from quietcrowd.formats import read_table
-from quietcrowd.formats.whole_file import replacing
-from quietcrowd.testing import crowds
-
-SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
-DOMAIN = qc.Categorical(["no", "yes"])
-CROWD = qc.synthetic_crowd(tasks=30, workers=20, answers_per_task=5)
-
-
-def rows_of(answers):
-    return sorted(map(tuple, answers.to_frame().astype(str).to_numpy().tolist()))
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_answers_round_trip(tmp_path, suffix):
-    path = tmp_path / f"answers{suffix}"
-    qc.write_answers(CROWD.answers, path)
-    assert rows_of(qc.read_answers(path, CROWD.answers.domain)) == rows_of(CROWD.answers)
-    assert [p.name for p in tmp_path.iterdir()] == [path.name], "nothing is left beside the file"
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_column_that_is_a_dictionary_is_written_as_its_values(tmp_path, suffix):
-    path = tmp_path / f"truths{suffix}"
-    table = pa.table(
-        {"task": ["a", "b", "a"], "label": ["no", "yes", "no"], "kind": ["x", "y", "x"]}
-    )
-    encoded = pa.table({name: table[name].dictionary_encode() for name in table.column_names})
-    qc.write_table(encoded, path)
-    assert read_table(path, ("task", "label", "kind")).to_pylist() == table.to_pylist()
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        qc.RandomizedResponse(domain=DOMAIN, epsilon=0.7),
-        qc.TwoLayerRandomizedResponse(domain=DOMAIN, low=0.1, high=0.5),
-    ],
+from quietcrowd.formats.files import (
+    check_folder,
+    check_new,
+    new_folder,
+    refuse_overwriting,
+    replacing,
 )
-def test_reports_round_trip_with_their_mechanism(tmp_path, suffix, mechanism):
-    path = tmp_path / f"reports{suffix}"
-    for rng in (None, np.random.default_rng(1)):
-        reports = mechanism.randomize(CROWD.answers, rng=rng)
-        qc.write_reports(reports, path)
-        back = qc.read_reports(path)
-        assert back.mechanism == mechanism
-        assert back.simulated == (rng is not None)
-        assert rows_of(back.table) == rows_of(reports.table)
-        with pytest.raises(FormatError, match="these are randomised reports"):
-            qc.read_answers(path, DOMAIN)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_reports_without_a_mechanism_are_refused(tmp_path, suffix):
-    path = tmp_path / f"reports{suffix}"
-    qc.write_answers(CROWD.answers, path)
-    with pytest.raises(MissingMechanismError, match="the mechanism of these reports is missing"):
-        qc.read_reports(path)
+def test_a_folder_is_there_when_it_is_whole(tmp_path):
+    with new_folder(tmp_path / "new") as temporary:
+        (temporary / "file").write_text("1")
+        assert not (tmp_path / "new").exists()
+    assert (tmp_path / "new" / "file").read_text() == "1"
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
-def test_a_csv_file_never_meets_the_mechanism_of_another(tmp_path):
-    path = tmp_path / "table.csv"
-    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
-    qc.write_reports(mechanism.randomize(CROWD.answers), path)
-    assert (tmp_path / "table.csv.mechanism.json").exists()
-    qc.write_answers(CROWD.answers, path)
-    assert not (tmp_path / "table.csv.mechanism.json").exists()
-
-
-def test_a_csv_file_that_changed_is_not_taken_for_reports(tmp_path):
-    """Plain answers that are copied over reports keep the sidecar of the reports."""
-    path = tmp_path / "reports.csv"
-    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
-    qc.write_reports(mechanism.randomize(CROWD.answers), path)
-    qc.write_answers(CROWD.answers, tmp_path / "plain.csv")
-    path.write_bytes((tmp_path / "plain.csv").read_bytes())
-    with pytest.raises(FormatError, match="the file has changed since"):
-        qc.read_reports(path)
-
-
-def test_reports_of_many_devices_are_read_together(tmp_path):
-    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
-    reports = mechanism.randomize(CROWD.answers)
-    frame = reports.table.to_frame()
-    paths = []
-    for place, (worker, rows) in enumerate(frame.groupby("worker")):
-        part = qc.Reports(table=qc.Answers.from_frame(rows, DOMAIN), mechanism=mechanism)
-        paths.append(tmp_path / f"{worker}{SUFFIXES[place % len(SUFFIXES)]}")
-        qc.write_reports(part, paths[-1])
-    together = qc.read_reports(*paths)
-    assert rows_of(together.table) == rows_of(reports.table)
-    with pytest.raises(AnswerError, match=r"worker '0' answered .* already"):
-        qc.read_reports(*paths, paths[0])
-    other = qc.RandomizedResponse(domain=DOMAIN, epsilon=2.0)
-    qc.write_reports(other.randomize(CROWD.answers), tmp_path / "other.csv")
-    with pytest.raises(FormatError, match=r"other\.csv: these reports were made by"):
-        qc.read_reports(*paths, tmp_path / "other.csv")
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
-@given(frame=crowds(domain=DOMAIN), texts=st.lists(st.text(max_size=6), min_size=8, max_size=8))
-def test_any_ids_survive(tmp_path, suffix, frame, texts):
-    """Quotes, commas, line ends, leading zeros, what looks like a number, a date or nothing."""
-    ids = [f"{place}{text}" for place, text in enumerate(texts)]
-    ids = [text.encode("utf-8", "ignore").decode() for text in ids]
-    frame = frame.assign(task=[ids[int(task[-1])] for task in frame["task"]])
-    answers = qc.Answers.from_frame(frame, DOMAIN)
-    path = tmp_path / f"any{suffix}"
-    qc.write_answers(answers, path)
-    assert rows_of(qc.read_answers(path, DOMAIN)) == rows_of(answers)
-
-
-def test_csv_ids_are_texts(tmp_path):
-    path = tmp_path / "answers.csv"
-    path.write_text("task,worker,label\n007,1e5,yes\nNA,2020-01-01,no\n")
-    answers = qc.read_answers(path, DOMAIN)
-    assert answers.tasks.to_pylist() == ["007", "NA"]
-    assert answers.workers.to_pylist() == ["1e5", "2020-01-01"]
-
-
-@pytest.mark.parametrize("delimiter", [";", "\t"])
-def test_other_delimiters_are_seen_in_the_header(tmp_path, delimiter):
-    path = tmp_path / "answers.csv"
-    text = '"task",worker,label\r\n"a, b",u,yes\r\nb,v,no\r\n'
-    path.write_bytes(text.replace(",", delimiter).replace(f"a{delimiter} b", "a, b").encode())
-    assert qc.read_answers(path, DOMAIN).tasks.to_pylist() == ["a, b", "b"]
-
-
-def test_numeric_labels_of_a_csv_file(tmp_path):
-    path = tmp_path / "answers.csv"
-    path.write_text("\ufefftask,worker,label\na,u,1\na,v,3.0\n", encoding="utf-8")
-    assert qc.read_answers(path, qc.Ordinal([1, 2, 3])).values.tolist() == [0, 2]
-    assert qc.read_answers(path, qc.Interval(low=0, high=5)).values.tolist() == [1.0, 3.0]
-
-
-def test_other_column_names_and_further_columns(tmp_path):
-    path = tmp_path / "answers.csv"
-    path.write_text("when,item,who,answer\n1,a,u,yes\n2,a,v,no\n")
-    assert len(qc.read_answers(path, DOMAIN, "item", "who", "answer")) == 2
-    frame = pd.DataFrame({"when": [1], "task": ["a"], "worker": ["u"], "label": ["yes"]})
-    qc.write_table(frame, tmp_path / "answers.parquet")
-    assert len(qc.read_answers(tmp_path / "answers.parquet", DOMAIN)) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.csv", b"task,worker,label\na,u\n", "this cannot be read as"),
-        ("a.csv", b"", "this cannot be read as"),
-        ("a.csv", b"task,worker,label\n", "there is no answer"),
-        ("a.csv", b"task,worker\na,u\n", "a.csv: column 'label' is missing"),
-        ("a.csv", b"task,worker,label\na,u,maybe\n", "a.csv: row 0, column 'label': 'maybe'"),
-        (
-            "a.csv",
-            b"task,worker,label\na,,yes\n",
-            "a.csv: row 0, column 'worker': the id is missing",
-        ),
-        ("a.csv", b"task,worker,label\na,u,\n", "the answer is missing"),
-        ("a.csv", b"task,worker,label\n\xff\xfe,u,yes\n", "this cannot be read as"),
-        ("a.csv.gz", b"task,worker,label\na,u,yes\n", "this cannot be read as"),
-        ("a.parquet", b"PAR", "this cannot be read as"),
-        ("a.jsonl", b"{]\n", "line 1 is no JSON"),
-        ("a.jsonl", b"[1]\n", "line 1: expected a JSON object"),
-        ("a.jsonl", b'{"task": 1, "worker": 2}\n', "line 1 lacks the key 'label'"),
-        (
-            "a.jsonl",
-            b'{"task": 1, "worker": 2, "label": "no"}\n{"task": "x", "worker": 2, "label": "no"}\n',
-            "key 'task' holds more than one type",
-        ),
-        ("a.jsonl.gz", b'{"task": 1}\n', "this cannot be read as"),
-        ("a.xlsx", b"", "the name must end in one of .csv, .csv.gz, .tsv"),
-    ],
-)
-def test_bad_files_name_the_place(tmp_path, name, content, message):
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises((FormatError, AnswerError), match=message):
-        qc.read_answers(path, DOMAIN)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-@given(content=st.binary(max_size=200))
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_no_bytes_raise_anything_else(tmp_path, suffix, content):
-    path = tmp_path / f"noise{suffix}"
-    path.write_bytes(content)
-    for read in (lambda: qc.read_answers(path, DOMAIN), lambda: qc.read_reports(path)):
-        with pytest.raises((FormatError, AnswerError), match=path.name):
-            read()
-
-
-@pytest.mark.parametrize(
-    "note",
-    ["[]", "{]", '{"mechanism": {}}', '{"mechanism": 3}', '{"mechanism": {}, "simulated": 7}'],
-)
-def test_bad_sidecars_are_format_errors(tmp_path, note):
-    path = tmp_path / "reports.csv"
-    path.write_text("task,worker,label\na,u,yes\n")
-    (tmp_path / "reports.csv.mechanism.json").write_text(note)
-    with pytest.raises(FormatError):
-        qc.read_reports(path)
-
-
-def test_a_report_that_the_mechanism_cannot_give_is_refused(tmp_path):
-    path = tmp_path / "reports.csv"
-    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
-    path.write_text("task,worker,label\na,u,perhaps\n")
-    (tmp_path / "reports.csv.mechanism.json").write_text(
-        json.dumps({"mechanism": mechanism.to_dict()})
-    )
-    with pytest.raises(
-        AnswerError, match=r"reports\.csv: row 0, column 'label': 'perhaps' is outside"
-    ):
-        qc.read_reports(path)
-
-
-def test_parquet_metadata_of_others_is_let_be(tmp_path):
-    table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
-    pq.write_table(table.replace_schema_metadata({"other": "x"}), tmp_path / "a.parquet")
-    assert len(qc.read_answers(tmp_path / "a.parquet", DOMAIN)) == 1
-
-
-def test_missing_files_are_os_errors(tmp_path):
-    for suffix in SUFFIXES:
-        with pytest.raises(OSError, match="missing"):
-            qc.read_answers(tmp_path / f"missing{suffix}", DOMAIN)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_what_infer_writes_can_be_read_as_truths(tmp_path, suffix):
-    estimate = qc.MajorityVote().fit(CROWD.answers)
-    qc.write_table(estimate.truths, tmp_path / f"truths{suffix}")
-    truths = qc.read_truths(tmp_path / f"truths{suffix}")
-    assert truths.column_names == ["task", "label"]
-    assert qc.error_rate(estimate, truths) == 0
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_truths_without_a_column_are_refused(tmp_path, suffix):
-    qc.write_table(pd.DataFrame({"task": [1], "said": [2]}), tmp_path / f"truths{suffix}")
-    with pytest.raises(FormatError, match=r"label|truth"):
-        qc.read_truths(tmp_path / f"truths{suffix}")
-
-
-def test_suffixes_in_capitals(tmp_path):
-    for name in ("a.CSV.GZ", "a.JSONL.GZ"):
-        qc.write_answers(CROWD.answers, tmp_path / name)
-        assert gzip.decompress((tmp_path / name).read_bytes())
-        assert rows_of(qc.read_answers(tmp_path / name, DOMAIN)) == rows_of(CROWD.answers)
-
-
-def test_line_ends_within_ids_of_a_long_file(tmp_path):
-    many = 60_000
-    frame = pd.DataFrame(
-        {"task": [f"line\n{i}, of many" for i in range(many)], "worker": "u", "label": "no"}
-    )
-    answers = qc.Answers.from_frame(frame, DOMAIN)
-    qc.write_answers(answers, tmp_path / "long.csv")
-    assert (tmp_path / "long.csv").stat().st_size > 2**20
-    assert qc.read_answers(tmp_path / "long.csv", DOMAIN).tasks.equals(answers.tasks.cast("string"))
-
-
-@pytest.mark.parametrize("note", ["3", '"mechanism"', '["mechanism"]', "[" * 100_000])
-def test_strange_notes_are_format_errors(tmp_path, note):
-    table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
-    pq.write_table(table.replace_schema_metadata({"quietcrowd": note}), tmp_path / "a.parquet")
-    (tmp_path / "a.jsonl").write_text(f"{note}\n")
-    for name in ("a.parquet", "a.jsonl"):
-        with pytest.raises(FormatError):
-            qc.read_reports(tmp_path / name)
-
-
-def test_truth_files(tmp_path):
-    path = tmp_path / "truth.csv"
-    path.write_text("task,label\n01,yes\n")
-    assert qc.read_truths(path).to_pylist() == [{"task": "01", "label": "yes"}]
-
-
-def test_an_interrupted_write_leaves_the_old_file_whole(tmp_path):
-    path = tmp_path / "file.csv"
-    path.write_text("old")
-
-    def write_half():
-        with replacing(path) as temporary:
-            temporary.write_text("ne")
+def test_nothing_is_there_where_something_goes_wrong(tmp_path):
+    def stop():
+        with new_folder(tmp_path / "new") as temporary:
+            (temporary / "file").write_text("1")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_half()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
+        stop()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_gz_files_are_gz_files(tmp_path):
-    for name in ("a.csv.gz", "a.jsonl.gz"):
-        qc.write_answers(CROWD.answers, tmp_path / name)
-        assert gzip.decompress((tmp_path / name).read_bytes())
+def test_what_is_there_is_kept(tmp_path):
+    (tmp_path / "old").write_text("1")
+    with (
+        pytest.raises(qc.ParameterError, match="old is there already"),
+        new_folder(tmp_path / "old"),
+    ):
+        pass
+    assert (tmp_path / "old").read_text() == "1"
 
 
-def test_rows_of_a_text_file_have_lines(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("task,worker,label\nt,u,no\nt,v,maybe\n")
-    message = r"row 1, .* below the header: row 0 is line 2 of the file\.$"
-    with pytest.raises(AnswerError, match=message):
-        qc.read_answers(path, qc.Categorical(["no", "yes"]))
-    table = pd.read_csv(path)
-    table.to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(AnswerError, match=r"below the header\.$"):
-        qc.read_answers(tmp_path / "a.parquet", qc.Categorical(["no", "yes"]))
+@pytest.mark.parametrize("kind", [replacing, new_folder])
+def test_a_full_disk_is_told_with_the_name_of_the_target(tmp_path, kind):
+    def fill(error):
+        with kind(tmp_path / "new") as temporary:
+            raise error(temporary)
+
+    full = errno.ENOSPC
+    for error in (
+        lambda _: OSError(full, "Error writing bytes to file"),
+        lambda temporary: OSError(full, "none left", str(temporary / "values.npy")),
+    ):
+        with pytest.raises(OSError, match="No space left on device") as raised:
+            fill(error)
+        assert raised.value.filename == str(tmp_path / "new")
+    with pytest.raises(OSError, match="new: 800 requested and 0 written"):
+        fill(lambda _: OSError("800 requested and 0 written"))
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
-def test_utf_16_is_told_by_its_first_bytes(tmp_path, encoding, name):
-    path = tmp_path / name
-    path.write_bytes("\ufefftask,worker,label\nt,u,no\n".encode(encoding))
-    with pytest.raises(FormatError, match="UTF-16: save it as UTF-8"):
-        qc.read_answers(path, qc.Categorical(["no", "yes"]))
+@pytest.mark.parametrize(
+    "error", [ConnectionError("the cluster was lost"), PermissionError(13, "no", "/elsewhere")]
+)
+def test_errors_of_something_else_stay(tmp_path, error):
+    def stop():
+        with replacing(tmp_path / "new"):
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        stop()
+    assert raised.value is error
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no folder that refuses every file")
+@pytest.mark.parametrize("kind", [replacing, new_folder])
+def test_a_folder_that_refuses_files(kind):
+    def write():
+        with kind(Path("/proc/t.parquet")):
+            pass
+
+    with pytest.raises(OSError, match=r"'/proc/t\.parquet'$"):
+        write()
+
+
+@pytest.mark.parametrize("kind", [replacing, new_folder])
+def test_a_path_from_here_is_told_as_it_was_given(tmp_path, monkeypatch, kind):
+    def fill():
+        with kind(Path("new")) as temporary:
+            raise OSError(errno.EROFS, "no", str(temporary.absolute()))
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError, match="Read-only") as raised:
+        fill()
+    assert raised.value.filename == "new"
+
+
+def test_where_no_file_can_be_put_is_told_beforehand(tmp_path, monkeypatch):
+    check_folder(tmp_path / "new")
+    (tmp_path / "old").write_text("1")
+    check_folder(tmp_path / "old")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        check_folder(tmp_path / "nowhere" / "new")
+    with pytest.raises(IsADirectoryError, match="name a file") as raised:
+        check_folder(tmp_path / "folder")
+    assert raised.value.filename == str(tmp_path / "folder")
+    monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)
+    with pytest.raises(PermissionError, match="nothing can be written to the folder") as raised:
+        check_folder(tmp_path / "new")
+    assert raised.value.filename == str(tmp_path / "new")
+
+
+def test_what_lies_in_a_source_is_not_overwritten(tmp_path):
+    with pytest.raises(qc.ParameterError, match="two outputs"):
+        refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b", tmp_path / "a")
+    with pytest.raises(qc.ParameterError, match="lies in what is read from"):
+        refuse_overwriting(tmp_path, tmp_path / "a" / "b")
+    with pytest.raises(qc.ParameterError, match="is what is read from"):
+        refuse_overwriting(tmp_path, tmp_path / "a" / "..")
+    refuse_overwriting(tmp_path / "in", tmp_path / "a", None, tmp_path / "b")
+
+
+def test_what_is_there_is_not_new(tmp_path):
+    check_new(tmp_path / "a")
+    (tmp_path / "a").touch()
+    with pytest.raises(qc.ParameterError, match=r"a is there already: name a new file$"):
+        check_new(tmp_path / "a")

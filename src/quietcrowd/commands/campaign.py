@@ -33,10 +33,9 @@ from quietcrowd.commands.task_file import TaskFile
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import FORMATS, check_target
+from quietcrowd.formats.files import refuse_overwriting, sidecar
 from quietcrowd.formats.label_config import read_label_config
-from quietcrowd.formats.sidecar import sidecar
 from quietcrowd.formats.tables import find_format
-from quietcrowd.formats.whole_file import refuse_overwriting
 
 if TYPE_CHECKING:
     import httpx

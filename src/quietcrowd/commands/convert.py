@@ -15,15 +15,13 @@ from quietcrowd.commands.notes import counted, note
 from quietcrowd.commands.tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
-from quietcrowd.formats.choice import Choice
-from quietcrowd.formats.column_names import resolve
+from quietcrowd.formats.answer_files import read_scored_truths
+from quietcrowd.formats.columns import Choice, resolve
+from quietcrowd.formats.csv_files import count_formulas
+from quietcrowd.formats.files import refuse_overwriting, sidecar
 from quietcrowd.formats.label_config import write_label_config
 from quietcrowd.formats.report_files import RANDOMISED, write_reports
-from quietcrowd.formats.sidecar import sidecar
-from quietcrowd.formats.spreadsheet_cells import count_formulas
 from quietcrowd.formats.tables import find_format, holds_truths, read_names, read_note
-from quietcrowd.formats.truth_files import read_scored_truths
-from quietcrowd.formats.whole_file import refuse_overwriting
 from quietcrowd.frames import as_frame, column_of
 
 __all__ = ["convert"]

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from quietcrowd.commands.requester import checked
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports, write_reports
+from quietcrowd.formats.files import replacing, sidecar, write_beside
 from quietcrowd.formats.label_config import common_texts, write_label_config
 from quietcrowd.formats.report_files import read_report_note
-from quietcrowd.formats.sidecar import sidecar, write_beside
-from quietcrowd.formats.whole_file import replacing
 from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:

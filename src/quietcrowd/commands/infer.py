@@ -17,7 +17,7 @@ from quietcrowd.commands.scale import infer_from_store, refuse_beside_store
 from quietcrowd.commands.tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
-from quietcrowd.formats.whole_file import refuse_overwriting
+from quietcrowd.formats.files import refuse_overwriting
 from quietcrowd.inference import TruthEstimate, usual_method
 from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.known_truths import KnownTruthError

@@ -21,7 +21,7 @@ from quietcrowd.domains import (
 )
 from quietcrowd.evaluation import FIGURES
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats.whole_file import check_folder
+from quietcrowd.formats.files import check_folder
 from quietcrowd.inference import METHODS
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms import Mechanism

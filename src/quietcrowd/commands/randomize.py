@@ -17,7 +17,7 @@ from quietcrowd.commands.scale import randomize_a_store, refuse_beside_store
 from quietcrowd.datasets import dataset_domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, write_reports
-from quietcrowd.formats.whole_file import check_new, refuse_overwriting
+from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.scale import is_store
 

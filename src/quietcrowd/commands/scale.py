@@ -15,7 +15,7 @@ from quietcrowd.commands.noise import announce_exact_noise, refuse_own_lists, te
 from quietcrowd.commands.notes import closing_words, counted, note
 from quietcrowd.commands.reading import read_gold, read_ids, tell_dropped
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.formats.whole_file import refuse_overwriting
+from quietcrowd.formats.files import refuse_overwriting
 from quietcrowd.inference import usual_method
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.known_truths import KnownTruthError

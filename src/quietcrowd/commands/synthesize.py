@@ -30,15 +30,15 @@ from quietcrowd.evaluation.plots import new_figure
 from quietcrowd.evaluation.task_plots import plot_task_densities
 from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_truths, write_table
-from quietcrowd.formats.whole_file import check_folder, refuse_overwriting
+from quietcrowd.formats.files import check_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
 from quietcrowd.known_truths import KnownTruthError, number_per_task
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.synthesis import PrisCrowd
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.kde import KERNELS
+from quietcrowd.synthesis.parameters import Procedure
 from quietcrowd.synthesis.planner import Budget, plan_for_claims
-from quietcrowd.synthesis.pris_crowd import Procedure
 from quietcrowd.synthesis.weights import Weighting
 from quietcrowd.validation import did_you_mean
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quietcrowd.formats.spreadsheet_cells import guard_cell
+from quietcrowd.formats.csv_files import guard_cell
 
 __all__ = ["plain_table", "print_frame"]
 

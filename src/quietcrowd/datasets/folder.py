@@ -11,8 +11,7 @@ from typing import Any
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Categorical, Domain, Interval, Ordinal
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats.answer_files import read_answers
-from quietcrowd.formats.truth_files import read_truths
+from quietcrowd.formats.answer_files import read_answers, read_truths
 
 __all__ = ["dataset_domain", "load_dataset"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quietcrowd.exceptions import MissingExtraError, ParameterError
-from quietcrowd.formats.whole_file import check_folder, replacing
+from quietcrowd.formats.files import check_folder, replacing
 from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:

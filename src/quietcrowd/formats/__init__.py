@@ -1,9 +1,8 @@
 """Reading and writing answers, reports and truths, by the file's name and header."""
 
-from quietcrowd.formats.answer_files import read_answers, write_answers
+from quietcrowd.formats.answer_files import read_answers, read_truths, write_answers
 from quietcrowd.formats.report_files import read_reports, write_reports
 from quietcrowd.formats.tables import FORMATS, check_target, read_table, write_table
-from quietcrowd.formats.truth_files import read_truths
 
 __all__ = [
     "FORMATS",

@@ -1,8 +1,13 @@
-"""Comma-separated values; every id is read as the text that stands there."""
+"""Comma-separated values, tabs too: every id is read as the text that stands there.
+
+Cells that a spreadsheet would take for a formula are guarded, which reading undoes.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,14 +17,30 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.column_names import resolve
-from quietcrowd.formats.delimiters import LONGEST_HEADER, sniff_header
-from quietcrowd.formats.packed import is_packed, open_text, writing_bytes
-from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
-from quietcrowd.formats.spreadsheet_cells import guard, unguard
-from quietcrowd.formats.whole_file import replacing
+from quietcrowd.formats.columns import resolve
+from quietcrowd.formats.files import (
+    is_packed,
+    open_text,
+    read_note,
+    replacing,
+    sidecar,
+    write_beside,
+    writing_bytes,
+)
 
-__all__ = ["as_text", "names", "read", "read_note", "write"]
+__all__ = [
+    "LONGEST_HEADER",
+    "as_text",
+    "count_formulas",
+    "guard",
+    "guard_cell",
+    "names",
+    "read",
+    "read_note",
+    "sniff_header",
+    "unguard",
+    "write",
+]
 
 NAME = "CSV in UTF-8"
 """What this module reads, for messages."""
@@ -110,3 +131,114 @@ def _with_texts(table: pa.Table) -> pa.Table:
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column as the texts that it prints as."""
     return column if pa.types.is_large_string(column.type) else pc.cast(column, pa.string())
+
+
+LONGEST_HEADER = 2**16
+"""Characters in which a header ends."""
+
+
+def sniff_header(text: str, usual: str) -> tuple[str, list[str]]:
+    """Return what separates the columns, and their names: whatever gives the most names.
+
+    Parameters
+    ----------
+    text : str
+        A table, or its beginning.
+    usual : str
+        What separates the columns where nothing gives more names: a comma or a tab.
+
+    Raises
+    ------
+    csv.Error
+        Where the header breaks the rules of CSV.
+
+    Examples
+    --------
+    >>> sniff_header("task;question, in short;gold", ",")
+    (';', ['task', 'question, in short', 'gold'])
+    """
+    found = {}
+    for delimiter in dict.fromkeys((usual, ",", ";", "\t")):
+        rows = csv.reader(io.StringIO(text[:LONGEST_HEADER], newline=""), delimiter=delimiter)
+        found[delimiter] = next((row for row in rows if row), [])
+    best = max(found, key=lambda delimiter: len(found[delimiter]))
+    return best, found[best]
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(
+    r"'*[+-](([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|nan)", re.ASCII | re.IGNORECASE
+)
+
+
+def _is_formula(text: str) -> bool:
+    return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
+
+
+def guard_cell(text: str) -> str:
+    """Return a text as it is written.
+
+    Examples
+    --------
+    >>> [guard_cell(text) for text in ("=1+1", "'=1+1", "-3", "- 3", "'tis")]
+    ["'=1+1", "''=1+1", '-3', "'- 3", "'tis"]
+    """
+    return f"'{text}" if _is_formula(text) else text
+
+
+def guard(table: pa.Table) -> pa.Table:
+    """Return a table with its texts as they are written."""
+    for place, column in enumerate(table.columns):
+        if _first_characters(column, r"^['=+\-@\t\r]"):
+            cells = [cell if cell is None else guard_cell(cell) for cell in column.to_pylist()]
+            name = table.column_names[place]
+            table = table.set_column(place, name, pa.array(cells, column.type))
+    return table
+
+
+def unguard(table: pa.Table) -> pa.Table:
+    """Return a table as it was before it was written.
+
+    Where a cell is a formula without a ``'`` before it the file was not written by `guard`, and
+    all of it stays as it is: no two ids of any file become one.
+    """
+    quoted = [
+        place for place, column in enumerate(table.columns) if _first_characters(column, "^'")
+    ]
+    if not quoted or any(map(_has_bare_formula, table.columns)):
+        return table
+    for place in quoted:
+        column = table.column(place)
+        cells = [cell if cell is None else _unguard_cell(cell) for cell in column.to_pylist()]
+        table = table.set_column(place, table.column_names[place], pa.array(cells, column.type))
+    return table
+
+
+def count_formulas(table: pa.Table) -> int:
+    """Return how many cells of a table are written with a ``'`` before them."""
+    return sum(
+        cell is not None and _is_formula(cell)
+        for column in table.columns
+        if _first_characters(column, r"^['=+\-@\t\r]")
+        for cell in column.to_pylist()
+    )
+
+
+def _unguard_cell(text: str) -> str:
+    return text[1:] if text.startswith("'") and _is_formula(text) else text
+
+
+def _has_bare_formula(column: pa.ChunkedArray) -> bool:
+    if not _first_characters(column, r"^[=+\-@\t\r]"):
+        return False
+    return any(
+        cell is not None and not cell.startswith("'") and _is_formula(cell)
+        for cell in column.to_pylist()
+    )
+
+
+def _first_characters(column: pa.ChunkedArray, pattern: str) -> bool:
+    """Return whether a text of the column begins as the pattern says."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return False
+    return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Xml
 
 from quietcrowd.domains import MAX_LABELS, Categorical, Domain, FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
-from quietcrowd.formats.whole_file import replacing
+from quietcrowd.formats.files import replacing
 from quietcrowd.report_domains import OrNull
 
 __all__ = ["common_texts", "read_label_config", "write_label_config"]

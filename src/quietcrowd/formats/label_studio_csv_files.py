@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv_files
-from quietcrowd.formats.choice import Choice
+from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.files import read_note
+from quietcrowd.formats.label_studio_results import Pseudonyms
 from quietcrowd.formats.label_studio_rows import (
     ANNOTATOR,
     ID,
@@ -22,8 +24,6 @@ from quietcrowd.formats.label_studio_rows import (
     question_of,
     read_columns,
 )
-from quietcrowd.formats.pseudonyms import Pseudonyms
-from quietcrowd.formats.sidecar import read_note
 
 __all__ = ["read", "read_note", "recognises", "write"]
 

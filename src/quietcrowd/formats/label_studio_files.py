@@ -10,13 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats.choice import Choice, check_plain_columns, choose_field, warn_left_out
-from quietcrowd.formats.json_records import read_records
-from quietcrowd.formats.label_studio_results import KINDS, answer_of, is_id, make_result
-from quietcrowd.formats.packed import writing_bytes
-from quietcrowd.formats.pseudonyms import Pseudonyms
-from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
-from quietcrowd.formats.whole_file import replacing
+from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
+from quietcrowd.formats.files import read_note, replacing, sidecar, write_beside, writing_bytes
+from quietcrowd.formats.json_files import read_records
+from quietcrowd.formats.label_studio_results import KINDS, Pseudonyms, answer_of, is_id, make_result
 
 __all__ = ["has_annotations", "read", "read_note", "task_document", "write"]
 

@@ -10,8 +10,17 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.choice import Choice
-from quietcrowd.formats.json_records import read_records
+from quietcrowd.formats.columns import Choice
+from quietcrowd.formats.files import (
+    open_text,
+    read_note,
+    replacing,
+    sidecar,
+    write_beside,
+    writing_bytes,
+)
+from quietcrowd.formats.json_files import read_records
+from quietcrowd.formats.label_studio_results import Pseudonyms
 from quietcrowd.formats.label_studio_rows import (
     ANNOTATOR,
     ID,
@@ -21,10 +30,6 @@ from quietcrowd.formats.label_studio_rows import (
     question_of,
     read_columns,
 )
-from quietcrowd.formats.packed import open_text, writing_bytes
-from quietcrowd.formats.pseudonyms import Pseudonyms
-from quietcrowd.formats.sidecar import read_note, sidecar, write_beside
-from quietcrowd.formats.whole_file import replacing
 
 __all__ = ["read", "read_note", "recognises", "write"]
 

@@ -9,9 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.choice import check_plain_columns, choose_field
-from quietcrowd.formats.label_studio_results import is_id, read_short, shorten
-from quietcrowd.formats.pseudonyms import Pseudonyms
+from quietcrowd.formats.columns import check_plain_columns, choose_field
+from quietcrowd.formats.label_studio_results import Pseudonyms, is_id, read_short, shorten
 
 __all__ = [
     "ANNOTATOR",

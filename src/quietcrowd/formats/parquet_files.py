@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.column_names import resolve
-from quietcrowd.formats.whole_file import replacing
+from quietcrowd.formats.columns import resolve
+from quietcrowd.formats.files import replacing
 from quietcrowd.frames import MARK, mark_in
 
 __all__ = ["names", "read", "read_note", "write"]

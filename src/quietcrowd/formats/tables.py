@@ -14,7 +14,7 @@ from attrs import frozen
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import (
     csv_files,
-    jsonl_files,
+    json_files,
     label_studio_csv_files,
     label_studio_files,
     label_studio_min_files,
@@ -22,9 +22,8 @@ from quietcrowd.formats import (
     parquet_files,
     toloka_files,
 )
-from quietcrowd.formats.choice import Choice
-from quietcrowd.formats.column_names import resolve
-from quietcrowd.formats.whole_file import check_folder
+from quietcrowd.formats.columns import Choice, resolve
+from quietcrowd.formats.files import check_folder
 from quietcrowd.frames import as_frame, mark_of
 from quietcrowd.validation import did_you_mean
 
@@ -71,7 +70,7 @@ FORMATS: Mapping[str, Format] = {
     for one in (
         Format(name="csv", module=csv_files, suffixes=(*_CSV, *_TSV)),
         Format(name="parquet", module=parquet_files, suffixes=(".parquet",)),
-        Format(name="jsonl", module=jsonl_files, suffixes=(".jsonl", ".jsonl.gz")),
+        Format(name="jsonl", module=json_files, suffixes=(".jsonl", ".jsonl.gz")),
         Format(name="crowd-kit", module=csv_files, suffixes=_CSV),
         Format(name="mturk", module=mturk_files, suffixes=_CSV, platform=True),
         Format(name="toloka", module=toloka_files, suffixes=_TSV, platform=True),

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats import csv_files
-from quietcrowd.formats.choice import Choice, check_plain_columns, choose_field, warn_left_out
-from quietcrowd.formats.sidecar import read_note
+from quietcrowd.formats.columns import Choice, check_plain_columns, choose_field, warn_left_out
+from quietcrowd.formats.files import read_note
 
 __all__ = ["read", "read_note", "recognises", "write"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.formats.whole_file import check_folder, replacing
+from quietcrowd.formats.files import check_folder, replacing
 from quietcrowd.inference.method import State, TruthInference
 from quietcrowd.inference.sweep import Course
 

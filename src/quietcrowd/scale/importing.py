@@ -18,8 +18,8 @@ from quietcrowd.answer_errors import answered_twice
 from quietcrowd.answers import OutOfDomain
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
+from quietcrowd.formats.files import new_folder
 from quietcrowd.formats.report_files import listed_ids
-from quietcrowd.formats.whole_file import new_folder
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.inference.sweep import available_threads

@@ -18,7 +18,7 @@ from rich.progress import Progress
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.formats.whole_file import new_folder, refuse_overwriting
+from quietcrowd.formats.files import new_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.inference.sweep import available_threads

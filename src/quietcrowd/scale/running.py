@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.formats.files import check_folder, refuse_overwriting, replacing
 from quietcrowd.formats.tables import check_target, write_table
-from quietcrowd.formats.whole_file import check_folder, refuse_overwriting, replacing
 from quietcrowd.inference.estimate import worker_columns
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import State, Tally

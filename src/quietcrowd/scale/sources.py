@@ -14,7 +14,7 @@ from attrs import frozen
 from quietcrowd.answer_errors import plain_type
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
-from quietcrowd.formats.column_names import check_once
+from quietcrowd.formats.columns import check_once
 from quietcrowd.formats.report_files import check_alike, read_report_note
 from quietcrowd.formats.tables import read_note
 from quietcrowd.frames import as_frame, column_of

@@ -18,9 +18,9 @@ from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.channel_config import report_rule
 from quietcrowd.campaign.terms.configuration import parse_mechanism
 from quietcrowd.campaign.terms.report_values import decoded
+from quietcrowd.formats.csv_files import guard_cell
 from quietcrowd.formats.label_studio_files import task_document
 from quietcrowd.formats.report_files import report_note
-from quietcrowd.formats.spreadsheet_cells import guard_cell
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["ReportExport", "TruthExport"]

@@ -14,7 +14,7 @@ from attrs import frozen
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.task_fields import sort_fields
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.delimiters import sniff_header
+from quietcrowd.formats.csv_files import sniff_header
 
 __all__ = ["READERS", "TaskRow"]
 

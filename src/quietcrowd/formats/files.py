@@ -1,18 +1,34 @@
-"""A file or a folder is there whole or not at all."""
+"""Files as they lie on a disk: there whole or not at all, packed by gzip, with a note beside."""
 
 from __future__ import annotations
 
 import errno
+import gzip
+import hashlib
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 from tempfile import NamedTemporaryFile, mkdtemp
+from typing import IO, Any
 
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["check_folder", "check_new", "new_folder", "refuse_overwriting", "replacing"]
+__all__ = [
+    "check_folder",
+    "check_new",
+    "is_packed",
+    "new_folder",
+    "open_text",
+    "read_note",
+    "refuse_overwriting",
+    "replacing",
+    "sidecar",
+    "write_beside",
+    "writing_bytes",
+]
 
 
 def check_folder(path: Path) -> None:
@@ -121,3 +137,64 @@ def _umask() -> int:
     umask = os.umask(0)
     os.umask(umask)
     return umask
+
+
+def is_packed(path: Path) -> bool:
+    """Return whether the name of a file ends in ``.gz``."""
+    return path.suffix.lower() == ".gz"
+
+
+def open_text(path: Path, encoding: str = "utf-8", **options: Any) -> IO[str]:
+    """Open a file, packed or not, to read its text; options are those of `open`."""
+    opener: Any = gzip.open if is_packed(path) else open
+    return opener(path, "rt", encoding=encoding, **options)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def writing_bytes(temporary: Path, path: Path) -> Iterator[IO[bytes]]:
+    """Give what writes to `temporary`, packed if the name of `path` says so.
+
+    The same content gives the same bytes: neither a name nor a time is packed with it.
+    """
+    with temporary.open("wb") as file:
+        if not is_packed(path):
+            yield file
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            yield packed  # type: ignore[misc]
+
+
+def sidecar(path: Path) -> Path:
+    """Return where the mechanism of a file of reports is kept."""
+    return path.with_name(f"{path.name}.mechanism.json")
+
+
+def read_note(path: Path) -> dict[str, Any] | None:
+    """Return what the sidecar says, if there is one."""
+    beside = sidecar(path)
+    if not beside.exists():
+        return None
+    try:
+        note = json.loads(beside.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FormatError(f"{beside}: this is no JSON: {error}") from None
+    if not isinstance(note, dict):
+        raise FormatError(f"{beside}: expected a JSON object; got {note!r}")
+    if note.pop("sha256", None) not in (None, _digest(path)):
+        raise FormatError(
+            f"{path}: the file has changed since {beside.name} was written beside it. Write the "
+            "reports again, or delete that file if these are plain answers."
+        )
+    return note
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_beside(path: Path, note: Mapping[str, Any]) -> None:
+    """Write the note of a file that is there, with the file's SHA-256."""
+    with replacing(sidecar(path)) as temporary:
+        text = json.dumps({**note, "sha256": _digest(path)}, indent=1)
+        temporary.write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,7 @@
-"""JSON Lines; the mechanism of a file of reports is the first line, with a key ``mechanism``."""
+"""JSON Lines, and files that are a list of JSON objects.
+
+The mechanism of reports is the first line, with a key ``mechanism``.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.column_names import resolve
-from quietcrowd.formats.packed import open_text, writing_bytes
-from quietcrowd.formats.whole_file import replacing
+from quietcrowd.formats.columns import resolve
+from quietcrowd.formats.files import open_text, replacing, writing_bytes
 
-__all__ = ["names", "read", "read_note", "write"]
+__all__ = ["names", "read", "read_note", "read_records", "write"]
 
 NAME = "JSON Lines in UTF-8"
 """What this module reads, for messages."""
@@ -100,3 +102,21 @@ def _json_types(table: pa.Table) -> pa.Table:
 def _json_ready(cell: Any) -> Any:
     """Return the cell, or None where it is a number that JSON does not know."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def read_records(path: Path, noun: str) -> list[dict[str, Any]]:
+    """Return the objects of a file; `noun` is what messages call one of them.
+
+    Raises
+    ------
+    FormatError
+        Where it is no list, or holds something else.
+    """
+    with open_text(path, "utf-8-sig") as file:
+        records = json.load(file)
+    if not isinstance(records, list):
+        raise FormatError(f"{path}: expected a list of {noun}s; got {str(records)[:40]!r}")
+    for place, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise FormatError(f"{path}: {noun} {place}: expected a JSON object; got {record!r:.40}")
+    return records

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.formats.column_names import resolve
+from quietcrowd.formats.columns import resolve
 
 FILE = Path("a.csv")
 ANSWERS = ("task", "worker", "label")

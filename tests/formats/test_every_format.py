@@ -1,0 +1,335 @@
+"""Every format, in and out, and what is refused."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
+from quietcrowd.formats import read_table
+from quietcrowd.formats.files import replacing
+from quietcrowd.testing import crowds
+
+SUFFIXES = [".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".jsonl.gz"]
+DOMAIN = qc.Categorical(["no", "yes"])
+CROWD = qc.synthetic_crowd(tasks=30, workers=20, answers_per_task=5)
+
+
+def rows_of(answers):
+    return sorted(map(tuple, answers.to_frame().astype(str).to_numpy().tolist()))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_answers_round_trip(tmp_path, suffix):
+    path = tmp_path / f"answers{suffix}"
+    qc.write_answers(CROWD.answers, path)
+    assert rows_of(qc.read_answers(path, CROWD.answers.domain)) == rows_of(CROWD.answers)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name], "nothing is left beside the file"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_column_that_is_a_dictionary_is_written_as_its_values(tmp_path, suffix):
+    path = tmp_path / f"truths{suffix}"
+    table = pa.table(
+        {"task": ["a", "b", "a"], "label": ["no", "yes", "no"], "kind": ["x", "y", "x"]}
+    )
+    encoded = pa.table({name: table[name].dictionary_encode() for name in table.column_names})
+    qc.write_table(encoded, path)
+    assert read_table(path, ("task", "label", "kind")).to_pylist() == table.to_pylist()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        qc.RandomizedResponse(domain=DOMAIN, epsilon=0.7),
+        qc.TwoLayerRandomizedResponse(domain=DOMAIN, low=0.1, high=0.5),
+    ],
+)
+def test_reports_round_trip_with_their_mechanism(tmp_path, suffix, mechanism):
+    path = tmp_path / f"reports{suffix}"
+    for rng in (None, np.random.default_rng(1)):
+        reports = mechanism.randomize(CROWD.answers, rng=rng)
+        qc.write_reports(reports, path)
+        back = qc.read_reports(path)
+        assert back.mechanism == mechanism
+        assert back.simulated == (rng is not None)
+        assert rows_of(back.table) == rows_of(reports.table)
+        with pytest.raises(FormatError, match="these are randomised reports"):
+            qc.read_answers(path, DOMAIN)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_reports_without_a_mechanism_are_refused(tmp_path, suffix):
+    path = tmp_path / f"reports{suffix}"
+    qc.write_answers(CROWD.answers, path)
+    with pytest.raises(MissingMechanismError, match="the mechanism of these reports is missing"):
+        qc.read_reports(path)
+
+
+def test_a_csv_file_never_meets_the_mechanism_of_another(tmp_path):
+    path = tmp_path / "table.csv"
+    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+    qc.write_reports(mechanism.randomize(CROWD.answers), path)
+    assert (tmp_path / "table.csv.mechanism.json").exists()
+    qc.write_answers(CROWD.answers, path)
+    assert not (tmp_path / "table.csv.mechanism.json").exists()
+
+
+def test_a_csv_file_that_changed_is_not_taken_for_reports(tmp_path):
+    """Plain answers that are copied over reports keep the sidecar of the reports."""
+    path = tmp_path / "reports.csv"
+    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+    qc.write_reports(mechanism.randomize(CROWD.answers), path)
+    qc.write_answers(CROWD.answers, tmp_path / "plain.csv")
+    path.write_bytes((tmp_path / "plain.csv").read_bytes())
+    with pytest.raises(FormatError, match="the file has changed since"):
+        qc.read_reports(path)
+
+
+def test_reports_of_many_devices_are_read_together(tmp_path):
+    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+    reports = mechanism.randomize(CROWD.answers)
+    frame = reports.table.to_frame()
+    paths = []
+    for place, (worker, rows) in enumerate(frame.groupby("worker")):
+        part = qc.Reports(table=qc.Answers.from_frame(rows, DOMAIN), mechanism=mechanism)
+        paths.append(tmp_path / f"{worker}{SUFFIXES[place % len(SUFFIXES)]}")
+        qc.write_reports(part, paths[-1])
+    together = qc.read_reports(*paths)
+    assert rows_of(together.table) == rows_of(reports.table)
+    with pytest.raises(AnswerError, match=r"worker '0' answered .* already"):
+        qc.read_reports(*paths, paths[0])
+    other = qc.RandomizedResponse(domain=DOMAIN, epsilon=2.0)
+    qc.write_reports(other.randomize(CROWD.answers), tmp_path / "other.csv")
+    with pytest.raises(FormatError, match=r"other\.csv: these reports were made by"):
+        qc.read_reports(*paths, tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(frame=crowds(domain=DOMAIN), texts=st.lists(st.text(max_size=6), min_size=8, max_size=8))
+def test_any_ids_survive(tmp_path, suffix, frame, texts):
+    """Quotes, commas, line ends, leading zeros, what looks like a number, a date or nothing."""
+    ids = [f"{place}{text}" for place, text in enumerate(texts)]
+    ids = [text.encode("utf-8", "ignore").decode() for text in ids]
+    frame = frame.assign(task=[ids[int(task[-1])] for task in frame["task"]])
+    answers = qc.Answers.from_frame(frame, DOMAIN)
+    path = tmp_path / f"any{suffix}"
+    qc.write_answers(answers, path)
+    assert rows_of(qc.read_answers(path, DOMAIN)) == rows_of(answers)
+
+
+def test_csv_ids_are_texts(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("task,worker,label\n007,1e5,yes\nNA,2020-01-01,no\n")
+    answers = qc.read_answers(path, DOMAIN)
+    assert answers.tasks.to_pylist() == ["007", "NA"]
+    assert answers.workers.to_pylist() == ["1e5", "2020-01-01"]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_other_delimiters_are_seen_in_the_header(tmp_path, delimiter):
+    path = tmp_path / "answers.csv"
+    text = '"task",worker,label\r\n"a, b",u,yes\r\nb,v,no\r\n'
+    path.write_bytes(text.replace(",", delimiter).replace(f"a{delimiter} b", "a, b").encode())
+    assert qc.read_answers(path, DOMAIN).tasks.to_pylist() == ["a, b", "b"]
+
+
+def test_numeric_labels_of_a_csv_file(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("\ufefftask,worker,label\na,u,1\na,v,3.0\n", encoding="utf-8")
+    assert qc.read_answers(path, qc.Ordinal([1, 2, 3])).values.tolist() == [0, 2]
+    assert qc.read_answers(path, qc.Interval(low=0, high=5)).values.tolist() == [1.0, 3.0]
+
+
+def test_other_column_names_and_further_columns(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("when,item,who,answer\n1,a,u,yes\n2,a,v,no\n")
+    assert len(qc.read_answers(path, DOMAIN, "item", "who", "answer")) == 2
+    frame = pd.DataFrame({"when": [1], "task": ["a"], "worker": ["u"], "label": ["yes"]})
+    qc.write_table(frame, tmp_path / "answers.parquet")
+    assert len(qc.read_answers(tmp_path / "answers.parquet", DOMAIN)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"task,worker,label\na,u\n", "this cannot be read as"),
+        ("a.csv", b"", "this cannot be read as"),
+        ("a.csv", b"task,worker,label\n", "there is no answer"),
+        ("a.csv", b"task,worker\na,u\n", "a.csv: column 'label' is missing"),
+        ("a.csv", b"task,worker,label\na,u,maybe\n", "a.csv: row 0, column 'label': 'maybe'"),
+        (
+            "a.csv",
+            b"task,worker,label\na,,yes\n",
+            "a.csv: row 0, column 'worker': the id is missing",
+        ),
+        ("a.csv", b"task,worker,label\na,u,\n", "the answer is missing"),
+        ("a.csv", b"task,worker,label\n\xff\xfe,u,yes\n", "this cannot be read as"),
+        ("a.csv.gz", b"task,worker,label\na,u,yes\n", "this cannot be read as"),
+        ("a.parquet", b"PAR", "this cannot be read as"),
+        ("a.jsonl", b"{]\n", "line 1 is no JSON"),
+        ("a.jsonl", b"[1]\n", "line 1: expected a JSON object"),
+        ("a.jsonl", b'{"task": 1, "worker": 2}\n', "line 1 lacks the key 'label'"),
+        (
+            "a.jsonl",
+            b'{"task": 1, "worker": 2, "label": "no"}\n{"task": "x", "worker": 2, "label": "no"}\n',
+            "key 'task' holds more than one type",
+        ),
+        ("a.jsonl.gz", b'{"task": 1}\n', "this cannot be read as"),
+        ("a.xlsx", b"", "the name must end in one of .csv, .csv.gz, .tsv"),
+    ],
+)
+def test_bad_files_name_the_place(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises((FormatError, AnswerError), match=message):
+        qc.read_answers(path, DOMAIN)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(content=st.binary(max_size=200))
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_bytes_raise_anything_else(tmp_path, suffix, content):
+    path = tmp_path / f"noise{suffix}"
+    path.write_bytes(content)
+    for read in (lambda: qc.read_answers(path, DOMAIN), lambda: qc.read_reports(path)):
+        with pytest.raises((FormatError, AnswerError), match=path.name):
+            read()
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["[]", "{]", '{"mechanism": {}}', '{"mechanism": 3}', '{"mechanism": {}, "simulated": 7}'],
+)
+def test_bad_sidecars_are_format_errors(tmp_path, note):
+    path = tmp_path / "reports.csv"
+    path.write_text("task,worker,label\na,u,yes\n")
+    (tmp_path / "reports.csv.mechanism.json").write_text(note)
+    with pytest.raises(FormatError):
+        qc.read_reports(path)
+
+
+def test_a_report_that_the_mechanism_cannot_give_is_refused(tmp_path):
+    path = tmp_path / "reports.csv"
+    mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
+    path.write_text("task,worker,label\na,u,perhaps\n")
+    (tmp_path / "reports.csv.mechanism.json").write_text(
+        json.dumps({"mechanism": mechanism.to_dict()})
+    )
+    with pytest.raises(
+        AnswerError, match=r"reports\.csv: row 0, column 'label': 'perhaps' is outside"
+    ):
+        qc.read_reports(path)
+
+
+def test_parquet_metadata_of_others_is_let_be(tmp_path):
+    table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
+    pq.write_table(table.replace_schema_metadata({"other": "x"}), tmp_path / "a.parquet")
+    assert len(qc.read_answers(tmp_path / "a.parquet", DOMAIN)) == 1
+
+
+def test_missing_files_are_os_errors(tmp_path):
+    for suffix in SUFFIXES:
+        with pytest.raises(OSError, match="missing"):
+            qc.read_answers(tmp_path / f"missing{suffix}", DOMAIN)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_infer_writes_can_be_read_as_truths(tmp_path, suffix):
+    estimate = qc.MajorityVote().fit(CROWD.answers)
+    qc.write_table(estimate.truths, tmp_path / f"truths{suffix}")
+    truths = qc.read_truths(tmp_path / f"truths{suffix}")
+    assert truths.column_names == ["task", "label"]
+    assert qc.error_rate(estimate, truths) == 0
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_truths_without_a_column_are_refused(tmp_path, suffix):
+    qc.write_table(pd.DataFrame({"task": [1], "said": [2]}), tmp_path / f"truths{suffix}")
+    with pytest.raises(FormatError, match=r"label|truth"):
+        qc.read_truths(tmp_path / f"truths{suffix}")
+
+
+def test_suffixes_in_capitals(tmp_path):
+    for name in ("a.CSV.GZ", "a.JSONL.GZ"):
+        qc.write_answers(CROWD.answers, tmp_path / name)
+        assert gzip.decompress((tmp_path / name).read_bytes())
+        assert rows_of(qc.read_answers(tmp_path / name, DOMAIN)) == rows_of(CROWD.answers)
+
+
+def test_line_ends_within_ids_of_a_long_file(tmp_path):
+    many = 60_000
+    frame = pd.DataFrame(
+        {"task": [f"line\n{i}, of many" for i in range(many)], "worker": "u", "label": "no"}
+    )
+    answers = qc.Answers.from_frame(frame, DOMAIN)
+    qc.write_answers(answers, tmp_path / "long.csv")
+    assert (tmp_path / "long.csv").stat().st_size > 2**20
+    assert qc.read_answers(tmp_path / "long.csv", DOMAIN).tasks.equals(answers.tasks.cast("string"))
+
+
+@pytest.mark.parametrize("note", ["3", '"mechanism"', '["mechanism"]', "[" * 100_000])
+def test_strange_notes_are_format_errors(tmp_path, note):
+    table = pa.table({"task": ["a"], "worker": ["u"], "label": ["yes"]})
+    pq.write_table(table.replace_schema_metadata({"quietcrowd": note}), tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text(f"{note}\n")
+    for name in ("a.parquet", "a.jsonl"):
+        with pytest.raises(FormatError):
+            qc.read_reports(tmp_path / name)
+
+
+def test_truth_files(tmp_path):
+    path = tmp_path / "truth.csv"
+    path.write_text("task,label\n01,yes\n")
+    assert qc.read_truths(path).to_pylist() == [{"task": "01", "label": "yes"}]
+
+
+def test_an_interrupted_write_leaves_the_old_file_whole(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text("old")
+
+    def write_half():
+        with replacing(path) as temporary:
+            temporary.write_text("ne")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_gz_files_are_gz_files(tmp_path):
+    for name in ("a.csv.gz", "a.jsonl.gz"):
+        qc.write_answers(CROWD.answers, tmp_path / name)
+        assert gzip.decompress((tmp_path / name).read_bytes())
+
+
+def test_rows_of_a_text_file_have_lines(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("task,worker,label\nt,u,no\nt,v,maybe\n")
+    message = r"row 1, .* below the header: row 0 is line 2 of the file\.$"
+    with pytest.raises(AnswerError, match=message):
+        qc.read_answers(path, qc.Categorical(["no", "yes"]))
+    table = pd.read_csv(path)
+    table.to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(AnswerError, match=r"below the header\.$"):
+        qc.read_answers(tmp_path / "a.parquet", qc.Categorical(["no", "yes"]))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
+def test_utf_16_is_told_by_its_first_bytes(tmp_path, encoding, name):
+    path = tmp_path / name
+    path.write_bytes("\ufefftask,worker,label\nt,u,no\n".encode(encoding))
+    with pytest.raises(FormatError, match="UTF-16: save it as UTF-8"):
+        qc.read_answers(path, qc.Categorical(["no", "yes"]))
