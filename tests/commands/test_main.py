@@ -18,9 +18,9 @@ from quietcrowd.commands import main as cli
 from quietcrowd.commands.experiment_tables import UNLISTED, print_figure
 from quietcrowd.commands.options import build_domain, choose_method
 from quietcrowd.datasets import opinion_crowd
-from quietcrowd.evaluation import DensityExperiment, DensityFigure, FigureResult
-from quietcrowd.evaluation.papers.density_figure import DensityPart
-from quietcrowd.evaluation.papers.density_methods import EvenGuess
+from quietcrowd.evaluation import DensityExperiment, Figure, FigureResult
+from quietcrowd.evaluation.papers.density_experiment import EvenGuess
+from quietcrowd.evaluation.papers.figure import DensityPart
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
 
@@ -791,8 +791,9 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
         )
         return experiment.run()
 
-    quick = DensityFigure(
+    quick = Figure(
         title="some table",
+        lines="density",
         across="method",
         scores=("ise",),
         parts=lambda *_: [DensityPart(columns={"dataset": "drawn"}, measure=measure)],
@@ -813,7 +814,7 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
 def test_rows_of_a_figure_that_no_method_names_are_told(capsys):
     figure = cli_experiments.FIGURES["moon2025-3-drawn"]
     row = {"dataset": "d", "mechanism": "laplace", "claimed_epsilon": 1.0, "trials": 2}
-    row |= {figure.score: 1.0, f"{figure.score}_se": 0.1}
+    row |= {figure.scores[0]: 1.0, f"{figure.scores[0]}_se": 0.1}
     names = ("mean", "tesla-like", "privtdsi-like, moon", "every sigma known")
     rows = [row | {"method": name} for name in names]
     rows.append(row | {"mechanism": "none", "method": "constant"})

@@ -14,8 +14,7 @@ from quietcrowd.auditing.audit import audit as run_audit
 from quietcrowd.commands import options
 from quietcrowd.commands.noise import announce_exact_noise
 from quietcrowd.domains import Domain, Ordinal
-from quietcrowd.evaluation.audit_plots import plot_audit
-from quietcrowd.evaluation.plots import check_picture
+from quietcrowd.evaluation.plots import check_picture, plot_audit
 
 __all__ = ["audit"]
 

@@ -11,14 +11,14 @@ from rich.console import Console
 from rich.text import Text
 
 from quietcrowd.commands.tables import plain_table
-from quietcrowd.evaluation.papers.density_figure import DensityFigureResult
+from quietcrowd.evaluation.papers import FigureResult
 from quietcrowd.evaluation.papers.density_plots import DENSITY_SCORES, DUST, panels_of
 from quietcrowd.privacy.guarantee import show_loss
 
 __all__ = ["print_densities"]
 
 
-def print_densities(result: DensityFigureResult) -> None:
+def print_densities(result: FigureResult) -> None:
     """Print a table with a row per method, or one per score along the figure's axis."""
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
     console.print(f"{result.figure.title}\n", soft_wrap=True)
@@ -60,7 +60,7 @@ def _print_methods(console: Console, frame: pd.DataFrame) -> None:
         console.print()
 
 
-def _print_across(console: Console, result: DensityFigureResult, score: str) -> None:
+def _print_across(console: Console, result: FigureResult, score: str) -> None:
     """Print a score, a row per method and a column per place along the axis."""
     across = result.figure.across
     places = sorted(result.frame[across].unique())

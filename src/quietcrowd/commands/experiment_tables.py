@@ -13,7 +13,7 @@ from rich.text import Text
 
 from quietcrowd.commands.tables import plain_table
 from quietcrowd.evaluation.experiment import ExperimentResult
-from quietcrowd.evaluation.figure import FigureResult
+from quietcrowd.evaluation.papers import FigureResult
 from quietcrowd.evaluation.plots import EQUAL_EXACT, SCORE_NAMES, constant_changes
 from quietcrowd.privacy.guarantee import show_loss
 
@@ -149,7 +149,7 @@ def print_figure(result: FigureResult) -> None:
 def _print_methods(result: FigureResult) -> None:
     """Print a score of each method, one row per data set and method, one column per epsilon."""
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
-    score, panel = result.figure.score, result.figure.panel
+    score, panel = result.figure.scores[0], result.figure.panel
     console.print(f"{result.figure.title}: {SCORE_NAMES[score]}\n", soft_wrap=True)
     frame = result.frame
     epsilons = sorted(frame.loc[frame["mechanism"] != "none", "claimed_epsilon"].unique())

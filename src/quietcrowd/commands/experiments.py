@@ -15,7 +15,7 @@ from quietcrowd.commands.experiment_tables import print_experiment, print_figure
 from quietcrowd.commands.notes import tell
 from quietcrowd.datasets import load_dataset
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.evaluation import FIGURES, DensityFigureResult, Experiment
+from quietcrowd.evaluation import FIGURES, Experiment
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.formats import check_target, write_table
 
@@ -114,5 +114,5 @@ def reproduce(
     chosen = options.choose(figure, FIGURES, "FIGURE")
     _check_targets(output, plot)
     result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
-    show = print_densities if isinstance(result, DensityFigureResult) else print_figure
+    show = print_densities if result.figure.lines == "density" else print_figure
     _hand_over(result, show, output, plot, as_json)

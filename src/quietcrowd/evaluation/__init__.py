@@ -1,7 +1,6 @@
 """How good an estimate is, and what privacy costs."""
 
 from quietcrowd.evaluation.experiment import Experiment, ExperimentResult
-from quietcrowd.evaluation.figure import Figure, FigureResult
 from quietcrowd.evaluation.metrics import (
     centred_error,
     correlation,
@@ -10,16 +9,13 @@ from quietcrowd.evaluation.metrics import (
     mean_absolute_error,
     mean_absolute_error_change,
 )
+from quietcrowd.evaluation.papers import FIGURES, Figure, FigureResult
 from quietcrowd.evaluation.papers.baselines import PrivTDSILike, TeslaLike
 from quietcrowd.evaluation.papers.density_experiment import DensityExperiment
-from quietcrowd.evaluation.papers.density_figure import DensityFigure, DensityFigureResult
-from quietcrowd.evaluation.papers.figures import FIGURES
 
 __all__ = [
     "FIGURES",
     "DensityExperiment",
-    "DensityFigure",
-    "DensityFigureResult",
     "Experiment",
     "ExperimentResult",
     "Figure",

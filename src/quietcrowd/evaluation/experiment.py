@@ -16,8 +16,8 @@ from rich.progress import Progress
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.evaluation.metrics import Score, score_for
 from quietcrowd.evaluation.plots import EQUAL_EXACT, plot_scores
-from quietcrowd.evaluation.scores import Score, score_for
 from quietcrowd.exceptions import ParameterError, QuietcrowdWarning
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
@@ -96,7 +96,7 @@ class ExperimentResult:
         MissingExtraError
             Where Matplotlib is not installed.
         """
-        plot_scores(self, Path(path))
+        plot_scores(self.frame, Path(path), title=self.dataset, score=self.score)
 
 
 def _check_trials(_: object, __: object, trials: Any) -> None:

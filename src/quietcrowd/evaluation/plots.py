@@ -13,7 +13,7 @@ from quietcrowd.privacy.guarantee import show_loss
 if TYPE_CHECKING:
     import pandas as pd
 
-    from quietcrowd.evaluation.experiment import ExperimentResult
+    from quietcrowd.auditing.report import AuditReport
 
 __all__ = [
     "EQUAL_EXACT",
@@ -21,6 +21,7 @@ __all__ = [
     "check_picture",
     "constant_changes",
     "new_figure",
+    "plot_audit",
     "plot_methods",
     "plot_panels",
     "plot_scores",
@@ -78,7 +79,7 @@ SCORE_NAMES = {
 """What the columns of scores are called."""
 
 
-def plot_scores(result: ExperimentResult, path: Path) -> None:
+def plot_scores(frame: pd.DataFrame, path: Path, *, title: str, score: str) -> None:
     """Draw scores with two standard errors against the claimed epsilon.
 
     A colour per method, a line and a marker per mechanism; dotted lines are the non-private
@@ -88,15 +89,14 @@ def plot_scores(result: ExperimentResult, path: Path) -> None:
     check_picture(path)
     figure = new_figure()
     axes = figure.add_subplot()
-    private = result.frame[result.frame["mechanism"] != "none"]
+    private = frame[frame["mechanism"] != "none"]
     colours = {name: f"C{i}" for i, name in enumerate(private["method"].unique())}
-    score = result.score
-    _draw_references(axes, result.frame[result.frame["mechanism"] == "none"], colours, score)
+    _draw_references(axes, frame[frame["mechanism"] == "none"], colours, score)
     _draw_mechanisms(axes, private.sort_values("claimed_epsilon", kind="stable"), colours, score)
     axes.set_xlabel("claimed epsilon (natural logarithm)")
     axes.set_ylabel(f"{SCORE_NAMES[score]}, mean and 2 standard errors")
     axes.set_ylim(bottom=-0.01)
-    axes.set_title(result.dataset)
+    axes.set_title(title)
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize="small", frameon=False)
     with replacing(path) as temporary:
@@ -304,3 +304,18 @@ def _constant_line(frame: pd.DataFrame, across: str, panel: str, value: Any) -> 
     changes = constant_changes(frame, crowd)
     here = frame[(frame["mechanism"] != "none") & (frame[panel] == value)].sort_values(across)
     return {row[across]: changes[row[crowd]] for _, row in here.iterrows()}
+
+
+def plot_audit(report: AuditReport, path: Path) -> None:
+    """Draw delta against epsilon, and what is claimed and stated.
+
+    Raises
+    ------
+    ParameterError, FileNotFoundError, MissingExtraError
+        As `check_picture`.
+    """
+    check_picture(path)
+    figure = new_figure()
+    axes = figure.add_subplot()
+    report.draw(axes)
+    save_with_legend(figure, [axes], path)

@@ -6,7 +6,7 @@ import pytest
 
 from quietcrowd.commands.experiment_tables import print_figure
 from quietcrowd.evaluation import FIGURES, FigureResult
-from quietcrowd.evaluation.figure import Part
+from quietcrowd.evaluation.papers.figure import Part
 from quietcrowd.evaluation.papers.moon2025 import METHODS
 from quietcrowd.exceptions import FormatError
 from quietcrowd.inference import METHODS as ALL_METHODS

@@ -4,25 +4,49 @@ from __future__ import annotations
 
 import math
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 from attrs import field, frozen
 from rich.console import Console
 from rich.progress import Progress
+from scipy.special import ndtr
 
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.evaluation.papers.density_methods import DensityMethod, Found
-from quietcrowd.evaluation.papers.density_truths import errors_from, even_errors
+from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.frames import positions_by_text
+from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.synthesis.baselines import Basic, Histogram
 from quietcrowd.synthesis.density import CrowdDensity
-from quietcrowd.synthesis.density_errors import ise, sise, sise_printed
-from quietcrowd.synthesis.kde import KernelDensities
+from quietcrowd.synthesis.density_errors import integrated_squared_errors, ise, sise, sise_printed
+from quietcrowd.synthesis.kde import GAUSSIAN, KernelDensities
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
+from quietcrowd.synthesis.weights import Weighting, uniform_weights
 from quietcrowd.validation import check_whole
 
-__all__ = ["DensityExperiment", "TrueDensity", "fitted"]
+__all__ = [
+    "DensityExperiment",
+    "DensityMethod",
+    "EvenGuess",
+    "Found",
+    "Noisy",
+    "RawClaims",
+    "Synthetic",
+    "TrueDensity",
+    "Untested",
+    "drawn_claims",
+    "errors_from",
+    "even_errors",
+    "fitted",
+    "near_claims_density",
+    "normal_density",
+]
 
 TrueDensity: TypeAlias = Callable[[CrowdDensity, Dataset], KernelDensities]
 """Makes the densities that others are compared with."""
@@ -170,3 +194,329 @@ def _scores(errors: Sequence[Any]) -> dict[str, float]:
         scores[name] = float(values.mean())
         scores[f"{name}_se"] = float(values.std(ddof=1) / math.sqrt(len(values)))
     return scores
+
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+DELTA = 1e-6
+"""Of the exact losses, for all that is released about a claim."""
+
+
+@frozen(kw_only=True, eq=False)
+class Found:
+    """Densities of all tasks, and what they cost.
+
+    Attributes
+    ----------
+    densities : KernelDensities
+        A task of which nothing is released has no points.
+    epsilon, delta : float
+        What one claim loses at most, exactly.
+    claimed_epsilon, claimed_delta : float
+        What the paper states.
+    released : float
+        Claims that were released, as a share of those that were wanted.
+    attempts : float
+        Candidates per released claim; NaN where there are none.
+    """
+
+    densities: KernelDensities
+    epsilon: float
+    delta: float = 0.0
+    claimed_epsilon: float
+    claimed_delta: float = 0.0
+    released: float = 1.0
+    attempts: float = math.nan
+
+
+class DensityMethod(ABC):
+    """A way to densities of tasks."""
+
+    @abstractmethod
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
+        """Return the densities.
+
+        Parameters
+        ----------
+        crowd : CrowdDensity
+            The raw claims, and the bandwidths that all densities have.
+        rng : numpy.random.Generator
+            For this simulation.
+        """
+
+
+@frozen(kw_only=True)
+class EvenGuess(DensityMethod):
+    """Release nothing: the best guess is an even density over the public range."""
+
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:  # noqa: ARG002
+        """Return densities without points; see `DensityMethod.find`."""
+        tasks = len(crowd.claims.tasks)
+        nothing = _equal(np.zeros(tasks + 1, np.int64), np.zeros(0), crowd)
+        return Found(densities=nothing, epsilon=0.0, claimed_epsilon=0.0, released=0.0)
+
+
+@frozen(kw_only=True)
+class RawClaims(DensityMethod):
+    """The density of the raw claims: not private.
+
+    Parameters
+    ----------
+    weighting : {"uniform", "local", "global", "combined"}
+        Of the claims.
+    """
+
+    weighting: Weighting
+
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:  # noqa: ARG002
+        """Return the densities of the raw claims; see `DensityMethod.find`."""
+        densities = crowd.densities(self.weighting)
+        return Found(densities=densities, epsilon=math.inf, claimed_epsilon=math.inf)
+
+
+@frozen(kw_only=True)
+class Untested(DensityMethod):
+    """Claims drawn from the density of the raw ones, without a privacy test: not private.
+
+    Parameters
+    ----------
+    weighting : {"uniform", "local", "global", "combined"}
+        Of the raw claims.
+    claims : int
+        Draws per task.
+    """
+
+    weighting: Weighting
+    claims: int = 30
+
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
+        """Return densities of draws; see `DensityMethod.find`."""
+        offsets, drawn = drawn_claims(crowd.densities(self.weighting), self.claims, rng)
+        densities = _equal(offsets, drawn, crowd)
+        return Found(densities=densities, epsilon=math.inf, claimed_epsilon=math.inf, attempts=1.0)
+
+
+@frozen(kw_only=True)
+class Synthetic(DensityMethod):
+    """What `PrisCrowd` releases.
+
+    Parameters
+    ----------
+    method : PrisCrowd
+        Its bandwidth should be that of the crowd.
+    """
+
+    method: PrisCrowd
+
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
+        """Return densities of synthetic claims; see `DensityMethod.find`."""
+        synthetic = self.method.fit(crowd.claims).release(rng, delta=DELTA)
+        wanted = synthetic.wanted * int((synthetic.attempts > 0).sum())
+        tried = int(synthetic.attempts.sum())
+        return _found(
+            synthetic.densities(crowd.bandwidths),
+            synthetic.guarantee,
+            released=len(synthetic) / wanted if wanted else 0.0,
+            attempts=tried / len(synthetic) if len(synthetic) else math.nan,
+        )
+
+
+@frozen(kw_only=True)
+class Noisy(DensityMethod):
+    """What a baseline releases.
+
+    Parameters
+    ----------
+    method : Basic or Histogram
+        Of claims in an `Interval` or `Ordinal`.
+    """
+
+    method: Basic | Histogram
+
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
+        """Return densities of noisy claims; see `DensityMethod.find`."""
+        released = self.method.release(crowd.claims, rng)
+        return _found(released.densities(crowd.bandwidths), released.guarantee)
+
+
+def drawn_claims(
+    densities: KernelDensities, claims: int, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return draws from densities of Gaussian kernels.
+
+    Parameters
+    ----------
+    densities : KernelDensities
+        Of Gaussian kernels.
+    claims : int
+        Draws from each task that has points.
+    rng : numpy.random.Generator
+        For this simulation.
+
+    Returns
+    -------
+    offsets : ndarray of int64, shape (tasks + 1,)
+        Rows of each task.
+    values : ndarray of float64, shape (draws,)
+        In the unit of the points.
+    """
+    starts = densities.offsets[:-1]
+    counts = np.diff(densities.offsets)
+    tasks = np.repeat(np.flatnonzero(counts), claims)
+    # The weights of a task sum to 1: the running sum over all tasks has one unit for each of them.
+    running = np.cumsum(densities.weights)
+    before = np.concatenate([[0.0], running])[densities.offsets]
+    at = before[tasks] + rng.random(len(tasks)) * (before[tasks + 1] - before[tasks])
+    rows = np.searchsorted(running, at, side="right")
+    rows = np.clip(rows, starts[tasks], starts[tasks] + counts[tasks] - 1)
+    values = densities.points[rows] + densities.bandwidths[tasks] * rng.normal(size=len(tasks))
+    offsets = np.concatenate([[0], np.cumsum(np.where(counts > 0, claims, 0))]).astype(np.int64)
+    return offsets, values
+
+
+def _equal(offsets: npt.NDArray[np.int64], points: Floats, crowd: CrowdDensity) -> KernelDensities:
+    return KernelDensities(
+        offsets=offsets,
+        points=points,
+        weights=uniform_weights(offsets),
+        bandwidths=crowd.bandwidths,
+    )
+
+
+def _found(
+    densities: KernelDensities,
+    guarantee: PrivacyGuarantee,
+    *,
+    released: float = 1.0,
+    attempts: float = math.nan,
+) -> Found:
+    return Found(
+        densities=densities,
+        epsilon=guarantee.epsilon,
+        delta=guarantee.delta,
+        claimed_epsilon=guarantee.claimed_epsilon,
+        claimed_delta=guarantee.claimed_delta,
+        released=released,
+        attempts=attempts,
+    )
+
+
+def normal_density(crowd: CrowdDensity, truths: Any, spread: float) -> KernelDensities:
+    """Return normal densities around the known truths; tasks without one have no points.
+
+    Parameters
+    ----------
+    crowd : CrowdDensity
+        Whose tasks they are.
+    truths : pyarrow.Table
+        Columns ``task`` and ``label``.
+    spread : float
+        Standard deviation, in the unit of the claims.
+    """
+    middles = _truths_of(crowd, truths)
+    known = ~np.isnan(middles)
+    return KernelDensities(
+        offsets=_offsets(known),
+        points=middles[known],
+        weights=np.ones(int(known.sum())),
+        bandwidths=np.full(len(known), spread),
+    )
+
+
+def near_claims_density(crowd: CrowdDensity, truths: Any, near: float) -> KernelDensities:
+    """Return densities of the claims near the known truths, with equal weights.
+
+    Tasks without such claims, or without a known truth, have no points.
+
+    Parameters
+    ----------
+    crowd : CrowdDensity
+        The claims, and the bandwidths.
+    truths : pyarrow.Table
+        Columns ``task`` and ``label``.
+    near : float
+        How far from the truth a claim is at most, in the unit of the claims.
+    """
+    codes = crowd.claims.task_codes
+    off = np.abs(crowd.values - _truths_of(crowd, truths)[codes])
+    kept = off <= near  # NaN is not near
+    offsets = _offsets(np.bincount(codes[kept], minlength=len(crowd.claims.tasks)))
+    return KernelDensities(
+        offsets=offsets,
+        points=crowd.values[kept],
+        weights=uniform_weights(offsets),
+        bandwidths=crowd.bandwidths,
+    )
+
+
+def even_errors(truth: KernelDensities, public: Interval | Ordinal) -> Floats:
+    """Return the integral of the squared difference from an even density over a range, per task.
+
+    Parameters
+    ----------
+    truth : KernelDensities
+        Of Gaussian kernels.
+    public : Interval or Ordinal
+        The range.
+
+    Returns
+    -------
+    ndarray of float64, shape (tasks,)
+        In one over the unit of the claims; NaN where a task has no points.
+
+    Raises
+    ------
+    ParameterError
+        Where the kernels are not Gaussian.
+
+    Examples
+    --------
+    >>> one = KernelDensities(offsets=[0, 1], points=[5.0], weights=[1.0], bandwidths=[0.5])
+    >>> even_errors(one, Interval(low=0, high=10)).round(4).tolist()
+    [0.4642]
+    """
+    if truth.kernel != GAUSSIAN:
+        raise ParameterError(f"the kernel must be Gaussian; got {truth.kernel.name!r}")
+    errors = np.full(truth.tasks, np.nan)
+    for task in np.flatnonzero(np.diff(truth.offsets)):
+        rows = slice(truth.offsets[task], truth.offsets[task + 1])
+        points, weights, width = truth.points[rows], truth.weights[rows], truth.bandwidths[task]
+        square = weights @ GAUSSIAN.inner(points[:, np.newaxis] - points, width, width) @ weights
+        inside = ndtr((public.high - points) / width) - ndtr((public.low - points) / width)
+        errors[task] = square + (1.0 - 2.0 * float(weights @ inside)) / public.width
+    return errors
+
+
+def errors_from(truth: KernelDensities, found: KernelDensities, even: Floats) -> Floats:
+    """Return the integrated squared error of each task whose true density is known.
+
+    A task of which nothing is released counts with the error of an even density.
+
+    Parameters
+    ----------
+    truth, found : KernelDensities
+        Of the same tasks.
+    even : ndarray of float64, shape (tasks,)
+        From `even_errors`, of the same truth.
+
+    Returns
+    -------
+    ndarray of float64, shape (known tasks,)
+    """
+    errors = integrated_squared_errors(truth, found, threads=1)
+    filled = np.where(np.diff(found.offsets) > 0, errors, even)
+    return filled[np.diff(truth.offsets) > 0]
+
+
+def _offsets(counts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _truths_of(crowd: CrowdDensity, truths: Any) -> Floats:
+    """Return the known truth of each task of a crowd; NaN where there is none."""
+    table = pa.table(truths)
+    places = positions_by_text(table["task"].combine_chunks(), crowd.claims.tasks)
+    found = np.full(len(crowd.claims.tasks), np.nan)
+    labels = np.asarray(table["label"].to_pylist(), np.float64)
+    found[places[places >= 0]] = labels[places >= 0]
+    return found

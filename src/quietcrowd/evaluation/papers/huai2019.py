@@ -18,18 +18,20 @@ from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.opinions import opinion_crowd
 from quietcrowd.datasets.transforms import log10_dataset, selected_tasks
-from quietcrowd.evaluation.papers.density_experiment import DensityExperiment, TrueDensity
-from quietcrowd.evaluation.papers.density_figure import DensityFigure, DensityPart
-from quietcrowd.evaluation.papers.density_methods import (
+from quietcrowd.evaluation.papers.density_experiment import (
     DELTA,
+    DensityExperiment,
     DensityMethod,
     EvenGuess,
     Noisy,
     RawClaims,
     Synthetic,
+    TrueDensity,
     Untested,
+    near_claims_density,
+    normal_density,
 )
-from quietcrowd.evaluation.papers.density_truths import near_claims_density, normal_density
+from quietcrowd.evaluation.papers.figure import DensityPart, Figure
 from quietcrowd.evaluation.papers.release_times import release_times
 from quietcrowd.synthesis.baselines import Basic, Histogram
 from quietcrowd.synthesis.density import CrowdDensity
@@ -348,9 +350,10 @@ def _times(trials: int, seed: int) -> list[DensityPart]:
     ]
 
 
-def _by_rule(rule: str) -> DensityFigure:
-    return DensityFigure(
+def _by_rule(rule: str) -> Figure:
+    return Figure(
         title=f"Huai et al. 2019, Table 2, bandwidth={rule!r}",
+        lines="density",
         across="method",
         scores=("ise", "sise"),
         parts=partial(_table_by_rule, rule),
@@ -361,30 +364,34 @@ def _by_rule(rule: str) -> DensityFigure:
     )
 
 
-HUAI_2019: Mapping[str, DensityFigure] = MappingProxyType(
+HUAI_2019: Mapping[str, Figure] = MappingProxyType(
     {
-        "huai2019-2": DensityFigure(
+        "huai2019-2": Figure(
             title="Huai et al. 2019, Table 2, public bandwidths",
+            lines="density",
             across="method",
             scores=("ise", "sise"),
             parts=_table,
         ),
         "huai2019-2-silverman": _by_rule("silverman"),
         "huai2019-2-mad": _by_rule("mad"),
-        "huai2019-2-bandwidths": DensityFigure(
+        "huai2019-2-bandwidths": Figure(
             title="Huai et al. 2019: the bandwidth, drawn crowds",
+            lines="density",
             across="bandwidth",
             scores=("ise",),
             parts=_bandwidths,
         ),
-        "huai2019-4": DensityFigure(
+        "huai2019-4": Figure(
             title="Huai et al. 2019, Figure 4",
+            lines="density",
             across="claims",
             scores=("ise", "sise"),
             parts=_by_claims,
         ),
-        "huai2019-5": DensityFigure(
+        "huai2019-5": Figure(
             title="Huai et al. 2019, Figure 5",
+            lines="density",
             across="claims",
             scores=("milliseconds",),
             parts=_times,

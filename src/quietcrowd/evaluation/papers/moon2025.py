@@ -16,8 +16,8 @@ from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.sensors import sensor_crowd
 from quietcrowd.datasets.transforms import log10_dataset, standardised_dataset
 from quietcrowd.evaluation.experiment import Experiment
-from quietcrowd.evaluation.figure import Figure, Part
 from quietcrowd.evaluation.papers.baselines import KnownErrors, PrivTDSILike, TeslaLike
+from quietcrowd.evaluation.papers.figure import Figure, Part
 from quietcrowd.inference.catd import CATD
 from quietcrowd.inference.crh import CRH
 from quietcrowd.inference.fitting import FittingMethod
@@ -144,10 +144,8 @@ def _drawn(trials: int, seed: int) -> list[Part]:
 def _figure(title: str, parts: Callable[[int, int], Sequence[Part]], score: str) -> Figure:
     return Figure(
         title=title,
-        across="claimed_epsilon",
-        panel="dataset",
         lines="method",
-        score=score,
+        scores=(score,),
         parts=parts,
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.sparse import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
-from quietcrowd.evaluation.figure import Axis, Figure, Part
+from quietcrowd.evaluation.papers.figure import Across, Figure, Part
 from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
@@ -102,7 +102,7 @@ def _synthetic(
     sparsities: Sequence[float] = SPARSITIES,
     epsilons: Sequence[float] = EPSILONS,
     truths: Truths = "normal",
-    across: Axis,
+    across: Across,
 ) -> Figure:
     def parts(trials: int, seed: int) -> list[Part]:
         return [
@@ -118,7 +118,7 @@ def _synthetic(
             for sparsity in sparsities
         ]
 
-    panel: Axis = "sparsity" if across == "claimed_epsilon" else "claimed_epsilon"
+    panel: Across = "sparsity" if across == "claimed_epsilon" else "claimed_epsilon"
     return Figure(title=title, across=across, panel=panel, parts=parts)
 
 
@@ -143,7 +143,7 @@ def _real(title: str, names: Sequence[str], epsilons: Sequence[float]) -> Figure
             for name in names
         ]
 
-    return Figure(title=title, across="claimed_epsilon", panel="dataset", parts=parts)
+    return Figure(title=title, parts=parts)
 
 
 SUN_2018: Mapping[str, Figure] = MappingProxyType(

@@ -6,7 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.evaluation import FIGURES, FigureResult
-from quietcrowd.evaluation.figure import Figure, Part
+from quietcrowd.evaluation.papers.figure import Figure, Part
 from quietcrowd.evaluation.papers.sun2018 import MECHANISMS
 from quietcrowd.exceptions import FormatError
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from quietcrowd import Categorical, LaplacePerturbation, Ordinal, RandomizedResponse, audit
-from quietcrowd.evaluation.audit_plots import plot_audit
-from quietcrowd.evaluation.plots import new_figure
+from quietcrowd.evaluation.plots import new_figure, plot_audit
 from quietcrowd.exceptions import ParameterError
 
 

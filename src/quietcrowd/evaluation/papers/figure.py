@@ -1,0 +1,165 @@
+"""A published table or figure as experiments, beside constant guesses and non-private results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import pandas as pd
+from attrs import frozen
+
+from quietcrowd.evaluation.experiment import Experiment
+from quietcrowd.evaluation.papers.density_plots import plot_across, plot_errors
+from quietcrowd.evaluation.plots import plot_methods, plot_panels
+
+__all__ = ["DensityPart", "Figure", "FigureResult", "Part"]
+
+Across: TypeAlias = Literal[
+    "claimed_epsilon", "sparsity", "dataset", "method", "claims", "bandwidth"
+]
+
+
+@frozen(kw_only=True)
+class Part:
+    """One experiment of a figure.
+
+    Attributes
+    ----------
+    columns : mapping
+        What its rows are marked with.
+    experiment : callable
+        Makes the experiment, with its data.
+    """
+
+    columns: Mapping[str, Any]
+    experiment: Callable[[], Experiment]
+
+    def run(self, *, progress: bool) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return the marked rows, and what was left out."""
+        result = self.experiment().run(progress=progress)
+        return result.frame.assign(**self.columns), result.skipped
+
+
+@frozen(kw_only=True)
+class DensityPart:
+    """One experiment about densities of tasks.
+
+    Attributes
+    ----------
+    columns : mapping
+        What its rows are marked with: ``dataset`` at least.
+    measure : callable
+        Takes whether to show progress; returns a frame.
+    """
+
+    columns: Mapping[str, Any]
+    measure: Callable[[bool], pd.DataFrame]
+
+    def run(self, *, progress: bool) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return the marked rows, and what was left out: nothing."""
+        frame = self.measure(progress)
+        for place, (name, value) in enumerate(self.columns.items()):
+            frame.insert(place, name, value)
+        return frame, ()
+
+
+@frozen(kw_only=True)
+class Figure:
+    """A table or figure of a paper.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    lines : {"mechanism", "method", "density"}
+        What its lines are: mechanisms, methods, or methods that find densities.
+    across : str
+        Column along the x axis; "method": a table with a row per method.
+    panel : str
+        Column that tells its panels apart.
+    scores : tuple of str
+        Columns that it shows.
+    parts : callable
+        Takes the number of trials and a seed; returns the experiments.
+    skipped : tuple of str
+        What was left out on purpose, one sentence each.
+    """
+
+    title: str
+    lines: Literal["mechanism", "method", "density"] = "mechanism"
+    across: Across = "claimed_epsilon"
+    panel: Across = "dataset"
+    scores: tuple[str, ...] = ("change",)
+    parts: Callable[[int, int], Sequence[Part | DensityPart]]
+    skipped: tuple[str, ...] = ()
+
+    def run(self, *, trials: int = 3, seed: int = 0, progress: bool = False) -> FigureResult:
+        """Run all experiments of the figure.
+
+        Parameters
+        ----------
+        trials : int
+            Crowds, or randomisations of a real one, per point; at least 2.
+        seed : int
+            Of crowds and noise.
+        progress : bool
+            Whether to show bars on standard error.
+
+        Raises
+        ------
+        FormatError
+            Where a real data set is needed and not there.
+        """
+        frames: list[pd.DataFrame] = []
+        skipped = [*self.skipped]
+        for part in self.parts(trials, seed):
+            frame, left_out = part.run(progress=progress)
+            frames.append(frame)
+            skipped += left_out
+        return FigureResult(
+            figure=self,
+            frame=pd.concat(frames, ignore_index=True),
+            skipped=tuple(dict.fromkeys(skipped)),
+        )
+
+
+@frozen(kw_only=True, eq=False)
+class FigureResult:
+    """What a figure shows.
+
+    Attributes
+    ----------
+    figure : Figure
+        What was run.
+    frame : pandas.DataFrame
+        Columns of `ExperimentResult.frame`, or of `DensityExperiment.run` or `release_times`, and
+        those that mark the parts.
+    skipped : tuple of str
+        What was left out, one sentence each.
+    """
+
+    figure: Figure
+    frame: pd.DataFrame
+    skipped: tuple[str, ...] = ()
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the figure into a PNG file.
+
+        Raises
+        ------
+        ParameterError
+            Where the name does not end in ``.png``.
+        MissingExtraError
+            Where Matplotlib is not installed.
+        """
+        shown, path = self.figure, Path(path)
+        title, across, panel, scores = shown.title, shown.across, shown.panel, shown.scores
+        if shown.lines == "method":
+            plot_methods(self.frame, path, title=title, panel=panel, score=scores[0])
+        elif shown.lines == "mechanism":
+            plot_panels(self.frame, path, title=title, across=across, panel=panel)
+        elif across == "method":
+            plot_errors(self.frame, path, title=title, score=scores[0])
+        else:
+            plot_across(self.frame, path, title=title, across=across, scores=scores)
