@@ -48,7 +48,7 @@ RUNS = [
     "infer reports/laplace-released.parquet --json",
     "infer reports/laplace.csv --method moon:variant=variance --json",
     "infer reports/factors.parquet --json",
-    "infer stores/labels --method glad --json -o truths.parquet",
+    "infer stores/labels --method glad -o truths.parquet",
     "infer answers.csv --plain --labels no,perhaps,yes --method crh:loss=zero-one",
     "budget reports/one-layer.csv reports/two-layer.parquet --delta 1e-6 --budget 3 --json",
     "budget reports/laplace-released.jsonl",
@@ -61,7 +61,7 @@ RUNS = [
     "convert platforms/answers-label-studio.json",
     "synthesize numbers.csv --between 0,10 --bandwidth 0.5 --claims 5 --k 3 --gamma 2"
     " --epsilon0 0.5 --simulate 2 -o synthetic.csv",
-    "synthesize numbers.csv --between 0,10 --bandwidth 0.5 --claims 5 --epsilon 9 --plan --json",
+    "synthesize numbers.csv --between 0,10 --bandwidth 0.5 --claims 5 --epsilon 60 --plan --json",
     "infer reports/one-layer.csv --method nothing",
     "infer platforms/reports-mturk.csv --method mean",
     "randomize answers.csv --labels no,yes -e 1 -o never.csv",
