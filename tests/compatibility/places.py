@@ -1,5 +1,5 @@
 """What has no public path: the only module here to change where the library is rearranged."""
 
-from quietcrowd.campaign.configuration import build_configuration
+from quietcrowd.campaign.terms.configuration import build_configuration
 
 __all__ = ["build_configuration"]
