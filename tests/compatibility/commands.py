@@ -1,0 +1,135 @@
+"""What commands say, and what the interface of a server and the tables of its database are."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+from tests.compatibility.crowds import rows_of
+from tests.compatibility.files import write_json
+from tests.compatibility.serving import served
+
+import quietcrowd as qc
+
+COMMANDS = [
+    "randomize",
+    "infer",
+    "evaluate",
+    "reproduce",
+    "partition",
+    "audit",
+    "synthesize",
+    "budget",
+    "answer",
+    "convert",
+    "serve",
+    "demo",
+]
+OF_CAMPAIGN = [
+    "key",
+    "backup",
+    "create",
+    "list",
+    "open",
+    "close",
+    "delete",
+    "invite",
+    "results",
+    "export",
+]
+
+RUNS = [
+    "infer reports/one-layer-three.csv --json",
+    "infer reports/one-layer-null.jsonl --method dawid-skene",
+    "infer reports/laplace-released.parquet --json",
+    "infer reports/laplace.csv --method moon:variant=variance --json",
+    "infer reports/factors.parquet --json",
+    "infer stores/labels --method glad -o truths.parquet",
+    "infer answers.csv --plain --labels no,perhaps,yes --method crh:loss=zero-one",
+    "budget reports/one-layer.csv reports/two-layer.parquet --delta 1e-6 --budget 3 --json",
+    "budget reports/laplace-released.jsonl",
+    "audit two-layer --epsilon 1 --answers 5 --draws 500 --simulate 1",
+    "audit laplace:participation=released --between 0,10 --answers 3 --draws 300 --simulate 1",
+    "randomize answers.csv --labels no,perhaps,yes -e 1 --simulate 3 -o made.csv",
+    "randomize answers.csv --labels no,perhaps,yes -m two-layer --simulate 3 -o made.jsonl",
+    "partition reports/one-layer-three.parquet -o made-store --partitions 2",
+    "convert reports/one-layer-three.csv made.tsv --to toloka",
+    "convert platforms/answers-label-studio.json",
+    "synthesize numbers.csv --between 0,10 --bandwidth 0.5 --claims 5 --k 3 --gamma 2"
+    " --epsilon0 0.5 --simulate 2 -o synthetic.csv",
+    "synthesize numbers.csv --between 0,10 --bandwidth 0.5 --claims 5 --epsilon 60 --plan --json",
+    "infer reports/one-layer.csv --method nothing",
+    "infer platforms/reports-mturk.csv --method mean",
+    "randomize answers.csv --labels no,yes -e 1 -o never.csv",
+    "nothing",
+]
+
+NAMES = (
+    "quietcrowd",
+    "quietcrowd.campaign",
+    "quietcrowd.datasets",
+    "quietcrowd.demo",
+    "quietcrowd.evaluation",
+    "quietcrowd.formats",
+    "quietcrowd.inference",
+    "quietcrowd.mechanisms",
+    "quietcrowd.privacy",
+    "quietcrowd.scale",
+    "quietcrowd.synthesis",
+    "quietcrowd.testing",
+)
+"""Packages whose public names stay."""
+
+
+def write_commands(files: Path, folder: Path) -> None:
+    """Write what commands print and leave in a folder with the files, which are copied."""
+    folder.mkdir()
+    helped = [[], *([one] for one in [*COMMANDS, "campaign"])]
+    helped += [["campaign", one] for one in OF_CAMPAIGN]
+    said = {" ".join([*words, "--help"]): _run([*words, "--help"], folder) for words in helped}
+    shutil.copytree(files, folder / "made")
+    for crowd, name in (("three", "answers"), ("numbers", "numbers")):
+        qc.write_table(rows_of(crowd).drop(columns="truth"), folder / "made" / f"{name}.csv")
+    for line in RUNS:
+        said[line] = _run(line.split(), folder / "made")
+    for path in files.rglob("*"):
+        if path.is_file():
+            (folder / "made" / path.relative_to(files)).unlink()
+    write_json(folder / "said.json", said)
+    write_json(folder / "names.json", {name: _names(name) for name in NAMES})
+    _write_interface(folder)
+
+
+def _run(words: list[str], place: Path) -> list[object]:
+    done = subprocess.run(
+        [sys.executable, "-m", "quietcrowd", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=place,
+        env={**os.environ, "COLUMNS": "80", "TERM": "dumb"},
+    )
+    return [done.returncode, done.stdout, done.stderr]
+
+
+def _names(package: str) -> list[str]:
+    module = __import__(package, fromlist=["__all__"])
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    return sorted(module.__all__)
+
+
+def _write_interface(folder: Path) -> None:
+    with TemporaryDirectory() as place:
+        database = Path(place) / "new.db"
+        with served(database, "--no-infer") as address:
+            document = httpx.get(f"{address}/api/v1/openapi.json", verify=False).json()
+        with sqlite3.connect(database) as connection:
+            tables = dict(connection.execute("SELECT name, sql FROM sqlite_schema ORDER BY name"))
+        connection.close()
+    write_json(folder / "interface.json", document)
+    write_json(folder / "tables.json", tables)

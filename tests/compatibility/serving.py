@@ -1,0 +1,72 @@
+"""A server of the version that is installed, as a process, and the wire to it."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+from attrs import define, field
+
+ORIGIN = "https://crowd.example"
+"""Where devices think that the server is, whatever port it has."""
+
+_PLACE = re.compile(r"(http://127\.0\.0\.1:\d+)")
+
+
+def command(*words: object) -> str:
+    """Return what a command prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "quietcrowd", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@contextmanager
+def served(database: Path, *options: str) -> Iterator[str]:
+    """Give the address of a server of a database, for as long as a block lasts."""
+    words = ["serve", "--port", "0", "--database", f"sqlite:///{database}", *options]
+    with subprocess.Popen(
+        [sys.executable, "-m", "quietcrowd", *words], stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            place = next(filter(None, map(_PLACE.search, process.stderr)))
+            address = place.group()
+            with httpx.Client(transport=httpx.HTTPTransport(retries=5)) as client:
+                client.get(f"{address}/api/v1/readyz").raise_for_status()
+            yield address
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+@define
+class Wire(httpx.BaseTransport):
+    """The wire from a device to a server; it keeps what is posted, and may lose it."""
+
+    address: str
+    losing: bool = False
+    posted: list[bytes] = field(factory=list, init=False)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        content = request.read()
+        if request.method == "POST":
+            self.posted.append(content)
+            if self.losing:
+                raise httpx.ConnectError("lost")
+        headers = {name: one for name, one in request.headers.items() if name != "host"}
+        url = f"{self.address}{request.url.raw_path.decode()}"
+        with httpx.Client(verify=False) as client:
+            answer = client.request(request.method, url, headers=headers, content=content)
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+def requester(address: str, key: str) -> httpx.Client:
+    """Return a requester's way to a server."""
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.Client(base_url=f"{address}/api/v1", headers=headers, verify=False, timeout=30)

@@ -1,0 +1,37 @@
+"""A database and devices of an earlier version go on where they were."""
+
+import pytest
+from tests.compatibility.campaigns import use
+from tests.compatibility.files import read_json
+from tests.compatibility.spelling import difference
+from tests.compatibility.write import WRITTEN
+
+FOLDER = WRITTEN / "campaigns"
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Return what a server says, once it has found the results of one campaign again."""
+    return use(FOLDER, forget=["coins"])
+
+
+def test_a_server_tells_the_same_of_a_database(found):
+    kept = read_json(FOLDER / "observed.json.gz")
+    assert sum(one["status"] == 200 for one in kept.values()) > 50
+    inferred = {name for name in kept if name.startswith("coins/truths")}
+    then, now = (
+        {name: one for name, one in what.items() if name not in inferred}
+        for what in (kept, found["observed"])
+    )
+    assert difference(then, now, exact=True) is None
+
+
+def test_results_are_the_same_as_they_were_kept_and_as_they_are_inferred_again(found):
+    kept = read_json(FOLDER / "results.json.gz")
+    assert difference(kept, found["results"], exact=False) is None
+
+
+def test_devices_go_on(found):
+    """What was sent stays sent, what was lost is sent byte by byte, a memo still fixes noise."""
+    kept = read_json(FOLDER / "continued.json.gz")
+    assert difference(kept, found["continued"], exact=False) is None
