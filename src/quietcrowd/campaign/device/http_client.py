@@ -18,8 +18,7 @@ from attrs import field, frozen
 
 from quietcrowd.campaign.device.deadline import Deadline
 from quietcrowd.campaign.device.link import CampaignLink
-from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.refusals import refusal
+from quietcrowd.campaign.terms.plain_text import one_line, refusal
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS
 from quietcrowd.campaign.terms.tokens import hide_tokens
 from quietcrowd.exceptions import CampaignError, UnansweredError

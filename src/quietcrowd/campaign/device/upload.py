@@ -13,8 +13,8 @@ from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms
 from quietcrowd.campaign.device.questions import Coded
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.terms.mechanisms import decoded
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.report_values import decoded
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import CampaignError

@@ -83,7 +83,7 @@ class Inferrer:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
-                estimate = method.fit(stored.reports, start, gold=stored.gold, threads=1)
+                estimate = method.fit(stored.reports, start, gold=stored.known_truths, threads=1)
             except QuietcrowdError as error:
                 return failed_snapshot(
                     config_hash=config_hash,

@@ -11,11 +11,8 @@ from sqlalchemy import Connection, Select, delete, func, select, update
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import CampaignDocument
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.terms.configuration import (
-    Configuration,
-    build_configuration,
-    parse_mechanism,
-)
+from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
+from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.exceptions import QuietcrowdError
 
 __all__ = [

@@ -18,8 +18,8 @@ from quietcrowd.campaign.protocol.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.inserting import insert_rows
 from quietcrowd.campaign.store.lookups import look_up
-from quietcrowd.campaign.terms.channel_config import ReportRule, report_rule
-from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.terms.channel_config import ReportRule
+from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
 
 __all__ = ["Intake", "Sent"]
@@ -157,7 +157,7 @@ class Intake:
             ).all()
             self._known[campaign] = _Fixed(
                 tasks=frozenset(tasks),
-                rule=report_rule(parse_mechanism(row.mechanism), len(tasks)),
+                rule=stored_rule(row.mechanism, len(tasks)),
                 most=json.loads(row.config)["answers_per_participant"],
             )
         return self._known[campaign]

@@ -29,10 +29,10 @@ from quietcrowd.campaign.store.campaign_rows import (
     read_tasks,
 )
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.configuration import parse_mechanism, usable_mechanism
+from quietcrowd.campaign.terms.mechanisms import UNREADABLE, parse_mechanism, usable_mechanism
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
-from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdError
+from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ __all__ = [
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
-_UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 _FIXED = frozenset({"title", "description", "answers_per_participant", "linked"})
 """What is part of the configuration, and fixed once a campaign is open."""
 
@@ -79,7 +78,7 @@ def _read_method(
     try:
         method = method_from_dict(described)
         text = canonical_json(method.to_dict()).decode()
-    except _UNREADABLE:
+    except UNREADABLE:
         raise _refused("method", "It must be what the to_dict of a method gives.") from None
     if method.max_iterations > MAX_ITERATIONS:
         raise _refused("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")

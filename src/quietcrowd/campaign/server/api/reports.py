@@ -13,8 +13,7 @@ from quietcrowd.campaign.protocol.schemas import OwnReport, OwnReports, OwnSketc
 from quietcrowd.campaign.server.service import Credential, ServiceOf, find_participant
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.intake import Sent
-from quietcrowd.campaign.terms.channel_config import report_rule
-from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.settings import PREFIX
 
 __all__ = ["read_own_reports", "router", "send_reports"]
@@ -52,7 +51,7 @@ def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
         mechanism = connection.scalar(
             select(tables.campaign.c.mechanism).where(tables.campaign.c.id == person.campaign_id)
         )
-    rule = report_rule(parse_mechanism(str(mechanism)), 1)
+    rule = stored_rule(str(mechanism))
     return OwnReports(
         reports=[
             OwnReport(

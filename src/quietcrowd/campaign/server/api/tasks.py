@@ -16,10 +16,9 @@ from quietcrowd.campaign.protocol.states import require_state
 from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaign_rows import count_change
-from quietcrowd.campaign.terms.configuration import parse_mechanism
-from quietcrowd.campaign.terms.gold import encode_gold
+from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
-from quietcrowd.campaign.terms.task_files import READERS, TaskRow
+from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import FormatError
 
@@ -112,7 +111,7 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
         )
     mechanism = parse_mechanism(campaign.mechanism)
     try:
-        golds = encode_gold(mechanism.domain, rows)
+        truths = encode_known_truths(mechanism.domain, rows)
     except FormatError as error:
         raise _refused(str(error)) from None
     connection.execute(
@@ -124,9 +123,11 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
                 "position": before + place,
                 "name": name,
                 "data": row.data,
-                "gold": gold,
+                "gold": truth,
             }
-            for place, (name, row, gold) in enumerate(zip(names, rows, golds, strict=True), start=1)
+            for place, (name, row, truth) in enumerate(
+                zip(names, rows, truths, strict=True), start=1
+            )
         ],
     )
     return TaskCount(imported=len(rows), tasks=len(held) + len(names))
