@@ -8,8 +8,8 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS, reports_of
 from tests.campaign.people import api_document
 
-from quietcrowd.campaign.protocol.problems import ProblemDocument
 from quietcrowd.campaign.results.snapshots import snapshot
+from quietcrowd.campaign.server.problem_responses import ProblemDocument
 from quietcrowd.inference import METHODS, usual_method
 
 FOLDER = files("quietcrowd.campaign.web") / "dashboard"

@@ -9,27 +9,22 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from fastapi import FastAPI
 
 from quietcrowd import __version__
-from quietcrowd.campaign.protocol.problems import PROBLEMS, ProblemError, as_response
-from quietcrowd.campaign.protocol.validation_errors import as_problem
 from quietcrowd.campaign.server.api import ROUTES
 from quietcrowd.campaign.server.arrivals import Arrivals
 from quietcrowd.campaign.server.erasing import Eraser
 from quietcrowd.campaign.server.in_flight import InFlight
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
-from quietcrowd.campaign.server.logs import log_failure, log_what_nobody_catches, start_log
+from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.middleware import Gate
+from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.shedding import shedding_protocol
 from quietcrowd.campaign.server.writer import Writer
-from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.migrating import migrate
 from quietcrowd.campaign.store.server_lock import only_server
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
@@ -88,16 +83,12 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan(settings, database),
+        exception_handlers=HANDLERS,
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
     app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
     app.router.routes.extend(pages.routes)
-    app.add_exception_handler(ProblemError, _tell_problem)
-    app.add_exception_handler(RequestValidationError, _tell_validation)
-    app.add_exception_handler(HTTPException, _tell_http)
-    for error in UNAVAILABLE:
-        app.add_exception_handler(error, _tell_database)
     limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
     in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE, each=settings.at_once_each)
     app.state.arrivals = Arrivals()
@@ -149,42 +140,6 @@ def _jobs(settings: Settings, database: Database) -> InferenceJobs | None:
 
 def _nothing(_: bytes) -> None:
     """Infer nothing."""
-
-
-async def _tell_problem(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, ProblemError)
-    return as_response(error)
-
-
-async def _tell_validation(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    return as_response(as_problem(error.errors()))
-
-
-async def _tell_http(request: Request, error: Exception) -> JSONResponse:
-    """Tell of what the framework refuses: unknown paths and methods, bodies that are no text."""
-    assert isinstance(error, HTTPException)
-    told = ("malformed", "not-found", "method-not-allowed")
-    names = {PROBLEMS[name][0]: name for name in told}
-    name = names.get(error.status_code, "malformed")
-    headers = dict(error.headers or {})
-    if name == "method-not-allowed":
-        headers["Allow"] = _allowed_methods(request)
-    return as_response(
-        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=headers)
-    )
-
-
-def _allowed_methods(request: Request) -> str:
-    """Return the methods of all routes of a path; the framework tells those of the first."""
-    routes = (route for route in request.app.routes if isinstance(route, Route))
-    here = (route for route in routes if route.path_regex.match(request.scope["path"]))
-    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
-
-
-async def _tell_database(_: Request, error: Exception) -> JSONResponse:
-    log_failure("database", error)
-    return as_response(ProblemError("unavailable", "Send the same again in a moment."))
 
 
 def serve(settings: Settings, tell: Callable[[int], None] | None = None) -> None:

@@ -8,10 +8,11 @@ from attrs import define
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quietcrowd.campaign.protocol.problems import ProblemError, as_response
+from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.arrivals import BUSY, Arrivals
 from quietcrowd.campaign.server.in_flight import InFlight
 from quietcrowd.campaign.server.logs import log_failure, log_request
+from quietcrowd.campaign.server.problem_responses import as_response
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import has_prefix

@@ -11,10 +11,11 @@ import re
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from quietcrowd.campaign.protocol.problems import ProblemError, as_response
+from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.arrivals import BUSY, Arrivals
 from quietcrowd.campaign.server.logs import log_request
 from quietcrowd.campaign.server.middleware import HEADERS
+from quietcrowd.campaign.server.problem_responses import as_response
 from quietcrowd.campaign.server.stalling import UnlessStalled
 
 __all__ = ["is_whole_post", "shedding_protocol"]

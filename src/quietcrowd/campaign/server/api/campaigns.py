@@ -8,8 +8,7 @@ import pyarrow as pa
 from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Connection, insert, select
 
-from quietcrowd.campaign.protocol.cursors import read_cursor, write_cursor
-from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule, documented
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import (
     CampaignChange,
     CampaignDocument,
@@ -17,9 +16,17 @@ from quietcrowd.campaign.protocol.schemas import (
     CampaignPage,
     Id,
     PageQuery,
+    State,
 )
-from quietcrowd.campaign.protocol.states import State, require_step
-from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.service import (
+    Requester,
+    ServiceOf,
+    owned_campaign,
+    read_cursor,
+    require_step,
+    write_cursor,
+)
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaign_rows import (
     count_change,

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
 
-from quietcrowd.campaign.protocol.problems import documented
 from quietcrowd.campaign.protocol.schemas import Id
 from quietcrowd.campaign.results.exporting import ReportExport, TruthExport
 from quietcrowd.campaign.server.api.results import latest_inference
+from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 

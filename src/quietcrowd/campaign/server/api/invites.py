@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 from sqlalchemy import delete, func, insert, select
 
-from quietcrowd.campaign.protocol.problems import ProblemError, documented
+from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, InviteCounts, InviteOrder, Invites
+from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.terms.settings import PREFIX

@@ -7,7 +7,7 @@ import json
 from fastapi import APIRouter, Response
 from sqlalchemy import Connection, func, select
 
-from quietcrowd.campaign.protocol.problems import ProblemError, documented
+from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import (
     Id,
     JoinRequest,
@@ -16,6 +16,7 @@ from quietcrowd.campaign.protocol.schemas import (
     TaskForParticipant,
     TasksForParticipant,
 )
+from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Credential, ServiceOf, find_participant
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaign_rows import read_tasks

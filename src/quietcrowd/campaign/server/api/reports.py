@@ -8,8 +8,9 @@ import numpy as np
 from fastapi import APIRouter
 from sqlalchemy import select
 
-from quietcrowd.campaign.protocol.problems import broken_rule, documented
+from quietcrowd.campaign.protocol.problems import broken_rule
 from quietcrowd.campaign.protocol.schemas import OwnReport, OwnReports, OwnSketch, Receipt, Upload
+from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Credential, ServiceOf, find_participant
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.intake import Sent

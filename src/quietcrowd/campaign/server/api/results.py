@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Response
 from sqlalchemy import Connection, Row, select
 
-from quietcrowd.campaign.protocol.problems import ProblemError, documented
+from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, Requested, Results
+from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.terms.settings import PREFIX

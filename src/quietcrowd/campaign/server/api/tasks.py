@@ -9,11 +9,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Connection, delete, func, insert, select
 
-from quietcrowd.campaign.protocol.cursors import read_cursor, write_cursor
-from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule, documented
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
-from quietcrowd.campaign.protocol.states import require_state
-from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.service import (
+    Requester,
+    ServiceOf,
+    owned_campaign,
+    read_cursor,
+    require_state,
+    write_cursor,
+)
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaign_rows import count_change
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
