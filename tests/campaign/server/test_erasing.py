@@ -8,7 +8,7 @@ from tests.campaign.people import new_desk
 from quietcrowd.campaign.server import erasing
 from quietcrowd.campaign.server.erasing import Eraser
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.migrating import migrate
+from quietcrowd.campaign.store.opening import migrate
 from quietcrowd.campaign.store.tables import requester
 
 

@@ -10,8 +10,8 @@ from quietcrowd.campaign.protocol.schemas import Upload
 from quietcrowd.campaign.server import writer as writer_module
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.intake import Sent
-from quietcrowd.campaign.store.migrating import migrate
+from quietcrowd.campaign.store.intake import WorkerUpload
+from quietcrowd.campaign.store.opening import migrate
 from quietcrowd.campaign.terms.tokens import new_token
 
 UPLOAD = Upload(config_hash="0" * 64)
@@ -25,8 +25,8 @@ def database(tmp_path):
     opened.close()
 
 
-def sent() -> Sent:
-    return Sent(credential=new_token("qcw_"), upload=UPLOAD)
+def sent() -> WorkerUpload:
+    return WorkerUpload(credential=new_token("qcw_"), upload=UPLOAD)
 
 
 class Failing:

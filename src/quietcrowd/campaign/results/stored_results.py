@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaign_rows import count_of
+from quietcrowd.campaign.store.campaigns import count_of
 
 __all__ = [
     "Attempt",

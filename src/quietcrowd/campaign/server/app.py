@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -25,13 +25,12 @@ from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.shedding import shedding_protocol
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.migrating import migrate
-from quietcrowd.campaign.store.server_lock import only_server
+from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web import router as pages
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["create_app", "listener", "listening", "ready_database", "serve"]
+__all__ = ["create_app", "listener", "listening", "serve"]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
@@ -46,24 +45,6 @@ _SILENT = {
     "operation_spans": False,
     "tracing": False,
 }
-
-
-@contextmanager
-def ready_database(settings: Settings) -> Iterator[Database]:
-    """Give the database of a server: locked where it is a file, and brought up to date.
-
-    Raises
-    ------
-    ParameterError, FormatError
-        Where it cannot be opened, is served already, or was made by a newer version.
-    """
-    database = Database.open(settings.database)
-    with only_server(database.path):
-        try:
-            migrate(database)
-            yield database
-        finally:
-            database.close()
 
 
 def create_app(settings: Settings, database: Database) -> FastAPI:

@@ -11,7 +11,8 @@ import uvicorn
 from attrs import frozen
 from fastapi import FastAPI
 
-from quietcrowd.campaign.server.app import create_app, listener, listening, ready_database
+from quietcrowd.campaign.server.app import create_app, listener, listening
+from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import Settings, place_of
 
 __all__ = ["BackgroundServer", "serve_in_background"]
@@ -45,7 +46,7 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
     Raises
     ------
     ParameterError, FormatError
-        As of `quietcrowd.campaign.server.app.ready_database`; and where nobody can listen there.
+        As of `quietcrowd.campaign.store.opening.ready_database`; and where nobody can listen there.
     """
     with ready_database(settings) as database, listener(settings) as found:
         app = create_app(settings, database)

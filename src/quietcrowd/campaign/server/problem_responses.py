@@ -168,9 +168,7 @@ async def _tell_database(_: Request, error: Exception) -> JSONResponse:
     return as_response(ProblemError("unavailable", "Send the same again in a moment."))
 
 
-HANDLERS: dict[
-    int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, JSONResponse]]
-] = {
+HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
     ProblemError: _tell_problem,
     RequestValidationError: _tell_validation,
     HTTPException: _tell_http,

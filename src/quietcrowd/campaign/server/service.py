@@ -5,22 +5,22 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from attrs import frozen
 from fastapi import APIRouter, Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
-from sqlalchemy import Connection, select, text
+from sqlalchemy import select, text
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import State
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
-from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.requesters import requester_of
 from quietcrowd.campaign.terms.settings import PREFIX
-from quietcrowd.campaign.terms.tokens import has_prefix, participant_id, same_hash, token_hash
+from quietcrowd.campaign.terms.tokens import has_prefix
 
 __all__ = [
     "Credential",
@@ -28,9 +28,7 @@ __all__ = [
     "Requester",
     "Service",
     "ServiceOf",
-    "find_participant",
     "healthy",
-    "owned_campaign",
     "read_cursor",
     "ready",
     "require_state",
@@ -100,64 +98,11 @@ _CREDENTIAL = _ParticipantBearer(
 
 def _requester(service: ServiceOf, shown: Annotated[_Shown, Security(_KEY)]) -> bytes:
     """Return whose key a request shows."""
-    if shown is not None and has_prefix(shown.credentials, "qck_"):
-        hashed = token_hash(shown.credentials)
-        with service.database.read() as connection:
-            found = connection.execute(
-                select(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
-            ).one_or_none()
-        if found is not None and same_hash(found.token_sha256, hashed):
-            owner: bytes = found.requester_id
-            return owner
-    raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
+    return requester_of(service.database, "" if shown is None else shown.credentials)
 
 
 Requester: TypeAlias = Annotated[bytes, Depends(_requester)]
 Credential: TypeAlias = Annotated[str, Security(_CREDENTIAL)]
-
-
-def owned_campaign(
-    connection: Connection, requester: bytes, campaign: str, *, lock: bool = False
-) -> Any:
-    """Return a campaign of a requester.
-
-    Raises
-    ------
-    ProblemError
-        Where there is none of this id, or it is another requester's: no difference can be seen.
-    """
-    wanted = select(tables.campaign).where(
-        tables.campaign.c.id == bytes.fromhex(campaign),
-        tables.campaign.c.requester_id == requester,
-    )
-    found = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
-    if found is None:
-        raise ProblemError("not-found", "You have no such campaign.")
-    return found
-
-
-def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
-    """Return the participant whose credential it is; locked, the campaign is too, and first.
-
-    Raises
-    ------
-    ProblemError
-        Where there is none.
-    """
-    person, campaign = tables.participant.c, tables.campaign.c
-    mine = person.id == participant_id(credential)
-    wanted = select(tables.participant).where(mine)
-    if lock:
-        locked = connection.scalar(
-            select(campaign.id)
-            .where(campaign.id.in_(select(person.campaign_id).where(mine)))
-            .with_for_update()
-        )
-        wanted = wanted.where(person.campaign_id == locked).with_for_update()
-    found = connection.execute(wanted).one_or_none()
-    if found is None or not same_hash(found.token_sha256, token_hash(credential)):
-        raise ProblemError("credential", "Join the campaign first.")
-    return found
 
 
 def require_step(state: State, wanted: State) -> None:

@@ -15,7 +15,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Receipt
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
-from quietcrowd.campaign.store.intake import Intake, Sent
+from quietcrowd.campaign.store.intake import Intake, WorkerUpload
 
 __all__ = ["Writer"]
 
@@ -32,7 +32,7 @@ _CLASHES = 3
 
 @frozen(kw_only=True)
 class _Job:
-    sent: Sent
+    sent: WorkerUpload
     done: Future[Receipt] = field(factory=Future)
     until: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
@@ -60,7 +60,7 @@ class Writer:
         self._thread = Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
-    def submit(self, sent: Sent) -> Future[Receipt]:
+    def submit(self, sent: WorkerUpload) -> Future[Receipt]:
         """Queue an upload; the future ends when it is stored for good, or refused.
 
         Raises

@@ -22,19 +22,19 @@ from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     Requester,
     ServiceOf,
-    owned_campaign,
     read_cursor,
     require_step,
     write_cursor,
 )
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaign_rows import (
-    count_change,
+from quietcrowd.campaign.store.campaigns import (
+    campaign_documents,
     delete_campaign,
-    documents,
     fixed_configuration,
     read_tasks,
+    update_campaign,
 )
+from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.mechanisms import UNREADABLE, parse_mechanism, usable_mechanism
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
@@ -104,7 +104,7 @@ def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
 
 
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
-    [document] = documents(
+    [document] = campaign_documents(
         connection, select(tables.campaign).where(tables.campaign.c.id == campaign)
     )
     response.headers["ETag"] = f'"{document.version}"'
@@ -159,7 +159,7 @@ def list_campaigns(
         .limit(page.limit)
     )
     with service.database.read() as connection:
-        items = documents(connection, wanted)
+        items = campaign_documents(connection, wanted)
     more = len(items) == page.limit
     last = write_cursor(bytes.fromhex(items[-1].id)) if more else None
     return CampaignPage(items=items, next_cursor=last)
@@ -201,7 +201,7 @@ def change_campaign(
             raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
         if method is not None:
             _check_fit(method, parse_mechanism(row.mechanism))
-        count_change(connection, row, **values)
+        update_campaign(connection, row, **values)
         document = _one(connection, row.id, response)
     if "method" in values and document.reports:
         service.infer(row.id)
@@ -241,7 +241,7 @@ def open_for_reports(
         require_step(row.state, opened)
         if row.version != read.version:
             raise ProblemError("version-mismatch", "It was changed meanwhile: open it again.")
-        count_change(
+        update_campaign(
             connection,
             row,
             state=opened,
@@ -260,7 +260,7 @@ def close(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
-        count_change(connection, row, state=closed)
+        update_campaign(connection, row, state=closed)
         return _one(connection, row.id, response)
 
 

@@ -14,7 +14,8 @@ from quietcrowd.campaign.protocol.schemas import Id
 from quietcrowd.campaign.results.exporting import ReportExport, TruthExport
 from quietcrowd.campaign.server.api.results import latest_inference
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.server.service import Requester, ServiceOf
+from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 
 __all__ = ["ReportQuery", "TruthQuery", "export_reports", "export_truths", "router"]

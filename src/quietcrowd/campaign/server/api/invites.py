@@ -8,8 +8,9 @@ from sqlalchemy import delete, func, insert, select
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, InviteCounts, InviteOrder, Invites
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.server.service import Requester, ServiceOf
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
 

@@ -17,11 +17,15 @@ from quietcrowd.campaign.protocol.schemas import (
     TasksForParticipant,
 )
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Credential, ServiceOf, find_participant
+from quietcrowd.campaign.server.service import Credential, ServiceOf
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaign_rows import read_tasks
-from quietcrowd.campaign.store.joining import join, public_campaign
-from quietcrowd.campaign.store.leaving import erase_participant
+from quietcrowd.campaign.store.campaigns import read_tasks
+from quietcrowd.campaign.store.participants import (
+    erase_participant,
+    find_participant,
+    join,
+    public_campaign,
+)
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import participant_id, withdrawn_hash
 

@@ -11,9 +11,10 @@ from sqlalchemy import select
 from quietcrowd.campaign.protocol.problems import broken_rule
 from quietcrowd.campaign.protocol.schemas import OwnReport, OwnReports, OwnSketch, Receipt, Upload
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Credential, ServiceOf, find_participant
+from quietcrowd.campaign.server.service import Credential, ServiceOf
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.intake import Sent
+from quietcrowd.campaign.store.intake import WorkerUpload
+from quietcrowd.campaign.store.participants import find_participant
 from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.settings import PREFIX
 
@@ -31,7 +32,7 @@ async def send_reports(upload: Upload, credential: Credential, service: ServiceO
     """
     if not upload.reports and upload.sketch is None:
         raise broken_rule("", "empty", "An upload holds reports, or a sketch.")
-    done = service.writer.submit(Sent(credential=credential, upload=upload))
+    done = service.writer.submit(WorkerUpload(credential=credential, upload=upload))
     return await asyncio.wrap_future(done)
 
 

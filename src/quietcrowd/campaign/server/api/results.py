@@ -10,8 +10,9 @@ from sqlalchemy import Connection, Row, select
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, Requested, Results
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.server.service import Requester, ServiceOf
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 
 __all__ = ["latest_inference", "read_results", "request_inference", "router"]

@@ -15,13 +15,13 @@ from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     Requester,
     ServiceOf,
-    owned_campaign,
     read_cursor,
     require_state,
     write_cursor,
 )
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaign_rows import count_change
+from quietcrowd.campaign.store.campaigns import update_campaign
+from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
 from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
@@ -95,7 +95,7 @@ def import_tasks(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
-        count_change(connection, row)
+        update_campaign(connection, row)
         return _add(connection, row, rows)
 
 
@@ -177,5 +177,5 @@ def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
-        count_change(connection, row)
+        update_campaign(connection, row)
         connection.execute(delete(tables.task).where(tables.task.c.campaign_id == row.id))

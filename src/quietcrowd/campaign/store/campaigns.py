@@ -16,12 +16,12 @@ from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.exceptions import QuietcrowdError
 
 __all__ = [
-    "count_change",
+    "campaign_documents",
     "count_of",
     "delete_campaign",
-    "documents",
     "fixed_configuration",
     "read_tasks",
+    "update_campaign",
 ]
 
 _OWNED = (
@@ -45,7 +45,7 @@ def count_of(table: Any) -> Any:
     )
 
 
-def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
+def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
     """Return campaigns as their requester sees them.
 
     Parameters
@@ -82,7 +82,7 @@ def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocum
     ]
 
 
-def count_change(connection: Connection, row: Any, **values: Any) -> None:
+def update_campaign(connection: Connection, row: Any, **values: Any) -> None:
     """Change columns of a campaign, and count that something of it has changed."""
     connection.execute(
         update(tables.campaign)
