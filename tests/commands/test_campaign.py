@@ -17,7 +17,7 @@ from tests.campaign.server_process import server_process
 
 import quietcrowd as qc
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.results.exporting import ReportExport
+from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server.logs import FIELDS
 from quietcrowd.campaign.store.opening import only_server

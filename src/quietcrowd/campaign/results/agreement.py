@@ -1,21 +1,34 @@
-"""How much workers agree: as their reports do, and as their answers must have."""
+"""How much workers agree: as reports do, as answers must have, and who agrees too much."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.campaign.results.jackknife import ratio_with_error
 from quietcrowd.domains import FiniteDomain, NumericDomain
 from quietcrowd.mechanisms import FiniteChannel, LaplaceChannel, Reports, SampledVarianceChannel
 from quietcrowd.report_domains import OrNull
 
-__all__ = ["MOST_ERROR", "CrowdAgreement", "agreement"]
+__all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "agreement", "too_consistent"]
 
 MOST_ERROR = 0.1
 """A figure of a larger standard error is not told."""
+
+FEWEST_WORKERS = 5
+"""With fewer workers nothing is said of how sure a figure is."""
+
+_SURE = 10.0
+"""Fewer standard errors from 0, a denominator that came out large would make a ratio look sure."""
+
+FEWEST_REPORTS = 50
+"""Workers with fewer reports that can be compared are not judged."""
+
+_DEVIATIONS = 3.3
+"""An honest worker is this many standard errors above the bound once in 1,000 times, at most."""
 
 
 @frozen(kw_only=True)
@@ -187,3 +200,92 @@ def _without_each(
         withins = (squares.sum() - gone) / (free - freed)
         totals = (squared.sum() - squared - summed**2 / left) / (left - 1)
     return withins[rows], totals[rows]
+
+
+def ratio_with_error(
+    numerator: float,
+    denominator: float,
+    numerators: npt.NDArray[np.float64],
+    denominators: npt.NDArray[np.float64],
+) -> tuple[float, float] | None:
+    """Return a ratio and its standard error, or None where the reports do not determine it.
+
+    Parameters
+    ----------
+    numerator, denominator : float
+        Of all workers.
+    numerators, denominators : ndarray, shape (workers,)
+        The same without one of the workers; NaN where nothing is left.
+
+    Notes
+    -----
+    The jackknife of n workers: ``(n - 1) / n`` times the sum of squares about the mean of the n
+    ratios that leave one worker out. (Efron and Stein, Annals of Statistics 1981: no less than the
+    variance, in the mean.) It knows nothing of the noise, so it holds where a worker draws noise of
+    its own, too.
+    """
+    if len(denominators) < FEWEST_WORKERS or not (denominators > 0).all():
+        return None
+    if not denominator > _SURE * _error(denominators):
+        return None
+    return numerator / denominator, _error(numerators / denominators)
+
+
+def _error(left_out: npt.NDArray[np.float64]) -> float:
+    return math.sqrt((len(left_out) - 1) * float(left_out.var()))
+
+
+def too_consistent(reports: Reports) -> npt.NDArray[np.intp]:
+    """Return the positions of workers whose devices seem not to randomise.
+
+    Two randomised labels are equal with a probability of at most ``q^2 + (k - 1) r^2``, whatever
+    the answers are, with the probability q to keep a label and r to give one certain other one.
+    A worker who sends answers as they are agrees with the reports of others in up to q. Each task
+    is one observation: the share of its other reports that are equal to the worker's.
+
+    Parameters
+    ----------
+    reports : Reports
+        Of one mechanism.
+
+    Returns
+    -------
+    ndarray of intp
+        Empty where the mechanism is no randomised response with one public law.
+    """
+    bound = _most_equals(reports)
+    if bound is None:
+        return np.zeros(0, np.intp)
+    table = reports.table
+    counts, share = _shares_of_equals(reports)
+    workers = table.worker_codes[counts > 1]
+    size = np.bincount(workers, minlength=len(table.workers))
+    n = np.maximum(size, 1)
+    mean = np.bincount(workers, share, len(n)) / n
+    squares = np.bincount(workers, (share - mean[workers]) ** 2, len(n))
+    error = np.sqrt(squares / n / np.maximum(n - 1, 1))
+    return np.flatnonzero((size >= FEWEST_REPORTS) & (mean - bound > _DEVIATIONS * error))
+
+
+def _most_equals(reports: Reports) -> float | None:
+    """Return the largest probability with which two randomised labels are equal."""
+    channel = reports.mechanism.worker_channel
+    if not isinstance(channel, FiniteChannel) or reports.mechanism.every_task:
+        return None
+    keep, other = channel.keep_and_other or (0.0, 0.0)
+    return keep**2 + (channel.answers - 1) * other**2 if keep > other else None
+
+
+def _shares_of_equals(
+    reports: Reports,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return for each report how many its task has; and which share of the others is equal.
+
+    The second is of those reports alone whose task has others.
+    """
+    table = reports.table
+    counts = table.answers_per_task[table.task_codes]
+    cells = table.task_codes.astype(np.int64) * (int(table.values.max()) + 1) + table.values
+    _, places, equal = np.unique(cells, return_inverse=True, return_counts=True)
+    several = counts > 1
+    return counts, (equal[places[several]] - 1) / (counts[several] - 1)

@@ -1,36 +1,42 @@
-"""The application, and the process that serves it."""
+"""The application, and the process or thread that serves it."""
 
 from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from threading import Thread
 from typing import Any
 
 import uvicorn
+from attrs import frozen
 from fastapi import FastAPI
 
 from quietcrowd import __version__
 from quietcrowd.campaign.server.api import ROUTES
-from quietcrowd.campaign.server.arrivals import Arrivals
-from quietcrowd.campaign.server.erasing import Eraser
-from quietcrowd.campaign.server.in_flight import InFlight
+from quietcrowd.campaign.server.connections import shedding_protocol
+from quietcrowd.campaign.server.gate import Gate, IncomingBodies, InFlight, RateLimits
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
-from quietcrowd.campaign.server.middleware import Gate
 from quietcrowd.campaign.server.problem_responses import HANDLERS
-from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.service import Service
-from quietcrowd.campaign.server.shedding import shedding_protocol
-from quietcrowd.campaign.server.writer import Writer
+from quietcrowd.campaign.server.writer import Eraser, Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web import router as pages
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["create_app", "listener", "listening", "serve"]
+__all__ = [
+    "BackgroundServer",
+    "create_app",
+    "listener",
+    "listening",
+    "serve",
+    "serve_in_background",
+]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
@@ -72,12 +78,12 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     app.router.routes.extend(pages.routes)
     limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
     in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE, each=settings.at_once_each)
-    app.state.arrivals = Arrivals()
+    app.state.incoming = IncomingBodies()
     app.add_middleware(
         Gate,
         limits=limits,
         in_flight=in_flight,
-        arrivals=app.state.arrivals,
+        incoming=app.state.incoming,
         always=f"{PREFIX}/healthz",
     )
     return app
@@ -144,7 +150,7 @@ def serve(settings: Settings, tell: Callable[[int], None] | None = None) -> None
         start_log()
         log_what_nobody_catches()
         app = create_app(settings, database)
-        config = uvicorn.Config(app, **listening(settings, app.state.arrivals))
+        config = uvicorn.Config(app, **listening(settings, app.state.incoming))
         server = uvicorn.Server(config)
         gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
         with suppress(KeyboardInterrupt):
@@ -175,16 +181,61 @@ def listener(settings: Settings) -> socket.socket:
     return found
 
 
-def listening(settings: Settings, arrivals: Arrivals) -> dict[str, Any]:
+def listening(settings: Settings, incoming: IncomingBodies) -> dict[str, Any]:
     """Return how uvicorn is to serve an application: it logs nothing of its own."""
     return {
         "host": settings.host,
         "port": settings.port,
         "access_log": False,
         "log_config": None,
-        "http": shedding_protocol(settings.at_once, arrivals),
+        "http": shedding_protocol(settings.at_once, incoming),
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": _GRACE,
         "timeout_keep_alive": 30,
     }
+
+
+@frozen(kw_only=True)
+class BackgroundServer:
+    """A server that answers.
+
+    Attributes
+    ----------
+    url : str
+        Where it is.
+    app : FastAPI
+        What it serves.
+    """
+
+    url: str
+    app: FastAPI
+
+
+@contextmanager
+def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
+    """Give a server that answers, and end it afterwards: what it acknowledged is stored then.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the server; port 0 takes a free one.
+
+    Raises
+    ------
+    ParameterError, FormatError
+        As of `quietcrowd.campaign.store.opening.ready_database`; and where nobody can listen there.
+    """
+    with ready_database(settings) as database, listener(settings) as found:
+        app = create_app(settings, database)
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.incoming)))
+        thread = Thread(target=server.run, args=([found],), name="server")
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                time.sleep(0.01)
+            host, port, *_ = found.getsockname()
+            yield BackgroundServer(url=f"http://{place_of(host, port)}", app=app)
+        finally:
+            server.should_exit = True
+            thread.join()

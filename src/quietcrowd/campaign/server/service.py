@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 from sqlalchemy import select, text
+from typing_extensions import override
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import State
@@ -82,6 +83,7 @@ _Shown: TypeAlias = HTTPAuthorizationCredentials | None
 class _ParticipantBearer(HTTPBearer):
     """Gives the credential that a request shows; whose it is the database has to say."""
 
+    @override
     async def __call__(self, request: Request) -> str:  # type: ignore[override]
         shown = await super().__call__(request)
         if shown is None or not has_prefix(shown.credentials, "qcw_"):
