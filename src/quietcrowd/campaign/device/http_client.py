@@ -8,22 +8,26 @@ a packed one, which a few bytes can make as long as they like, is refused.
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from time import sleep
+from types import TracebackType
 from typing import Any
 
 import httpx
-from attrs import field, frozen
+from attrs import define, field, frozen
 
-from quietcrowd.campaign.device.deadline import Deadline
 from quietcrowd.campaign.device.link import CampaignLink
+from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.plain_text import one_line, refusal
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS
 from quietcrowd.campaign.terms.tokens import hide_tokens
 from quietcrowd.exceptions import CampaignError, UnansweredError
 
-__all__ = ["CampaignServer", "checked", "read_object"]
+__all__ = ["CampaignServer", "Deadline", "checked", "read_object"]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TIMEOUT = 30.0
@@ -35,6 +39,7 @@ DEADLINE = 120.0
 MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
 """Most bytes of an answer: of the longest, all tasks of a campaign."""
 
+_UNAUTHORIZED = 401
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _HEADERS = {
     "User-Agent": "quietcrowd",
@@ -42,6 +47,74 @@ _HEADERS = {
     "Accept-Encoding": "identity",
     "Content-Type": "application/json",
 }
+
+
+@define(kw_only=True, eq=False)
+class Deadline:
+    """How long a request may take as a whole: while it is held, its connection is cut in the end.
+
+    A time limit on each read alone has no end, where every read brings a byte.
+
+    Parameters
+    ----------
+    seconds : float
+        From the moment from which it is held.
+
+    Attributes
+    ----------
+    over : bool
+        Whether it has passed: then what was read may be cut off.
+    """
+
+    seconds: float
+    over: bool = field(default=False, init=False)
+    _socket: socket.socket | None = field(default=None, init=False, repr=False)
+    _timer: threading.Timer = field(init=False, repr=False)
+
+    def __enter__(self) -> Deadline:
+        self._timer = threading.Timer(self.seconds, self._cut)
+        self._timer.daemon = True
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+
+    def watch(self, event: str, info: dict[str, Any]) -> None:
+        """Learn of a request's connection: httpx calls this as its extension ``trace``.
+
+        Raises
+        ------
+        httpx.ReadTimeout
+            Where the deadline has passed.
+        """
+        stream = info.get("return_value")
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")) and stream is not None:
+            self._socket = stream.get_extra_info("socket")
+        self.require()
+
+    def require(self) -> None:
+        """Raise httpx.ReadTimeout where the deadline has passed."""
+        if self.over:
+            raise self.error
+
+    @property
+    def error(self) -> httpx.ReadTimeout:
+        """What is told where the deadline has passed."""
+        return httpx.ReadTimeout(f"there was no whole answer within {self.seconds:g} s")
+
+    def _cut(self) -> None:
+        self.over = True
+        connection = self._socket
+        if connection is not None:
+            with suppress(OSError):  # it is closed already
+                # not SSLSocket's: that would go on without encryption
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 @frozen(kw_only=True, eq=False)
@@ -61,6 +134,41 @@ class CampaignServer:
     link: CampaignLink
     patience: float
     transport: httpx.BaseTransport | None = field(default=None, repr=False)
+
+    def read_campaign(self) -> dict[str, Any]:
+        """Return what everybody may know of the campaign; errors as of `ask` and `read_object`."""
+        return read_object(self.ask("GET", self._campaign))
+
+    def join(self, participant: str, credential: str, config_hash: str) -> None:
+        """Take part, with the link's invite where it has one, having agreed to a configuration."""
+        body = {"config_hash": config_hash}
+        if self.link.invite is not None:
+            body["invite"] = self.link.invite
+        path = f"{self._campaign}/participants/{participant}"
+        content = canonical_json(body)
+        read_object(self.ask("PUT", path, content=content, credential=credential))
+
+    def read_tasks(self, credential: str) -> dict[str, Any]:
+        """Return all tasks of the campaign."""
+        return read_object(self.ask("GET", "/me/tasks", credential=credential))
+
+    def send(self, content: bytes, credential: str) -> dict[str, Any]:
+        """Send reports; return what became of them."""
+        return read_object(self.ask("POST", "/me/reports", content=content, credential=credential))
+
+    def read_reports(self, credential: str) -> dict[str, Any]:
+        """Return what the server holds of a worker."""
+        return read_object(self.ask("GET", "/me/reports", credential=credential))
+
+    def withdraw(self, credential: str) -> None:
+        """Have a worker and all reports deleted; whom the server does not know is nobody."""
+        answer = self.ask("DELETE", "/me", credential=credential)
+        if answer.status_code != _UNAUTHORIZED:
+            checked(answer)
+
+    @property
+    def _campaign(self) -> str:
+        return f"/public/campaigns/{self.link.campaign}"
 
     def ask(
         self, method: str, path: str, *, content: bytes = b"", credential: str | None = None
