@@ -27,7 +27,7 @@ from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS
 from quietcrowd.campaign.terms.tokens import hide_tokens
 from quietcrowd.exceptions import CampaignError, UnansweredError
 
-__all__ = ["CampaignServer", "Deadline", "checked", "read_object"]
+__all__ = ["CampaignServer", "Deadline", "read_object", "require_success"]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TIMEOUT = 30.0
@@ -164,7 +164,7 @@ class CampaignServer:
         """Have a worker and all reports deleted; whom the server does not know is nobody."""
         answer = self.ask("DELETE", "/me", credential=credential)
         if answer.status_code != _UNAUTHORIZED:
-            checked(answer)
+            require_success(answer)
 
     @property
     def _campaign(self) -> str:
@@ -204,7 +204,7 @@ class CampaignServer:
                 asked = _retry_after(answer)
             wait = max(pause, asked)
             if time.monotonic() + wait > until:
-                raise UnansweredError(self._told(answer, asked))
+                raise UnansweredError(self._unanswered(answer, asked))
             sleep(wait)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -241,7 +241,7 @@ class CampaignServer:
                     f"the server {self.link.server} has no address: {error}"
                 ) from None
 
-    def _told(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
+    def _unanswered(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
         if isinstance(answer, httpx.Response):
             later = f"; it asks to wait {asked:,.0f} s" * (asked > 0)
             return (
@@ -282,7 +282,7 @@ def _retry_after(response: httpx.Response) -> float:
     return max(0.0, moment - time.time())
 
 
-def checked(response: httpx.Response) -> httpx.Response:
+def require_success(response: httpx.Response) -> httpx.Response:
     """Return a response; CampaignError where it is a refusal, or leads elsewhere."""
     if response.is_success:
         return response
@@ -297,7 +297,7 @@ def checked(response: httpx.Response) -> httpx.Response:
 def read_object(response: httpx.Response) -> dict[str, Any]:
     """Return the JSON object that a server answered with; CampaignError where it is none."""
     try:
-        value = checked(response).json()
+        value = require_success(response).json()
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

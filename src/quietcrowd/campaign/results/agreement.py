@@ -85,7 +85,8 @@ def agreement(reports: Reports) -> CrowdAgreement:
     return _of_labels(table, rates)
 
 
-def _told(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
+def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
+    """Return what is said of both; of answers nothing where the error would be too large."""
     if found is None or not found[1] <= MOST_ERROR:
         return CrowdAgreement(reports=reports)
     answers, error = found
@@ -105,9 +106,9 @@ def _of_labels(table: Answers, rates: tuple[float, float] | None) -> CrowdAgreem
         return CrowdAgreement(reports=None)
     observed = float(equal.sum() / others.sum())
     if rates is None or rates[0] == rates[1]:
-        return _told(observed, None)
+        return _agreement_of(observed, None)
     alike, both = _of_answers(table, equal, others, *rates)
-    return _told(observed, _of_pairs(table, alike, both, others))
+    return _agreement_of(observed, _of_pairs(table, alike, both, others))
 
 
 def _of_answers(
@@ -164,10 +165,10 @@ def _of_numbers(table: Answers, noise: float | None) -> CrowdAgreement:
     within, total = float(squares.sum() / free), float(numbers.var(ddof=1))
     observed = 1 - within / total
     if noise is None:
-        return _told(observed, None)
+        return _agreement_of(observed, None)
     withins, totals = _without_each(table, numbers, squares)
     found = ratio_with_error(total - within, total - noise, totals - withins, totals - noise)
-    return _told(observed, found)
+    return _agreement_of(observed, found)
 
 
 def _squares(table: Answers, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -52,7 +52,7 @@ def snapshot(
     independent: Reports,
     *,
     config_hash: str,
-    told: Sequence[str],
+    messages: Sequence[str],
     answers: int,
 ) -> dict[str, Any]:
     """Return what an estimate says, JSON-ready.
@@ -67,7 +67,7 @@ def snapshot(
         Of these, the ones with noise of their own: what agreement is judged by.
     config_hash : str
         Of the campaign.
-    told : sequence of str
+    messages : sequence of str
         Warnings of the library.
     answers : int
         Most answers of a worker.
@@ -77,7 +77,7 @@ def snapshot(
     agreed = agreement(independent)
     cautions = [
         *_about_the_fit(estimate),
-        *(Caution(code="assumption", message=message) for message in dict.fromkeys(told)),
+        *(Caution(code="assumption", message=message) for message in dict.fromkeys(messages)),
         *_about_the_reports(reports),
         *_about_the_devices(independent),
         *_about_the_agreement(agreed),

@@ -129,14 +129,14 @@ def _nothing(_: bytes) -> None:
     """Infer nothing."""
 
 
-def serve(settings: Settings, tell: Callable[[int], None] | None = None) -> None:
+def serve(settings: Settings, announce: Callable[[int], None] | None = None) -> None:
     """Serve until the process is told to end.
 
     Parameters
     ----------
     settings : Settings
         Of the server; port 0 takes a free one.
-    tell : callable, optional
+    announce : callable, optional
         Is given the port as soon as the database is ready and requests can come.
 
     Raises
@@ -145,8 +145,8 @@ def serve(settings: Settings, tell: Callable[[int], None] | None = None) -> None
         As of `ready_database` and `listener`.
     """
     with ready_database(settings) as database, listener(settings) as found:
-        if tell is not None:
-            tell(found.getsockname()[1])
+        if announce is not None:
+            announce(found.getsockname()[1])
         start_log()
         log_what_nobody_catches()
         app = create_app(settings, database)

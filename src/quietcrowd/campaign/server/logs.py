@@ -84,10 +84,10 @@ def _log_uncaught(_: type[BaseException], error: BaseException, __: TracebackTyp
     log_failure("process", error)
 
 
-def _log_unraisable(told: sys.UnraisableHookArgs) -> None:
-    log_failure("process", told.exc_value or RuntimeError())
+def _log_unraisable(args: sys.UnraisableHookArgs) -> None:
+    log_failure("process", args.exc_value or RuntimeError())
 
 
-def _log_thread(told: threading.ExceptHookArgs) -> None:
-    if not issubclass(told.exc_type, SystemExit):
-        log_failure("thread", told.exc_value or RuntimeError())
+def _log_thread(args: threading.ExceptHookArgs) -> None:
+    if not issubclass(args.exc_type, SystemExit):
+        log_failure("thread", args.exc_value or RuntimeError())

@@ -1,4 +1,4 @@
-"""Refusals as responses: problem documents (RFC 9457), and what they are told of."""
+"""Refusals as responses: problem documents (RFC 9457), for all that a route may raise."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ANYWHERE = (
 )
 """Problems of all routes."""
 
-_TOLD = frozenset(
+_SAFE_MESSAGES = frozenset(
     {
         "bool_type",
         "dict_type",
@@ -121,32 +121,32 @@ def as_problem(errors: Iterable[Mapping[str, Any]]) -> ProblemError:
     listed = list(errors)
     if any(error["type"] == "json_invalid" for error in listed):
         return ProblemError("malformed", "The body must be JSON in UTF-8.")
-    return broken_rules([_told(error) for error in listed[:_MOST]])
+    return broken_rules([_as_rule(error) for error in listed[:_MOST]])
 
 
-def _told(error: Mapping[str, Any]) -> Problem:
+def _as_rule(error: Mapping[str, Any]) -> Problem:
     code = str(error["type"])
     place = [*error["loc"]]
     if code == _NAMES_A_STRANGER:
         place = place[:-1]
     if place and place[0] in _PLACES:
         place = place[1:] if place[0] == "body" else place
-    message = str(error["msg"]) if code in _TOLD else "This is not valid."
+    message = str(error["msg"]) if code in _SAFE_MESSAGES else "This is not valid."
     return Problem(pointer="".join(f"/{part}" for part in place), code=code, message=message)
 
 
-async def _tell_problem(_: Request, error: ProblemError) -> JSONResponse:
+async def _answer_problem(_: Request, error: ProblemError) -> JSONResponse:
     return as_response(error)
 
 
-async def _tell_validation(_: Request, error: RequestValidationError) -> JSONResponse:
+async def _answer_validation(_: Request, error: RequestValidationError) -> JSONResponse:
     return as_response(as_problem(error.errors()))
 
 
-async def _tell_http(request: Request, error: HTTPException) -> JSONResponse:
+async def _answer_http(request: Request, error: HTTPException) -> JSONResponse:
     """Tell of what the framework refuses: unknown paths and methods, bodies that are no text."""
-    told = ("malformed", "not-found", "method-not-allowed")
-    names = {PROBLEMS[name][0]: name for name in told}
+    known = ("malformed", "not-found", "method-not-allowed")
+    names = {PROBLEMS[name][0]: name for name in known}
     name = names.get(error.status_code, "malformed")
     headers = dict(error.headers or {})
     if name == "method-not-allowed":
@@ -163,15 +163,15 @@ def _allowed_methods(request: Request) -> str:
     return ", ".join(sorted({method for route in here for method in route.methods or ()}))
 
 
-async def _tell_database(_: Request, error: Exception) -> JSONResponse:
+async def _answer_database(_: Request, error: Exception) -> JSONResponse:
     log_failure("database", error)
     return as_response(ProblemError("unavailable", "Send the same again in a moment."))
 
 
 HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
-    ProblemError: _tell_problem,
-    RequestValidationError: _tell_validation,
-    HTTPException: _tell_http,
-    **dict.fromkeys(UNAVAILABLE, _tell_database),
+    ProblemError: _answer_problem,
+    RequestValidationError: _answer_validation,
+    HTTPException: _answer_http,
+    **dict.fromkeys(UNAVAILABLE, _answer_database),
 }
 """What answers where a route raises."""

@@ -17,7 +17,7 @@ from quietcrowd.exceptions import QuietcrowdError
 
 __all__ = [
     "campaign_documents",
-    "count_of",
+    "count_of_reports",
     "delete_campaign",
     "fixed_configuration",
     "read_tasks",
@@ -35,7 +35,7 @@ _OWNED = (
 """What belongs to a campaign, in the order in which it can be deleted."""
 
 
-def count_of(table: Any) -> Any:
+def _count_of(table: Any) -> Any:
     """Return how many rows of a table a campaign of a query has."""
     return (
         select(func.count())
@@ -43,6 +43,11 @@ def count_of(table: Any) -> Any:
         .where(table.c.campaign_id == tables.campaign.c.id)
         .scalar_subquery()
     )
+
+
+def count_of_reports() -> Any:
+    """Return how many reports a campaign of a query has; sketches count as one each."""
+    return _count_of(tables.report) + _count_of(tables.sketch)
 
 
 def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
@@ -56,9 +61,9 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
         Of rows of the table of campaigns.
     """
     counted = wanted.add_columns(
-        count_of(tables.task).label("tasks"),
-        count_of(tables.participant).label("participants"),
-        (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+        _count_of(tables.task).label("tasks"),
+        _count_of(tables.participant).label("participants"),
+        count_of_reports().label("reports"),
     )
     return [
         CampaignDocument(

@@ -48,7 +48,7 @@ def migrate(database: Database) -> None:
     ParameterError
         Where it cannot be reached, or is none.
     """
-    with _telling(database):
+    with _one_sentence(database):
         _upgrade(database)
 
 
@@ -64,7 +64,7 @@ def migrate_beside_server(database: Database) -> None:
     ParameterError
         Where it cannot be reached, is none, or a server of another version has it.
     """
-    with _telling(database), database.read() as connection:
+    with _one_sentence(database), database.read() as connection:
         found = MigrationContext.configure(connection).get_current_revision()
     if found != newest_revision():
         with only_server(database.path):
@@ -72,7 +72,7 @@ def migrate_beside_server(database: Database) -> None:
 
 
 @contextmanager
-def _telling(database: Database) -> Iterator[None]:
+def _one_sentence(database: Database) -> Iterator[None]:
     """Tell in one sentence where a database cannot be used."""
     try:
         yield

@@ -211,18 +211,18 @@ def _sort_fields(
         Where the task comes with answers of workers, or says something that is not to be shown.
     """
     spelled = {field.strip().lower(): field for field in fields}
-    told = {low for low, field in spelled.items() if fields[field] not in (None, "", [])}
-    labelled = "label" in told and isinstance(fields[spelled["label"]], list)  # by doccano
-    if told & _ANNOTATIONS or labelled or (told & _WORKERS and told & _LABELS):
+    filled = {low for low, field in spelled.items() if fields[field] not in (None, "", [])}
+    labelled = "label" in filled and isinstance(fields[spelled["label"]], list)  # by doccano
+    if filled & _ANNOTATIONS or labelled or (filled & _WORKERS and filled & _LABELS):
         raise _refused(number)
     if not any(_is_of_a_service(low) for low in spelled):
         return name, fields, truth
     if len(spelled) < len(fields):
         raise FormatError(f"row {number}: columns must differ in more than upper and lower case")
     shown = {low for low in spelled if low.startswith(_SHOWN)}
-    named = [low for low in _TASK_IDS if low in told]
-    known = [low for low in told if low.startswith(_KNOWN)]
-    if told - shown - {*named, *known}:
+    named = [low for low in _TASK_IDS if low in filled]
+    known = [low for low in filled if low.startswith(_KNOWN)]
+    if filled - shown - {*named, *known}:
         raise _refused(number)
     if not shown or len(known) + (truth is not None) > 1:
         raise FormatError(f"row {number}: it must have INPUT: or Input. columns, and one gold")
