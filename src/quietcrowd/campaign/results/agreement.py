@@ -97,11 +97,7 @@ def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgr
 
 def _of_labels(table: Answers, rates: tuple[float, float] | None) -> CrowdAgreement:
     """Count for each report its pairs with others on its task, and those that are equal."""
-    tasks = table.task_codes
-    others = (table.answers_per_task - 1)[tasks].astype(np.float64)
-    cells = tasks.astype(np.int64) * (int(table.values.max(initial=0)) + 1) + table.values
-    _, places, same = np.unique(cells, return_inverse=True, return_counts=True)
-    equal = (same - 1)[places].astype(np.float64)
+    equal, others = (counts.astype(np.float64) for counts in _equal_and_others(table))
     if not others.any():
         return CrowdAgreement(reports=None)
     observed = float(equal.sum() / others.sum())
@@ -109,6 +105,14 @@ def _of_labels(table: Answers, rates: tuple[float, float] | None) -> CrowdAgreem
         return _agreement_of(observed, None)
     alike, both = _of_answers(table, equal, others, *rates)
     return _agreement_of(observed, _of_pairs(table, alike, both, others))
+
+
+def _equal_and_others(table: Answers) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return for each report how many others its task has: those equal to it, and all of them."""
+    tasks = table.task_codes
+    cells = tasks.astype(np.int64) * (int(table.values.max(initial=0)) + 1) + table.values
+    _, places, same = np.unique(cells, return_inverse=True, return_counts=True)
+    return (same - 1)[places], (table.answers_per_task - 1)[tasks]
 
 
 def _of_answers(
@@ -258,8 +262,10 @@ def too_consistent(reports: Reports) -> npt.NDArray[np.intp]:
     if bound is None:
         return np.zeros(0, np.intp)
     table = reports.table
-    counts, share = _shares_of_equals(reports)
-    workers = table.worker_codes[counts > 1]
+    equal, others = _equal_and_others(table)
+    several = others > 0
+    share = equal[several] / others[several]
+    workers = table.worker_codes[several]
     size = np.bincount(workers, minlength=len(table.workers))
     n = np.maximum(size, 1)
     mean = np.bincount(workers, share, len(n)) / n
@@ -275,18 +281,3 @@ def _most_equals(reports: Reports) -> float | None:
         return None
     keep, other = channel.keep_and_other or (0.0, 0.0)
     return keep**2 + (channel.answers - 1) * other**2 if keep > other else None
-
-
-def _shares_of_equals(
-    reports: Reports,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return for each report how many its task has; and which share of the others is equal.
-
-    The second is of those reports alone whose task has others.
-    """
-    table = reports.table
-    counts = table.answers_per_task[table.task_codes]
-    cells = table.task_codes.astype(np.int64) * (int(table.values.max()) + 1) + table.values
-    _, places, equal = np.unique(cells, return_inverse=True, return_counts=True)
-    several = counts > 1
-    return counts, (equal[places[several]] - 1) / (counts[several] - 1)
