@@ -10,7 +10,7 @@ from tests.campaign.server_process import base_url
 
 SERVER = """
 import sys
-from quietcrowd.campaign import writer
+from quietcrowd.campaign.server import writer
 from quietcrowd.campaign.server.app import serve
 from quietcrowd.campaign.terms.settings import Settings
 
