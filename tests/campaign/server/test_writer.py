@@ -11,7 +11,7 @@ from tests.campaign.people import check_problem, new_desk
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Upload
 from quietcrowd.campaign.server import writer as writer_module
-from quietcrowd.campaign.server.writer import Eraser, Writer
+from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.intake import WorkerUpload
 from quietcrowd.campaign.store.opening import migrate
@@ -156,7 +156,7 @@ def add(database, name):
 def test_the_journal_is_emptied_again_and_again(database, tmp_path):
     journal = tmp_path / "q.db-wal"
     add(database, "before")
-    eraser = Eraser(database=database)
+    eraser = JournalEraser(database=database)
     assert emptied(journal)
     add(database, "after")
     assert emptied(journal)
@@ -166,7 +166,7 @@ def test_the_journal_is_emptied_again_and_again(database, tmp_path):
 @pytest.mark.usefixtures("quickly")
 def test_it_is_emptied_once_nobody_reads(database, tmp_path):
     journal = tmp_path / "q.db-wal"
-    eraser = Eraser(database=database)
+    eraser = JournalEraser(database=database)
     with database.read() as connection:
         connection.execute(select(requester.c.name)).all()
         add(database, "new")
@@ -178,7 +178,7 @@ def test_it_is_emptied_once_nobody_reads(database, tmp_path):
 @pytest.mark.usefixtures("quickly")
 def test_it_is_emptied_at_the_end(database, tmp_path, monkeypatch):
     monkeypatch.setattr(writer_module, "_ERASE_EVERY", 3600.0)
-    eraser = Eraser(database=database)
+    eraser = JournalEraser(database=database)
     assert emptied(tmp_path / "q.db-wal")
     add(database, "last")
     eraser.close()
@@ -198,7 +198,7 @@ def test_a_failure_is_logged_and_it_goes_on(database, tmp_path, monkeypatch):
     monkeypatch.setattr(Database, "empty_journal", failing)
     monkeypatch.setattr(writer_module, "log_failure", lambda *what: told.append(what))
     add(database, "new")
-    eraser = Eraser(database=database)
+    eraser = JournalEraser(database=database)
     assert emptied(tmp_path / "q.db-wal")
     eraser.close()
     assert [event for event, _ in told] == ["eraser"] * 3

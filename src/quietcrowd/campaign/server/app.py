@@ -22,7 +22,7 @@ from quietcrowd.campaign.server.inference_jobs import InferenceJobs
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.service import Service
-from quietcrowd.campaign.server.writer import Eraser, Writer
+from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
@@ -94,7 +94,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        eraser = Eraser(database=database)
+        eraser = JournalEraser(database=database)
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)

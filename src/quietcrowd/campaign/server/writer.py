@@ -22,7 +22,7 @@ from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.intake import Intake, WorkerUpload
 
-__all__ = ["Eraser", "Writer"]
+__all__ = ["JournalEraser", "Writer"]
 
 _UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
 """What a transaction holds at most, and for how many seconds it waits for more."""
@@ -35,13 +35,13 @@ _CLASHES = 3
 """How often to try again where another process wrote the same meanwhile."""
 
 _ERASE_EVERY = 2.0
-"""Seconds between two times."""
+"""Seconds between two times that the journal is emptied."""
 
 _ERASE_AGAIN = 0.5
-"""Seconds after which to try again where somebody was reading."""
+"""Seconds after which to try that again where somebody was reading."""
 
 _ERASE_AT_LAST = 10
-"""How often to try at the end; the next server goes on."""
+"""How often to try that at the end; the next server goes on."""
 
 
 @frozen(kw_only=True)
@@ -160,7 +160,7 @@ class Writer:
 
 
 @define(kw_only=True)
-class Eraser:
+class JournalEraser:
     """Empties the journal of a database every few seconds, and as soon as nobody reads.
 
     Attributes
