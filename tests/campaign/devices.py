@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import httpx
 from attrs import Factory, define
+from tests.campaign.mechanisms import MECHANISMS, answers_of
 
+from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
+from quietcrowd.campaign.device.draw import CommittedReports, coded_reports
 from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.configuration import build_configuration
 
@@ -119,3 +122,22 @@ class Fake(httpx.BaseTransport):
         if request.method == "DELETE":
             return httpx.Response(204)
         return httpx.Response(200, json=self.public)
+
+
+def upload_of(reports, terms, tasks):
+    """Return the upload of one worker's reports."""
+    if reports.sketches is not None:
+        return CommittedReports.of_sketch(reports, terms)
+    coded = coded_reports(reports, terms)
+    return CommittedReports.of({task.id: coded[task.name] for task in tasks}, terms)
+
+
+def made(name, tasks=5):
+    """Return reports of one worker, their upload, terms and tasks."""
+    mechanism = MECHANISMS[name]
+    fake = Fake.of(mechanism, tasks=tasks)
+    terms = Terms.read(fake.public, 32 * "5")
+    listed = read_tasks({"config_hash": terms.config_hash, "tasks": fake.tasks}, terms)
+    names = [task.name for task in listed]
+    reports = mechanism.randomize(answers_of(mechanism, names, 1, seed=1))
+    return reports, upload_of(reports, terms, listed), terms, listed

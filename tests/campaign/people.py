@@ -9,8 +9,7 @@ import pyarrow as pa
 from attrs import Factory, define, evolve, field
 
 import quietcrowd as qc
-from quietcrowd.campaign.server.app import create_app
-from quietcrowd.campaign.server.background import serve_in_background
+from quietcrowd.campaign.server.app import create_app, serve_in_background
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.terms.settings import Settings

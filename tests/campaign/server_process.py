@@ -17,7 +17,7 @@ from tests.campaign.ports import free_port
 from tests.campaign.waiting import LONG
 
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.migrating import migrate
+from quietcrowd.campaign.store.opening import migrate
 from quietcrowd.campaign.store.requesters import issue_key
 
 

@@ -17,10 +17,10 @@ from tests.campaign.server_process import server_process
 
 import quietcrowd as qc
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.results.exporting import ReportExport
+from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server.logs import FIELDS
-from quietcrowd.campaign.store.server_lock import only_server
+from quietcrowd.campaign.store.opening import only_server
 from quietcrowd.campaign.terms.settings import BODY_SECONDS, Settings
 from quietcrowd.formats.label_config import read_label_config
 

@@ -8,7 +8,12 @@ from quietcrowd.exceptions import MissingExtraError
 
 
 @pytest.mark.parametrize(
-    ("require", "name"), [(extra.require_server, "uvicorn"), (extra.require_client, "httpx")]
+    ("require", "name"),
+    [
+        (extra.require_server, "uvicorn"),
+        (extra.require_client, "httpx"),
+        (extra.require_client, "platformdirs"),
+    ],
 )
 def test_a_missing_extra_is_one_sentence(monkeypatch, require, name):
     require()

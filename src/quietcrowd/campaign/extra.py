@@ -17,8 +17,8 @@ def require_server() -> None:
 
 
 def require_client() -> None:
-    """Raise MissingExtraError unless a server can be asked from here; httpx suffices."""
-    _require(("httpx",), "campaigns need an HTTP client")
+    """Raise MissingExtraError unless a server can be asked from here."""
+    _require(("httpx", "platformdirs"), "campaigns need an HTTP client")
 
 
 def _require(names: tuple[str, ...], what: str) -> None:

@@ -24,7 +24,7 @@ from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.device.client import Client
-    from quietcrowd.campaign.device.upload import Receipt
+    from quietcrowd.campaign.device.receipt import WorkerReceipt
 
 __all__ = ["answer"]
 
@@ -186,7 +186,7 @@ def _agreed(question: str) -> bool:
     return read_line(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
-def _ask_and_send(client: Client, notes: Mapping[str, str]) -> Receipt:
+def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
     """Ask, and send; what the budget no longer allows can be changed."""
     every_task = client.terms.mechanism.every_task
     questions = Questions(
@@ -207,7 +207,7 @@ def _ask_and_send(client: Client, notes: Mapping[str, str]) -> Receipt:
         given = questions.review()
 
 
-def _send(client: Client, given: Mapping[str, Any]) -> Receipt:
+def _send(client: Client, given: Mapping[str, Any]) -> WorkerReceipt:
     """Randomise and send, in one step."""
     try:
         return client.answer(given)
@@ -221,7 +221,7 @@ def _tell_on_the_way() -> None:
     note("Your reports are on their way. The same command sends them again, as they are.")
 
 
-def _tell_sent(client: Client, receipt: Receipt, *, as_json: bool) -> None:
+def _tell_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> None:
     what = counted(receipt.accepted + receipt.duplicates, "report")
     note(
         f"Sent: {what}. {_told_so_far(client)} --withdraw asks the server to delete them; what "

@@ -14,12 +14,13 @@ from quietcrowd.privacy.guarantee import finite_loss
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.device.client import Client
-    from quietcrowd.campaign.device.upload import HeldReports, Receipt, Report
+    from quietcrowd.campaign.device.draw import Report
+    from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
 
 __all__ = ["receipt_as_json", "show_held"]
 
 
-def receipt_as_json(client: Client, receipt: Receipt) -> str:
+def receipt_as_json(client: Client, receipt: WorkerReceipt) -> str:
     """Return what was sent and what became of it, as JSON."""
     spent = client.spent()
     return json.dumps(

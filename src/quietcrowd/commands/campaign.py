@@ -113,7 +113,7 @@ def key(
     """
     require_server()
     from quietcrowd.campaign.store.database import Database as Opened
-    from quietcrowd.campaign.store.migrating import migrate_beside_server
+    from quietcrowd.campaign.store.opening import migrate_beside_server
     from quietcrowd.campaign.store.requesters import issue_key
 
     opened = Opened.open(database)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from quietcrowd.campaign.extra import require_client
-from quietcrowd.campaign.terms.refusals import refusal
+from quietcrowd.campaign.terms.plain_text import refusal
 from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.exceptions import ParameterError
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from quietcrowd.campaign.terms.gold import encode_gold
-from quietcrowd.campaign.terms.task_files import READERS
+from quietcrowd.campaign.terms.task_files import READERS, encode_known_truths
 from quietcrowd.commands.task_summary import summarize_tasks
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -80,7 +79,7 @@ class TaskFile:
         """
         try:
             rows = list(READERS[self.media_type](self.content))
-            encode_gold(domain, rows)
+            encode_known_truths(domain, rows)
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
         return summarize_tasks(rows)

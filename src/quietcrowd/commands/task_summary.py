@@ -18,11 +18,11 @@ def summarize_tasks(rows: Sequence[TaskRow]) -> str:
 
     Examples
     --------
-    >>> rows = [TaskRow(row=2, name="b1", data='{"question":"Is it a robin?"}', gold="yes")]
+    >>> rows = [TaskRow(row=2, name="b1", data='{"question":"Is it a robin?"}', known_truth="yes")]
     >>> summarize_tasks(rows)
     '1 task, named in the file: b1; 1 with known truth; workers see: question'
     """
-    known = sum(row.gold is not None for row in rows)
+    known = sum(row.known_truth is not None for row in rows)
     shown = dict.fromkeys(field for row in rows for field in json.loads(row.data))
     return (
         f"{len(rows):,} task{'s' * (len(rows) != 1)}, {_naming(rows)}; {known:,} with known "

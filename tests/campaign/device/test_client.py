@@ -14,7 +14,7 @@ from tests.campaign.mechanisms import MECHANISMS, RANGE
 
 import quietcrowd as qc
 from quietcrowd.campaign import Client
-from quietcrowd.campaign.device.upload import Upload
+from quietcrowd.campaign.device.draw import CommittedReports
 from quietcrowd.campaign.results.stored_reports import read_stored
 from quietcrowd.exceptions import (
     AnswerError,
@@ -39,7 +39,7 @@ def answers_for(mechanism, tasks=3):
 
 def upload_of(client):
     """Return what a device has committed to be sent."""
-    return Upload(content=client._folder.upload())
+    return CommittedReports(content=client._folder.upload())
 
 
 @pytest.fixture(autouse=True)
@@ -631,7 +631,7 @@ def test_a_device_loads_nothing_of_the_server(tmp_path):
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from quietcrowd.campaign import Client
-from quietcrowd.campaign.device.upload import Upload
+from quietcrowd.campaign.device.draw import CommittedReports
 client = Client({NOWHERE!r}, folder={str(tmp_path)!r})
 client.spent()
 heavy = ("alembic", "fastapi", "numba", "pandas", "pydantic", "scipy", "sqlalchemy", "uvicorn")

@@ -1,12 +1,18 @@
+import json
+
+import numpy as np
 import pytest
+from attrs import evolve
 from scipy.stats import binomtest
-from tests.campaign.devices import Fake
+from tests.campaign.devices import Fake, made, upload_of
 from tests.campaign.mechanisms import MECHANISMS
 
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.draw import Draw
-from quietcrowd.campaign.device.questions import TaskQuestions, read_coded
-from quietcrowd.exceptions import AnswerError
+from quietcrowd.campaign.device.questions import TaskQuestions, read_report
+from quietcrowd.campaign.protocol.schemas import Upload
+from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.exceptions import AnswerError, CampaignError
 from quietcrowd.mechanisms import Memo
 
 COIN = MECHANISMS["one-layer"]
@@ -68,7 +74,7 @@ def test_what_was_sent_is_sent_and_the_rest_is_drawn(tmp_path):
         assert sent["t0"] == sent["t1"] == 1
         assert {draw.questions.hashes[name] for name in given} == kept.keys()
         for name, value in sent.items():
-            assert read_coded(COIN, kept[draw.questions.hashes[name]]) == (value, None)
+            assert read_report(COIN, kept[draw.questions.hashes[name]]) == (value, None)
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -100,3 +106,54 @@ def test_no_message_repeats_an_answer():
     with pytest.raises(AnswerError, match="task 't0': the answer is outside") as caught:
         draw_of({"t0": "perhaps"}, SHOWN)
     assert "perhaps" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_an_upload_is_what_the_server_expects(name):
+    reports, upload, terms, tasks = made(name)
+    body = Upload.model_validate_json(upload.content)
+    assert body.config_hash == terms.config_hash
+    if reports.sketches is not None:
+        assert upload.sketch["numbers"] == reports.sketches[0].tolist()
+        assert upload.items == []
+        assert upload.reports(terms.mechanism, tasks) == ()
+        return
+    assert [item.task_id for item in body.reports] == sorted(task.id for task in tasks)
+    assert len({item.report_id for item in body.reports}) == 5
+    frame = reports.to_frame("pyarrow").to_pylist()
+    readable = {one.task: one for one in upload.reports(terms.mechanism, tasks)}
+    for row in frame:
+        assert readable[row["task"]].value == row["label"]
+        assert readable[row["task"]].participation == row.get("participation")
+
+
+@pytest.mark.parametrize("name", ["laplace", "laplace with a bit", "matrix factorisation, ridge"])
+def test_noise_beyond_all_likelihood_is_cut_off_and_not_refused(name):
+    reports, _, terms, tasks = made(name)
+    rule = report_rule(terms.mechanism, len(tasks))
+    if reports.sketches is not None:
+        far = evolve(reports, sketches=np.full_like(reports.sketches, 1e300))
+        sketch = upload_of(far, terms, tasks).sketch
+        assert set(sketch["numbers"]) == {rule.high}
+        return
+    values = np.full_like(reports.table.values, -(2**31 - 1))
+    far = evolve(reports, table=evolve(reports.table, values=values))
+    items = upload_of(far, terms, tasks).items
+    assert {item["value"] for item in items} == {rule.low}
+    assert all(rule.accepts(item["value"], item.get("bit")) for item in items)
+
+
+def test_report_ids_are_drawn_anew_and_nothing_else_is():
+    reports, upload, terms, tasks = made("one-layer")
+    again = upload_of(reports, terms, tasks)
+    first, second = (json.loads(one.content)["reports"] for one in (upload, again))
+    ids = [[item.pop("report_id") for item in one] for one in (first, second)]
+    assert first == second
+    assert not set(ids[0]) & set(ids[1])
+
+
+def test_what_no_request_holds_is_refused(monkeypatch):
+    reports, _, terms, tasks = made("one-layer")
+    monkeypatch.setattr("quietcrowd.campaign.device.draw.MAX_BODY", 100)
+    with pytest.raises(CampaignError, match="takes in 100 at most"):
+        upload_of(reports, terms, tasks)

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 import pytest
 
-from quietcrowd.campaign.device.http_client import CampaignServer, checked, read_object
+from quietcrowd.campaign.device.http_client import CampaignServer, read_object, require_success
 from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.exceptions import CampaignError, UnansweredError
 
@@ -103,13 +103,13 @@ def test_patience_ends(naps):
 def test_a_refusal_is_one_line():
     document = {"title": "No", "detail": f"Not\n{TOKEN}\x1b[2J"}
     with pytest.raises(CampaignError, match=r"^the server refuses: No; Not qcw_\.\.\. ?.\[2J$"):
-        checked(httpx.Response(409, json=document))
+        require_success(httpx.Response(409, json=document))
     document["errors"] = [{"pointer": "/a", "message": f"{TOKEN}\x1b[2J"}]
     with pytest.raises(CampaignError, match=r"^the server refuses: /a qcw_\.\.\. ?.\[2J$"):
-        checked(httpx.Response(422, json=document))
+        require_success(httpx.Response(422, json=document))
     for content in (b"", b"[]", b'{"title": 1}', b"\xff"):
         with pytest.raises(CampaignError, match=r"^the server refuses: status 500$"):
-            checked(httpx.Response(500, content=content))
+            require_success(httpx.Response(500, content=content))
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b"<html>", b"[" * 100_000, b"\xff"])

@@ -9,8 +9,8 @@ from quietcrowd.campaign.device.questions import (
     TaskQuestions,
     channel_hash,
     question_hash,
-    read_coded,
-    spell_coded,
+    read_report,
+    spell_report,
 )
 
 YES_NO = qc.Categorical(["no", "yes"])
@@ -53,8 +53,8 @@ def test_a_channel_is_the_same_for_labels_in_any_order(labels, null):
     one, other = coin(["é", "maybe", "no", "yes"], null=null), coin(labels, null=null)
     assert channel_hash(other) == channel_hash(one) is not None
     for code in range(one.report_domain.null_code + 1 if null else 4):
-        here = read_coded(other, spell_coded(one, (code, None)))
-        assert spell_coded(other, here) == spell_coded(one, (code, None))
+        here = read_report(other, spell_report(one, (code, None)))
+        assert spell_report(other, here) == spell_report(one, (code, None))
 
 
 def test_another_law_is_another_channel():
@@ -84,17 +84,17 @@ def test_noise_that_answers_share_is_not_sent_again(name):
 
 
 def test_reports_are_kept_by_what_they_say():
-    assert spell_coded(coin(), (1, None)) == ["yes", None]
-    assert spell_coded(coin(null="category"), (2, None)) == [None, None]
-    assert spell_coded(MECHANISMS["laplace with a bit"], (-300, 77)) == [-300, 77]
-    assert spell_coded(coin((False, True)), (1, None)) == ["true", None]
-    assert read_coded(coin(("yes", "no")), ["yes", None]) == (0, None)
+    assert spell_report(coin(), (1, None)) == ["yes", None]
+    assert spell_report(coin(null="category"), (2, None)) == [None, None]
+    assert spell_report(MECHANISMS["laplace with a bit"], (-300, 77)) == [-300, 77]
+    assert spell_report(coin((False, True)), (1, None)) == ["true", None]
+    assert read_report(coin(("yes", "no")), ["yes", None]) == (0, None)
     told = "no report|not in list|not enough values"
     for wrong in (["perhaps", None], ["yes"], [None, None], ["yes", "1"]):
         with pytest.raises(ValueError, match=told):
-            read_coded(coin(), wrong)
+            read_report(coin(), wrong)
     with pytest.raises(ValueError, match=told):
-        read_coded(MECHANISMS["laplace"], [0.5, None])
+        read_report(MECHANISMS["laplace"], [0.5, None])
 
 
 def test_copies_get_one_answer_by_a_public_rule():

@@ -13,7 +13,7 @@ from tests.campaign.mechanisms import LABELS, MECHANISMS, RANGE
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.folder import CampaignFolder
-from quietcrowd.campaign.device.records import Record
+from quietcrowd.campaign.device.records import CampaignRecord
 from quietcrowd.exceptions import CampaignError, FormatError, ParameterError
 from quietcrowd.mechanisms.memo import private_file
 
@@ -257,8 +257,8 @@ def crashing(monkeypatch, owner, name, *, after):
 MOMENTS = {
     "before the reports": (CampaignFolder, "keep_upload", False),
     "after the reports": (CampaignFolder, "keep_upload", True),
-    "before the record": (Record, "keep", False),
-    "after the record": (Record, "keep", True),
+    "before the record": (CampaignRecord, "keep", False),
+    "after the record": (CampaignRecord, "keep", True),
     "after the charge": (Client, "_charge", True),
     "before the receipt": (CampaignFolder, "keep_receipt", False),
 }

@@ -7,7 +7,7 @@ from tests.campaign.people import check_problem
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.results.stored_results import (
-    MadeOf,
+    Provenance,
     failed_snapshot,
     outdated_campaigns,
     read_attempt,
@@ -184,8 +184,8 @@ def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, 
 
     thread = Thread(target=other)
     with server.database.write() as connection:
-        made_of = MadeOf(campaign=campaign, reports=reports, erasures=0, method=None)
-        assert write_results(connection, made_of, told_of(reports, "one"))
+        provenance = Provenance(campaign=campaign, reports=reports, erasures=0, method=None)
+        assert write_results(connection, provenance, told_of(reports, "one"))
         thread.start()
         thread.join(0.5)
         assert thread.is_alive()

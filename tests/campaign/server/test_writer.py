@@ -1,17 +1,21 @@
+import sqlite3
 import time
 from contextlib import contextmanager
 
 import pytest
+from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError, ProgrammingError
+from tests.campaign.journals import emptied
 from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Upload
 from quietcrowd.campaign.server import writer as writer_module
-from quietcrowd.campaign.server.writer import Writer
+from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.intake import Sent
-from quietcrowd.campaign.store.migrating import migrate
+from quietcrowd.campaign.store.intake import WorkerUpload
+from quietcrowd.campaign.store.opening import migrate
+from quietcrowd.campaign.store.tables import requester
 from quietcrowd.campaign.terms.tokens import new_token
 
 UPLOAD = Upload(config_hash="0" * 64)
@@ -25,8 +29,8 @@ def database(tmp_path):
     opened.close()
 
 
-def sent() -> Sent:
-    return Sent(credential=new_token("qcw_"), upload=UPLOAD)
+def sent() -> WorkerUpload:
+    return WorkerUpload(credential=new_token("qcw_"), upload=UPLOAD)
 
 
 class Failing:
@@ -135,3 +139,77 @@ def test_what_is_no_passing_failure_is_not_tried_again(database):
     assert writer.submit(sent()).exception(30).name == "internal"
     writer.close()
     assert wrong.tries == 1
+
+
+@pytest.fixture
+def quickly(monkeypatch):
+    monkeypatch.setattr(writer_module, "_ERASE_EVERY", 0.05)
+    monkeypatch.setattr(writer_module, "_ERASE_AGAIN", 0.05)
+
+
+def add(database, name):
+    with database.write() as connection:
+        connection.execute(insert(requester), {"id": name.encode(), "name": name})
+
+
+@pytest.mark.usefixtures("quickly")
+def test_the_journal_is_emptied_again_and_again(database, tmp_path):
+    journal = tmp_path / "q.db-wal"
+    add(database, "before")
+    eraser = JournalEraser(database=database)
+    assert emptied(journal)
+    add(database, "after")
+    assert emptied(journal)
+    eraser.close()
+
+
+@pytest.mark.usefixtures("quickly")
+def test_it_is_emptied_once_nobody_reads(database, tmp_path):
+    journal = tmp_path / "q.db-wal"
+    eraser = JournalEraser(database=database)
+    with database.read() as connection:
+        connection.execute(select(requester.c.name)).all()
+        add(database, "new")
+        assert not emptied(journal, 0.3)
+    assert emptied(journal)
+    eraser.close()
+
+
+@pytest.mark.usefixtures("quickly")
+def test_it_is_emptied_at_the_end(database, tmp_path, monkeypatch):
+    monkeypatch.setattr(writer_module, "_ERASE_EVERY", 3600.0)
+    eraser = JournalEraser(database=database)
+    assert emptied(tmp_path / "q.db-wal")
+    add(database, "last")
+    eraser.close()
+    assert not (tmp_path / "q.db-wal").stat().st_size
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_failure_is_logged_and_it_goes_on(database, tmp_path, monkeypatch):
+    failures = [sqlite3.OperationalError("disk I/O error")] * 3
+    told, empty = [], Database.empty_journal
+
+    def failing(self):
+        if failures:
+            raise failures.pop()
+        return empty(self)
+
+    monkeypatch.setattr(Database, "empty_journal", failing)
+    monkeypatch.setattr(writer_module, "log_failure", lambda *what: told.append(what))
+    add(database, "new")
+    eraser = JournalEraser(database=database)
+    assert emptied(tmp_path / "q.db-wal")
+    eraser.close()
+    assert [event for event, _ in told] == ["eraser"] * 3
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_server_takes_out_who_joined_with_which_invite(start_server, tmp_path):
+    desk = new_desk(start_server())
+    campaign = desk.campaign()
+    worker = desk.worker(campaign)
+    assert emptied(tmp_path / "own0.db-wal")
+    worker.client.delete("/me").raise_for_status()
+    assert emptied(tmp_path / "own0.db-wal")
+    assert bytes.fromhex(worker.id) not in (tmp_path / "own0.db").read_bytes()

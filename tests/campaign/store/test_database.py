@@ -1,15 +1,20 @@
+import itertools
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import event, func, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
-from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.migrating import migrate
+from quietcrowd.campaign.store import database as database_module
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database, insert_rows, look_up
+from quietcrowd.campaign.store.opening import migrate
 from quietcrowd.campaign.store.tables import requester
 from quietcrowd.exceptions import ParameterError
+
+PEOPLE, REPORTS = 40, 50
 
 
 @pytest.fixture
@@ -188,3 +193,112 @@ def test_a_backup_that_fails_leaves_nothing(database, tmp_path):
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         database.backup(tmp_path / "backup.db")
     assert not (tmp_path / "backup.db").exists()
+
+
+@pytest.fixture
+def each_database(new_database):
+    opened = Database.open(new_database)
+    migrate(opened)
+    yield opened
+    with opened.write() as connection:
+        connection.execute(tables.requester.delete().where(tables.requester.c.name.like("row %")))
+    opened.close()
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_rows_are_inserted_with_few_statements(each_database, monkeypatch, count):
+    monkeypatch.setattr(database_module, "_MOST_PARAMETERS", 6)
+    rows = [(b"row %d" % place, f"row % {place}") for place in range(count)]
+    statements = []
+    event.listen(each_database.engine, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    table = tables.requester
+    with each_database.write() as connection:
+        insert_rows(connection, table, rows)
+        found = connection.execute(select(table).where(table.c.name.like("row %"))).all()
+    assert sorted(map(tuple, found)) == rows
+    assert len([one for one in statements if one.startswith("INSERT")]) == -(-count // 3)
+    with each_database.read() as connection:
+        assert connection.scalar(select(func.count()).where(table.c.name.like("row %"))) == count
+
+
+def an_id(campaign, number):
+    return campaign + number.to_bytes(15)
+
+
+def reports_of(campaign):
+    """Give as many reports as one campaign has alone: statistics know nothing of it."""
+    return [
+        (campaign, an_id(campaign, person), an_id(campaign, task), an_id(campaign, number), 1, None)
+        for number, (person, task) in enumerate(itertools.product(range(PEOPLE), range(REPORTS)))
+    ]
+
+
+@pytest.fixture
+def crowded_database(new_database):
+    opened = Database.open(new_database)
+    migrate(opened)
+    texts = dict.fromkeys(("title", "description", "mechanism", "state", "join_mode"), "")
+    wholes = dict.fromkeys(("version", "erasures", "invites_used"), 0)
+    with opened.write() as connection:
+        owner = {"id": b"looks up", "name": "looks up"}
+        connection.execute(insert(tables.requester), owner)
+        for one in (b"a", b"b"):
+            campaign = {"id": one, "requester_id": owner["id"], **texts, **wholes}
+            connection.execute(insert(tables.campaign), campaign)
+            people = [
+                {"id": an_id(one, person), "pseudonym": str(person), "campaign_id": one}
+                | dict.fromkeys(("token_sha256", "consent_hash"), b"")
+                for person in range(PEOPLE)
+            ]
+            connection.execute(insert(tables.participant), people)
+            insert_rows(connection, tables.report, reports_of(one))
+    yield opened
+    with opened.write() as connection:
+        mine = tables.requester.c.id == owner["id"]
+        connection.execute(tables.requester.delete().where(mine))
+    opened.close()
+
+
+@pytest.mark.parametrize("chunk", [3, 10_000])
+@pytest.mark.parametrize("column", ["participant_id", "report_id"])
+def test_all_rows_with_an_id_are_found_in_the_campaign(
+    crowded_database, monkeypatch, column, chunk
+):
+    monkeypatch.setattr(database_module, "_MOST_IDS", chunk)
+    wanted = [an_id(b"a", number) for number in range(0, PEOPLE, 5)]
+    strangers = [an_id(b"b", 1), an_id(b"a", 10**6), b""]
+    place = tables.report.columns.keys().index(column)
+    with crowded_database.read() as connection:
+        rows = list(look_up(connection, tables.report, b"a", column, [*wanted, *strangers]))
+    assert sorted(map(tuple, rows)) == [row for row in reports_of(b"a") if row[place] in wanted]
+    assert rows[0].report_id[:1] == b"a"
+
+
+def test_of_no_ids_nothing_is_asked(crowded_database):
+    statements = []
+    with crowded_database.read() as connection:
+        event.listen(connection, "before_cursor_execute", lambda *a: statements.append(a[2]))
+        assert list(look_up(connection, tables.report, b"a", "report_id", [])) == []
+    assert statements == []
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["no statistics", "statistics"])
+@pytest.mark.parametrize("ids", [1, 30, 1_000])
+@pytest.mark.parametrize("column", ["participant_id", "report_id"])
+def test_rows_are_found_by_the_index_whatever_the_statistics(crowded_database, column, ids, known):
+    asked = []
+    wanted = [an_id(b"a", number) for number in range(ids)]
+    with crowded_database.write() as connection:
+        if known:
+            connection.exec_driver_sql("ANALYZE report")
+        event.listen(connection, "before_cursor_execute", lambda *a: asked.append(a[2:4]))
+        list(look_up(connection, tables.report, b"a", column, wanted))
+        explain = "EXPLAIN QUERY PLAN" if crowded_database.path else "EXPLAIN"
+        ((statement, values),) = asked
+        rows = connection.exec_driver_sql(f"{explain} {statement}", values).all()
+    plan = "\n".join(str(row[-1]) for row in rows)
+    if crowded_database.path:
+        assert f"(campaign_id=? AND {column}=?)" in plan
+    else:
+        assert f"AND ({column} = wanted.id)" in plan
+        assert "Seq Scan" not in plan

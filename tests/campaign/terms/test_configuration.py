@@ -7,7 +7,8 @@ from tests.campaign.mechanisms import MECHANISMS
 import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.configuration import build_configuration, parse_mechanism
+from quietcrowd.campaign.terms.configuration import build_configuration
+from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
 

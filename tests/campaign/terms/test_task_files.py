@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quietcrowd.campaign.terms.task_files import READERS
+from quietcrowd import Categorical, Interval, Ordinal
+from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
 from quietcrowd.exceptions import FormatError
 
 CSV, LINES = READERS["text/csv"], READERS["application/x-ndjson"]
@@ -14,7 +15,7 @@ TSV, JSON = READERS["text/tab-separated-values"], READERS["application/json"]
 def test_columns_but_task_and_gold_are_data():
     rows = list(CSV('task,question,gold\r\nt1,"Is it, a ""bird""?",yes\r\nt2,é,\r\n'.encode()))
     assert [row.name for row in rows] == ["t1", "t2"]
-    assert [row.gold for row in rows] == ["yes", None]
+    assert [row.known_truth for row in rows] == ["yes", None]
     assert json.loads(rows[0].data) == {"question": 'Is it, a "bird"?'}
 
 
@@ -33,7 +34,7 @@ def test_tabs_between_columns():
 def test_the_header_shows_what_separates_columns(reader, between):
     table = [["task", "question", "gold"], ["b1", "Is it a robin?", "yes"]]
     [row] = reader("".join(f"{between.join(cells)}\r\n" for cells in table).encode())
-    assert (row.name, row.data, row.gold) == ("b1", '{"question":"Is it a robin?"}', "yes")
+    assert (row.name, row.data, row.known_truth) == ("b1", '{"question":"Is it a robin?"}', "yes")
 
 
 def test_a_name_of_ours_beside_another_may_be_spelled_otherwise():
@@ -51,7 +52,7 @@ def test_what_names_a_task(name):
         JSON(json.dumps({name: 7, "q": "x", "gold": "yes"}).encode()),
     ):
         [row] = rows
-        assert (row.name, row.data, row.gold) == ("7", '{"q":"x"}', "yes")
+        assert (row.name, row.data, row.known_truth) == ("7", '{"q":"x"}', "yes")
 
 
 def test_of_label_studio_tasks_are_taken_and_annotations_are_not():
@@ -77,19 +78,19 @@ def test_of_label_studio_tasks_are_taken_and_annotations_are_not():
 def test_of_toloka_workers_see_the_input_and_nothing_else():
     header = "INPUT:text\tINPUT:url\tGOLDEN:result\tHINT:text\tASSIGNMENT:link\tOUTPUT:result\n"
     rows = list(TSV(f"{header}a bird\tu1\tyes\t\t\t\na plane\tu2\t\t\t\t\n".encode()))
-    assert [(row.name, row.data, row.gold) for row in rows] == [
+    assert [(row.name, row.data, row.known_truth) for row in rows] == [
         (None, '{"text":"a bird","url":"u1"}', "yes"),
         (None, '{"text":"a plane","url":"u2"}', None),
     ]
     [row] = TSV(b"INPUT:text\tASSIGNMENT:task_id\na bird\t0001-7\n")
     assert (row.name, row.data) == ("0001-7", '{"text":"a bird"}')
     [row] = JSON(b'{"id": 4, "data": {"INPUT:text": "a bird", "GOLDEN:result": "yes"}}')
-    assert (row.name, row.data, row.gold) == ("4", '{"text":"a bird"}', "yes")
+    assert (row.name, row.data, row.known_truth) == ("4", '{"text":"a bird"}', "yes")
 
 
 def test_of_mturk_workers_see_the_input_and_nothing_else():
     [row] = CSV(b"HITId,WorkerId,Input.text,Answer.label\n3X,,a bird,\n")
-    assert (row.name, row.data, row.gold) == ("3X", '{"text":"a bird"}', None)
+    assert (row.name, row.data, row.known_truth) == ("3X", '{"text":"a bird"}', None)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_a_label_that_is_no_answer_is_shown():
 
 def test_lines_with_data_and_lines_that_are_data():
     rows = list(LINES(b'{"task": 7, "data": {"q": [1, 2.5]}, "gold": 1}\n\n{"q": "x"}\n'))
-    assert [(row.name, row.data, row.gold) for row in rows] == [
+    assert [(row.name, row.data, row.known_truth) for row in rows] == [
         ("7", '{"q":[1,2.5]}', 1),
         (None, '{"q":"x"}', None),
     ]
@@ -188,3 +189,38 @@ def test_any_bytes_are_tasks_or_a_refusal(reader, content):
             assert isinstance(json.loads(row.data), dict)
     except FormatError:
         pass
+
+
+def rows_of(truths):
+    return [
+        TaskRow(row=row, name=None, data="{}", known_truth=truth)
+        for row, truth in enumerate(truths, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("domain", "truths", "stored"),
+    [
+        (Categorical(["no", "yes"]), ["yes", None], ['"yes"', None]),
+        (Ordinal([1, 2, 3]), ["2", 3, 3.0], ["2", "3", "3"]),
+        (Interval(low=0, high=1), ["0.5", 1], ["0.5", "1.0"]),
+    ],
+)
+def test_known_truths_are_stored_as_the_domain_has_them(domain, truths, stored):
+    assert encode_known_truths(domain, rows_of(truths)) == stored
+
+
+@pytest.mark.parametrize(
+    ("domain", "truth"),
+    [
+        (Categorical(["no", "yes"]), "maybe"),
+        (Ordinal([1, 2, 3]), 4),
+        (Interval(low=0, high=1), "2"),
+        (Interval(low=0, high=1), "one"),
+        (Interval(low=0, high=1), "nan"),
+    ],
+)
+def test_a_truth_outside_of_the_domain_is_named_by_its_row_and_not_shown(domain, truth):
+    with pytest.raises(FormatError, match=r"^row 3: gold must be one") as caught:
+        encode_known_truths(domain, rows_of([None, truth]))
+    assert str(truth) not in str(caught.value).removeprefix("row 3: gold must be one")

@@ -8,8 +8,8 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS, reports_of
 from tests.campaign.people import api_document
 
-from quietcrowd.campaign.protocol.problems import ProblemDocument
 from quietcrowd.campaign.results.snapshots import snapshot
+from quietcrowd.campaign.server.problem_responses import ProblemDocument
 from quietcrowd.inference import METHODS, usual_method
 
 FOLDER = files("quietcrowd.campaign.web") / "dashboard"
@@ -155,7 +155,7 @@ def result_rows():
         reports = reports_of(MECHANISMS[name], tasks=3, workers=4, seed=1)
         method = METHODS[usual_method(reports.table.domain, participation=False)]()
         found.append(
-            snapshot(method.fit(reports), reports, reports, config_hash="", told=(), answers=3)
+            snapshot(method.fit(reports), reports, reports, config_hash="", messages=(), answers=3)
         )
     return found
 

@@ -3,7 +3,7 @@
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.campaign.server.background import serve_in_background
+from quietcrowd.campaign.server.app import serve_in_background
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.commands.demo import requester

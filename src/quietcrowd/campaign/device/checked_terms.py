@@ -22,8 +22,8 @@ from quietcrowd.campaign.terms.configuration import (
     describe_campaign,
     hash_tasks,
     loss_of_tasks,
-    usable_mechanism,
 )
+from quietcrowd.campaign.terms.mechanisms import usable_mechanism
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.settings import MAX_REPORTS, MAX_TASKS

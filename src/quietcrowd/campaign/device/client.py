@@ -11,21 +11,24 @@ from attrs import define, field
 
 from quietcrowd.accounting.spending import Spending
 from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms, read_tasks
-from quietcrowd.campaign.device.draw import Draw
+from quietcrowd.campaign.device.draw import CommittedReports, Draw, Report
 from quietcrowd.campaign.device.folder import (
     CampaignFolder,
     Membership,
     default_folder,
-    device_ledger,
 )
-from quietcrowd.campaign.device.http_client import CampaignServer, checked, read_object
+from quietcrowd.campaign.device.http_client import CampaignServer
 from quietcrowd.campaign.device.law import law_sentences
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
 from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
-from quietcrowd.campaign.device.records import EarlierReports, Record, read_record, settle
-from quietcrowd.campaign.device.upload import HeldReports, Receipt, Report, Upload
-from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
+from quietcrowd.campaign.device.records import (
+    CampaignRecord,
+    EarlierReports,
+    charge_records,
+    read_record,
+)
 from quietcrowd.campaign.terms.near_copies import alike
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
 from quietcrowd.mechanisms import Memo
@@ -37,8 +40,6 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["Client"]
-
-_UNAUTHORIZED = 401
 
 
 @define(eq=False, init=False)
@@ -89,7 +90,7 @@ class Client:
     >>> client = Client("https://example.org/j/" + 32 * "0", folder="device", budget=20)
     >>> client.join()  # doctest: +SKIP
     >>> client.answer({"t1": "yes", "t2": "no"})  # doctest: +SKIP
-    Receipt(accepted=2, duplicates=0, rejected=())
+    WorkerReceipt(accepted=2, duplicates=0, rejected=())
     """
 
     budget: Budget
@@ -117,7 +118,7 @@ class Client:
         self._link = CampaignLink.read(url, invite)
         self._server = CampaignServer(link=self._link, patience=patience, transport=transport)
         self._folder = CampaignFolder.of(device, self._link)
-        self._ledger = device_ledger(device)
+        self._ledger = DeviceLedger.of(device)
         self._terms = self._asked = None
 
     @property
@@ -130,8 +131,7 @@ class Client:
             Where it is not what follows from its mechanism, or not what was agreed to before.
         """
         if self._terms is None:
-            path = f"/public/campaigns/{self._link.campaign}"
-            terms = Terms.read(read_object(self._server.ask("GET", path)), self._link.campaign)
+            terms = Terms.read(self._server.read_campaign(), self._link.campaign)
             membership = self._folder.membership()
             if membership is not None and membership.config_hash != terms.config_hash:
                 raise CampaignError(
@@ -299,19 +299,11 @@ class Client:
         with self._folder.held():
             self._require_not_left()
             member = self._folder.enter(self.terms.config_hash)
-            body = {"config_hash": member.config_hash}
-            if self._link.invite is not None:
-                body["invite"] = self._link.invite
-            path = f"/public/campaigns/{self._link.campaign}/participants/{member.participant}"
-            read_object(
-                self._server.ask(
-                    "PUT", path, content=canonical_json(body), credential=member.credential
-                )
-            )
+            self._server.join(member.participant, member.credential, member.config_hash)
             if not self.committed:
                 self._memo(member)
 
-    def answer(self, answers: Mapping[str, Any]) -> Receipt:
+    def answer(self, answers: Mapping[str, Any]) -> WorkerReceipt:
         """Join, randomise answers, keep the reports, and send them: in one step.
 
         Nothing is shown in between, and nothing can be decided after the noise is drawn: who would
@@ -325,7 +317,7 @@ class Client:
 
         Returns
         -------
-        Receipt
+        WorkerReceipt
             What became of them.
 
         Raises
@@ -336,7 +328,7 @@ class Client:
         ParameterError
             Where the loss would be above the budget: nothing is drawn then.
         CampaignError
-            Where the server rejects a report; see `Receipt.require_all`.
+            Where the server rejects a report; see `WorkerReceipt.require_all`.
         """
         self.join()
         with self._folder.held():
@@ -349,7 +341,7 @@ class Client:
             self._commit(answers)
             return self._send()
 
-    def resume(self) -> Receipt:
+    def resume(self) -> WorkerReceipt:
         """Send what is on its way, byte by byte the same until it is acknowledged.
 
         A second call returns the same receipt; errors as of `answer`.
@@ -377,9 +369,8 @@ class Client:
         Reports without an acknowledgement are not shown, and are not missing where the server holds
         none: `resume` sends them again.
         """
-        answer = self._server.ask("GET", "/me/reports", credential=self._member().credential)
         return HeldReports.read(
-            read_object(answer),
+            self._server.read_reports(self._member().credential),
             self._upload() if self.committed else None,
             self.terms.mechanism,
             self.tasks,
@@ -405,9 +396,7 @@ class Client:
         with self._folder.held():
             member = self._folder.membership()
             if member is not None:
-                answer = self._server.ask("DELETE", "/me", credential=member.credential)
-                if answer.status_code != _UNAUTHORIZED:  # then it knows of no such worker
-                    checked(answer)
+                self._server.withdraw(member.credential)
             if self.committed:
                 with self._ledger.held():
                     self._charge()
@@ -419,7 +408,7 @@ class Client:
         member = self._member()
         with self._ledger.held():
             earlier = self._earlier()
-            settle(earlier.records, self._ledger)
+            charge_records(earlier.records, self._ledger)
             draw = Draw.of(
                 answers,
                 worker=member.participant,
@@ -430,7 +419,7 @@ class Client:
             self._check_count(len(draw.answers))
             self._ledger.require(self._cost(draw.count), self.budget)
             upload, reports = draw.commit(answers, self._memo(member))
-            record = Record(
+            record = CampaignRecord(
                 campaign=self._link.name,
                 origin=self._link.origin,
                 mechanism=self.terms.mechanism.to_dict(),
@@ -443,19 +432,17 @@ class Client:
             self._folder.keep_upload(upload.content, record.content)
             self._charge()
 
-    def _send(self) -> Receipt:
+    def _send(self) -> WorkerReceipt:
         """Send what is committed until it is acknowledged, and return the receipt."""
         member, upload = self._member(), self._upload()
         self._folder.forget_noise()
         kept = self._folder.receipt()
         if kept is not None:
-            return Receipt.from_dict(kept).require_all()
+            return WorkerReceipt.from_dict(kept).require_all()
         with self._ledger.held():
             self._charge()
-        answer = self._server.ask(
-            "POST", "/me/reports", content=upload.content, credential=member.credential
-        )
-        receipt = Receipt.read(read_object(answer), upload, self.tasks)
+        answer = self._server.send(upload.content, member.credential)
+        receipt = WorkerReceipt.read(answer, upload, self.tasks)
         self._folder.keep_receipt(receipt.to_dict())
         return receipt.require_all()
 
@@ -464,13 +451,13 @@ class Client:
         record = read_record(self._folder.path)
         if record is not None:
             record.keep(self._folder.path)
-        settle(() if record is None else (record,), self._ledger)
+        charge_records(() if record is None else (record,), self._ledger)
 
-    def _upload(self) -> Upload:
+    def _upload(self) -> CommittedReports:
         content = self._folder.upload()
         if content is None:
             raise AnswerError("nothing is on its way: answer first")
-        return Upload(content=content)
+        return CommittedReports(content=content)
 
     def _cost(self, count: int) -> Cost:
         """Return what the ledger counts of the campaign."""
@@ -495,8 +482,8 @@ class Client:
     @property
     def _questions(self) -> TaskQuestions:
         if self._asked is None:
-            answer = self._server.ask("GET", "/me/tasks", credential=self._member().credential)
-            tasks = read_tasks(read_object(answer), self.terms)
+            answer = self._server.read_tasks(self._member().credential)
+            tasks = read_tasks(answer, self.terms)
             self._asked = TaskQuestions(tasks=tasks, mechanism=self.terms.mechanism)
         return self._asked
 

@@ -1,25 +1,155 @@
-"""From answers to what is committed: the only place where a device randomises."""
+"""From answers to the request that is sent: the only place where a device randomises.
+
+The request is made once, kept, and sent as it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+import pyarrow as pa
+from attrs import field, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms
 from quietcrowd.campaign.device.questions import (
-    Coded,
+    CodedReport,
     TaskQuestions,
     channel_hash,
-    spell_coded,
+    spell_report,
 )
-from quietcrowd.campaign.device.upload import Upload, coded_reports
-from quietcrowd.mechanisms import Memo
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.terms.mechanisms import decoded
+from quietcrowd.campaign.terms.settings import MAX_BODY
+from quietcrowd.campaign.terms.tokens import new_id
+from quietcrowd.exceptions import CampaignError
+from quietcrowd.mechanisms import Mechanism, Memo, Reports
 from quietcrowd.mechanisms.memo.worker_table import worker_table
 
-__all__ = ["Draw"]
+__all__ = ["CommittedReports", "Draw", "Report", "coded_reports", "readable_reports"]
+
+
+@frozen(kw_only=True)
+class Report:
+    """A randomised report, as people read it.
+
+    Attributes
+    ----------
+    task : str
+        Name.
+    value : label or number
+        What was drawn; None is NULL, "no answer", where that can be drawn.
+    participation : float or None
+        A noisy 1 or 0, whether the task was answered, where that is released.
+    """
+
+    task: str
+    value: Any
+    participation: float | None = None
+
+
+@frozen(kw_only=True)
+class CommittedReports:
+    """All reports of a worker, ready to be sent.
+
+    Attributes
+    ----------
+    content : bytes
+        The body of the request: JSON, reports in the order of their tasks' ids.
+    """
+
+    content: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, reports: Mapping[str, CodedReport], terms: Terms) -> CommittedReports:
+        """Return the upload of a worker's reports.
+
+        Parameters
+        ----------
+        reports : mapping of str to (value, bit)
+            By the ids of tasks.
+        terms : Terms
+            What was agreed to.
+
+        Raises
+        ------
+        CampaignError
+            Where they do not fit into one request.
+        """
+        items = []
+        for task in sorted(reports):
+            value, bit = reports[task]
+            item = {"report_id": new_id().hex(), "task_id": task, "value": value}
+            items.append(item if bit is None else {**item, "bit": bit})
+        return cls._fitting({"config_hash": terms.config_hash, "reports": items})
+
+    @classmethod
+    def of_sketch(cls, reports: Reports, terms: Terms) -> CommittedReports:
+        """Return the upload of a worker who sends one sketch; errors as of `of`."""
+        assert reports.sketches is not None
+        rule = report_rule(terms.mechanism, terms.tasks)
+        numbers = rule.cut_off(reports.sketches[0]).tolist()
+        sketch = {"report_id": new_id().hex(), "numbers": numbers}
+        return cls._fitting({"config_hash": terms.config_hash, "sketch": sketch})
+
+    @classmethod
+    def _fitting(cls, body: Mapping[str, Any]) -> CommittedReports:
+        content = canonical_json(body)
+        if len(content) > MAX_BODY:
+            raise CampaignError(
+                f"the reports take {len(content):,} bytes, and a campaign takes in {MAX_BODY:,} at "
+                "most: it cannot be answered"
+            )
+        return cls(content=content)
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """The reports as they are sent; none where a sketch is."""
+        items: list[dict[str, Any]] = json.loads(self.content).get("reports", [])
+        return items
+
+    @property
+    def sketch(self) -> dict[str, Any] | None:
+        """The sketch as it is sent: noisy sums over all answers; None where reports are."""
+        sketch: dict[str, Any] | None = json.loads(self.content).get("sketch")
+        return sketch
+
+    def reports(self, mechanism: Mechanism, tasks: Sequence[CampaignTask]) -> tuple[Report, ...]:
+        """Return the reports as people read them; none where a sketch is sent."""
+        return readable_reports(self.items, mechanism, tasks)
+
+
+def coded_reports(reports: Reports, terms: Terms) -> dict[str, CodedReport]:
+    """Return the reports of one worker as they are sent, by the names of their tasks.
+
+    Noise is cut off at what the campaign takes in, which is a function of the reports alone.
+    """
+    rule = report_rule(terms.mechanism, terms.tasks)
+    table, bits = reports.table, reports.participation_codes
+    names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
+    values = rule.cut_off(table.values).tolist()
+    shown = [None] * len(values) if bits is None else rule.cut_off_bits(bits).tolist()
+    return dict(zip(names, zip(values, shown, strict=True), strict=True))
+
+
+def readable_reports(
+    items: Sequence[Mapping[str, Any]], mechanism: Mechanism, tasks: Sequence[CampaignTask]
+) -> tuple[Report, ...]:
+    """Return reports as people read them; items as they are sent."""
+    if not items:
+        return ()
+    names = {task.id: task.name for task in tasks}
+    values = decoded(mechanism.report_domain, [item["value"] for item in items]).to_pylist()
+    bits: list[Any] = [None] * len(items)
+    if mechanism.participation_domain is not None:
+        bits = decoded(mechanism.participation_domain, [item["bit"] for item in items]).to_pylist()
+    return tuple(
+        Report(task=names[item["task_id"]], value=value, participation=bit)
+        for item, value, bit in zip(items, values, bits, strict=True)
+    )
 
 
 @frozen(kw_only=True)
@@ -40,7 +170,7 @@ class Draw:
 
     terms: Terms
     questions: TaskQuestions
-    known: Mapping[str, Coded]
+    known: Mapping[str, CodedReport]
     answers: Answers
 
     @classmethod
@@ -51,7 +181,7 @@ class Draw:
         worker: str,
         terms: Terms,
         questions: TaskQuestions,
-        known: Mapping[str, Coded],
+        known: Mapping[str, CodedReport],
     ) -> Draw:
         """Return what checked answers are to become.
 
@@ -90,7 +220,7 @@ class Draw:
 
     def commit(
         self, given: Mapping[str, Any], memo: Memo | None
-    ) -> tuple[Upload, Mapping[str, Any]]:
+    ) -> tuple[CommittedReports, Mapping[str, Any]]:
         """Draw; return the request, and what is kept of it under each question.
 
         Parameters
@@ -107,7 +237,7 @@ class Draw:
 
     def _afresh(
         self, given: Mapping[str, Any], memo: Memo | None
-    ) -> tuple[Upload, Mapping[str, Any]]:
+    ) -> tuple[CommittedReports, Mapping[str, Any]]:
         """Draw for every answer; no report can serve another question or campaign."""
         kept = {self._question(task): None for task in self.reported}
         if memo is None:
@@ -115,10 +245,12 @@ class Draw:
         else:
             reports = memo.report(given)
         if reports.sketches is not None:
-            return Upload.of_sketch(reports, self.terms), kept
+            return CommittedReports.of_sketch(reports, self.terms), kept
         return self._upload(coded_reports(reports, self.terms)), kept
 
-    def _once(self, given: Mapping[str, Any], memo: Memo) -> tuple[Upload, Mapping[str, Any]]:
+    def _once(
+        self, given: Mapping[str, Any], memo: Memo
+    ) -> tuple[CommittedReports, Mapping[str, Any]]:
         """Draw once for every question, and take what was sent before where there is such."""
         answers = self.questions.once({str(name): answer for name, answer in given.items()})
         drawn = coded_reports(memo.report(answers), self.terms)
@@ -127,11 +259,11 @@ class Draw:
             question, first = self._question(task), self.questions.first_of(task.name)
             report = self.known[question] if question in self.known else drawn[first]
             sent[task.name] = report
-            kept[question] = spell_coded(self.terms.mechanism, report)
+            kept[question] = spell_report(self.terms.mechanism, report)
         return self._upload(sent), kept
 
-    def _upload(self, sent: Mapping[str, Coded]) -> Upload:
-        return Upload.of({task.id: sent[task.name] for task in self.reported}, self.terms)
+    def _upload(self, sent: Mapping[str, CodedReport]) -> CommittedReports:
+        return CommittedReports.of({task.id: sent[task.name] for task in self.reported}, self.terms)
 
     def _question(self, task: CampaignTask) -> str:
         return self.questions.hashes[task.name]

@@ -15,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 from attrs import field, frozen
 
-from quietcrowd.campaign.device.ledger import DeviceLedger
 from quietcrowd.campaign.device.link import CampaignLink
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.file_lock import file_lock
@@ -25,7 +25,7 @@ from quietcrowd.campaign.terms.tokens import has_prefix, new_token, participant_
 from quietcrowd.exceptions import CampaignError, FormatError
 from quietcrowd.mechanisms.memo.private_file import create_private, read_private, wipe_private
 
-__all__ = ["CampaignFolder", "Membership", "committed_record", "default_folder", "device_ledger"]
+__all__ = ["CampaignFolder", "Membership", "committed_record", "default_folder"]
 
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
 _WITHDRAWN, _LOCK = "withdrawn", "lock"
@@ -34,10 +34,13 @@ _WITHDRAWN, _LOCK = "withdrawn", "lock"
 def default_folder() -> Path:
     """Return where a device keeps its files: ``quietcrowd`` in the user's own data folder.
 
-    That is what XDG_DATA_HOME names, or else LOCALAPPDATA on Windows, or else ``~/.local/share``.
+    That is what XDG_DATA_HOME or LOCALAPPDATA names, or else what the system has for it: on Linux
+    ``~/.local/share``, on macOS ``~/Library/Application Support``.
     """
     named = os.environ.get("XDG_DATA_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(named) if named else Path.home() / ".local" / "share") / "quietcrowd"
+    if named:
+        return Path(named) / "quietcrowd"
+    return platformdirs.user_data_path("quietcrowd", appauthor=False)
 
 
 def committed_record(folder: Path) -> bytes | None:
@@ -62,11 +65,6 @@ def _content(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     return content if any(content) or not content else None
-
-
-def device_ledger(folder: Path) -> DeviceLedger:
-    """Return the ledger of a device."""
-    return DeviceLedger(path=folder / "ledger.json")
 
 
 @frozen(kw_only=True)

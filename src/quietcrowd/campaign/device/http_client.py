@@ -8,23 +8,26 @@ a packed one, which a few bytes can make as long as they like, is refused.
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from time import sleep
+from types import TracebackType
 from typing import Any
 
 import httpx
-from attrs import field, frozen
+from attrs import define, field, frozen
 
-from quietcrowd.campaign.device.deadline import Deadline
 from quietcrowd.campaign.device.link import CampaignLink
-from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.refusals import refusal
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.plain_text import one_line, refusal
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS
 from quietcrowd.campaign.terms.tokens import hide_tokens
 from quietcrowd.exceptions import CampaignError, UnansweredError
 
-__all__ = ["CampaignServer", "checked", "read_object"]
+__all__ = ["CampaignServer", "Deadline", "read_object", "require_success"]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TIMEOUT = 30.0
@@ -36,6 +39,7 @@ DEADLINE = 120.0
 MAX_ANSWER = 4 * MAX_TASK_TEXT + 200 * MAX_TASKS
 """Most bytes of an answer: of the longest, all tasks of a campaign."""
 
+_UNAUTHORIZED = 401
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _HEADERS = {
     "User-Agent": "quietcrowd",
@@ -43,6 +47,74 @@ _HEADERS = {
     "Accept-Encoding": "identity",
     "Content-Type": "application/json",
 }
+
+
+@define(kw_only=True, eq=False)
+class Deadline:
+    """How long a request may take as a whole: while it is held, its connection is cut in the end.
+
+    A time limit on each read alone has no end, where every read brings a byte.
+
+    Parameters
+    ----------
+    seconds : float
+        From the moment from which it is held.
+
+    Attributes
+    ----------
+    over : bool
+        Whether it has passed: then what was read may be cut off.
+    """
+
+    seconds: float
+    over: bool = field(default=False, init=False)
+    _socket: socket.socket | None = field(default=None, init=False, repr=False)
+    _timer: threading.Timer = field(init=False, repr=False)
+
+    def __enter__(self) -> Deadline:
+        self._timer = threading.Timer(self.seconds, self._cut)
+        self._timer.daemon = True
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+
+    def watch(self, event: str, info: dict[str, Any]) -> None:
+        """Learn of a request's connection: httpx calls this as its extension ``trace``.
+
+        Raises
+        ------
+        httpx.ReadTimeout
+            Where the deadline has passed.
+        """
+        stream = info.get("return_value")
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")) and stream is not None:
+            self._socket = stream.get_extra_info("socket")
+        self.require()
+
+    def require(self) -> None:
+        """Raise httpx.ReadTimeout where the deadline has passed."""
+        if self.over:
+            raise self.error
+
+    @property
+    def error(self) -> httpx.ReadTimeout:
+        """What is told where the deadline has passed."""
+        return httpx.ReadTimeout(f"there was no whole answer within {self.seconds:g} s")
+
+    def _cut(self) -> None:
+        self.over = True
+        connection = self._socket
+        if connection is not None:
+            with suppress(OSError):  # it is closed already
+                # not SSLSocket's: that would go on without encryption
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 @frozen(kw_only=True, eq=False)
@@ -62,6 +134,41 @@ class CampaignServer:
     link: CampaignLink
     patience: float
     transport: httpx.BaseTransport | None = field(default=None, repr=False)
+
+    def read_campaign(self) -> dict[str, Any]:
+        """Return what everybody may know of the campaign; errors as of `ask` and `read_object`."""
+        return read_object(self.ask("GET", self._campaign))
+
+    def join(self, participant: str, credential: str, config_hash: str) -> None:
+        """Take part, with the link's invite where it has one, having agreed to a configuration."""
+        body = {"config_hash": config_hash}
+        if self.link.invite is not None:
+            body["invite"] = self.link.invite
+        path = f"{self._campaign}/participants/{participant}"
+        content = canonical_json(body)
+        read_object(self.ask("PUT", path, content=content, credential=credential))
+
+    def read_tasks(self, credential: str) -> dict[str, Any]:
+        """Return all tasks of the campaign."""
+        return read_object(self.ask("GET", "/me/tasks", credential=credential))
+
+    def send(self, content: bytes, credential: str) -> dict[str, Any]:
+        """Send reports; return what became of them."""
+        return read_object(self.ask("POST", "/me/reports", content=content, credential=credential))
+
+    def read_reports(self, credential: str) -> dict[str, Any]:
+        """Return what the server holds of a worker."""
+        return read_object(self.ask("GET", "/me/reports", credential=credential))
+
+    def withdraw(self, credential: str) -> None:
+        """Have a worker and all reports deleted; whom the server does not know is nobody."""
+        answer = self.ask("DELETE", "/me", credential=credential)
+        if answer.status_code != _UNAUTHORIZED:
+            require_success(answer)
+
+    @property
+    def _campaign(self) -> str:
+        return f"/public/campaigns/{self.link.campaign}"
 
     def ask(
         self, method: str, path: str, *, content: bytes = b"", credential: str | None = None
@@ -97,7 +204,7 @@ class CampaignServer:
                 asked = _retry_after(answer)
             wait = max(pause, asked)
             if time.monotonic() + wait > until:
-                raise UnansweredError(self._told(answer, asked))
+                raise UnansweredError(self._unanswered(answer, asked))
             sleep(wait)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -134,7 +241,7 @@ class CampaignServer:
                     f"the server {self.link.server} has no address: {error}"
                 ) from None
 
-    def _told(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
+    def _unanswered(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
         if isinstance(answer, httpx.Response):
             later = f"; it asks to wait {asked:,.0f} s" * (asked > 0)
             return (
@@ -175,7 +282,7 @@ def _retry_after(response: httpx.Response) -> float:
     return max(0.0, moment - time.time())
 
 
-def checked(response: httpx.Response) -> httpx.Response:
+def require_success(response: httpx.Response) -> httpx.Response:
     """Return a response; CampaignError where it is a refusal, or leads elsewhere."""
     if response.is_success:
         return response
@@ -190,7 +297,7 @@ def checked(response: httpx.Response) -> httpx.Response:
 def read_object(response: httpx.Response) -> dict[str, Any]:
     """Return the JSON object that a server answered with; CampaignError where it is none."""
     try:
-        value = checked(response).json()
+        value = require_success(response).json()
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

@@ -90,6 +90,11 @@ class DeviceLedger:
 
     path: Path
 
+    @classmethod
+    def of(cls, device: Path) -> DeviceLedger:
+        """Return the ledger of a device; parameters as those of `CampaignFolder.of`."""
+        return cls(path=device / "ledger.json")
+
     def read(self) -> PrivacyLedger:
         """Return the ledger; an empty one where nothing was spent.
 

@@ -22,16 +22,16 @@ from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import OrNull
 
 __all__ = [
-    "Coded",
+    "CodedReport",
     "TaskQuestions",
     "channel_hash",
     "question_hash",
-    "read_coded",
-    "spell_coded",
+    "read_report",
     "spell_label",
+    "spell_report",
 ]
 
-Coded: TypeAlias = tuple[int, int | None]
+CodedReport: TypeAlias = tuple[int, int | None]
 """A report as it is sent: its value, and the participation bit beside it or None."""
 
 
@@ -68,7 +68,7 @@ def spell_label(label: Label) -> str:
     return label if isinstance(label, str) else canonical_json(label).decode()
 
 
-def spell_coded(mechanism: Mechanism, report: Coded) -> list[Any]:
+def spell_report(mechanism: Mechanism, report: CodedReport) -> list[Any]:
     """Return a report as it is kept: by its label, or by its number of steps of the public grid.
 
     Codes of labels are places in a list that another campaign may have in another order.
@@ -78,8 +78,8 @@ def spell_coded(mechanism: Mechanism, report: Coded) -> list[Any]:
     return [value if labels is None else labels[value], bit]
 
 
-def read_coded(mechanism: Mechanism, kept: Sequence[Any]) -> Coded:
-    """Return a report that `spell_coded` gave, as it is sent under the same channel.
+def read_report(mechanism: Mechanism, kept: Sequence[Any]) -> CodedReport:
+    """Return a report that `spell_report` gave, as it is sent under the same channel.
 
     Raises
     ------

@@ -21,13 +21,13 @@ from attrs import asdict, frozen
 
 from quietcrowd.campaign.device.folder import committed_record
 from quietcrowd.campaign.device.ledger import Cost, DeviceLedger
-from quietcrowd.campaign.device.questions import Coded, channel_hash, read_coded
+from quietcrowd.campaign.device.questions import CodedReport, channel_hash, read_report
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.memo.private_file import read_private, replace_private
 
-__all__ = ["EarlierReports", "Record", "read_record", "settle"]
+__all__ = ["CampaignRecord", "EarlierReports", "charge_records", "read_record"]
 
 _FILE = "questions.json"
 _MEMBERS: dict[str, type | tuple[type, ...]] = {
@@ -42,7 +42,7 @@ _MEMBERS: dict[str, type | tuple[type, ...]] = {
 
 
 @frozen(kw_only=True)
-class Record:
+class CampaignRecord:
     """What one campaign was sent.
 
     Attributes
@@ -62,8 +62,8 @@ class Record:
     letters : list of str
         What near-copies of its questions have in common; see `letters_hash`.
     reports : mapping of str to list or None
-        By the hash of the question the report as `spell_coded` gives it; None where it can serve no
-        other campaign.
+        By the hash of the question the report as `spell_report` gives it; None where it can serve
+        no other campaign.
     """
 
     campaign: str
@@ -86,7 +86,7 @@ class Record:
             replace_private(folder / _FILE, self.content + b"\n")
 
 
-def read_record(folder: Path) -> Record | None:
+def read_record(folder: Path) -> CampaignRecord | None:
     """Return the record in the folder of a campaign, if reports were committed there.
 
     Raises
@@ -102,7 +102,7 @@ def read_record(folder: Path) -> Record | None:
         document = json.loads(content)
         whole = all(isinstance(document[name], kind) for name, kind in _MEMBERS.items())
         if whole and document["count"] >= 0:
-            return Record(**document)
+            return CampaignRecord(**document)
     except (ValueError, RecursionError, KeyError, TypeError):
         pass
     raise FormatError(
@@ -117,7 +117,7 @@ class EarlierReports:
 
     Attributes
     ----------
-    records : tuple of Record
+    records : tuple of CampaignRecord
         Of all campaigns of the device.
     origin : str
         Of the campaign's server.
@@ -125,7 +125,7 @@ class EarlierReports:
         Of the campaign.
     """
 
-    records: tuple[Record, ...]
+    records: tuple[CampaignRecord, ...]
     origin: str
     mechanism: Mechanism
 
@@ -150,7 +150,7 @@ class EarlierReports:
         return cls(records=found, origin=origin, mechanism=mechanism)
 
     @cached_property
-    def known(self) -> Mapping[str, Coded]:
+    def known(self) -> Mapping[str, CodedReport]:
         """What this server was sent through this channel, by the hash of the question.
 
         Raises
@@ -158,14 +158,14 @@ class EarlierReports:
         FormatError
             Where a record holds a report that the channel cannot give.
         """
-        known: dict[str, Coded] = {}
+        known: dict[str, CodedReport] = {}
         channel = channel_hash(self.mechanism)
         for record in self.records:
             if channel is None or (record.origin, record.channel) != (self.origin, channel):
                 continue
             for question, kept in record.reports.items():
                 try:
-                    known.setdefault(question, read_coded(self.mechanism, kept or ()))
+                    known.setdefault(question, read_report(self.mechanism, kept or ()))
                 except (ValueError, TypeError):
                     raise FormatError(
                         f"what this device keeps of {record.campaign} is damaged: restore "
@@ -180,7 +180,7 @@ class EarlierReports:
         return any(question in one.reports or letters in one.letters for one in self.records)
 
 
-def settle(records: tuple[Record, ...], ledger: DeviceLedger) -> None:
+def charge_records(records: tuple[CampaignRecord, ...], ledger: DeviceLedger) -> None:
     """Charge what was committed and, as the device stopped just then, not yet charged.
 
     The budget allowed it when it was committed, and nothing was charged since: whoever charges

@@ -1,1 +1,1 @@
-"""What a server takes and answers over HTTP: documents, problems, states. No database."""
+"""What a campaign takes, answers and refuses: documents and problems. No web, no database."""

@@ -1,26 +1,18 @@
-"""What the service answers where it refuses: RFC 9457, and never a word of what was sent."""
+"""What a campaign refuses, by name, and never with a word of what was sent (RFC 9457)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 __all__ = [
-    "MEDIA_TYPE",
     "PROBLEMS",
     "Problem",
-    "ProblemDocument",
     "ProblemError",
-    "as_response",
     "broken_rule",
     "broken_rules",
-    "documented",
 ]
-
-MEDIA_TYPE = "application/problem+json"
 
 PROBLEMS: Mapping[str, tuple[int, str]] = {
     "malformed": (400, "The request cannot be read"),
@@ -52,19 +44,6 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
 }
 """Every problem by its name: status and title."""
 
-_ANYWHERE = (
-    "malformed",
-    "validation",
-    "too-slow",
-    "too-large",
-    "too-many-requests",
-    "busy",
-    "unavailable",
-)
-
-RETRY_AFTER = "1"
-"""Seconds after which to try again, where trying again can help."""
-
 
 class Problem(BaseModel):
     """One rule that a request breaks."""
@@ -72,16 +51,6 @@ class Problem(BaseModel):
     pointer: str = Field(description="Where in the request, as a JSON pointer.")
     code: str = Field(description="Which rule.")
     message: str = Field(description="The rule in words.")
-
-
-class ProblemDocument(BaseModel):
-    """What is answered where a request is refused (RFC 9457)."""
-
-    type: str = Field(description="urn:quietcrowd:problem: and the name of the problem.")
-    title: str
-    status: int
-    detail: str
-    errors: list[Problem] = Field(default=[], description="Rules that the request breaks.")
 
 
 class ProblemError(Exception):
@@ -112,9 +81,7 @@ class ProblemError(Exception):
         self.status, self.title = PROBLEMS[name]
         self.detail = detail
         self.errors = tuple(errors)
-        again = {"Retry-After": RETRY_AFTER} if self.status in (429, 503) else {}
-        challenge = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
-        self.headers = {**again, **challenge, **(headers or {})}
+        self.headers = dict(headers or {})
 
 
 def broken_rules(errors: Sequence[Problem]) -> ProblemError:
@@ -125,37 +92,3 @@ def broken_rules(errors: Sequence[Problem]) -> ProblemError:
 def broken_rule(pointer: str, code: str, message: str) -> ProblemError:
     """Return the refusal of a request that breaks one rule; parameters as those of `Problem`."""
     return broken_rules([Problem(pointer=pointer, code=code, message=message)])
-
-
-def as_response(error: ProblemError) -> JSONResponse:
-    """Return the response that tells of a refusal."""
-    document = ProblemDocument(
-        type=f"urn:quietcrowd:problem:{error.name}",
-        title=error.title,
-        status=error.status,
-        detail=error.detail,
-        errors=list(error.errors),
-    )
-    return JSONResponse(
-        document.model_dump(exclude_defaults=True),
-        error.status,
-        headers=error.headers,
-        media_type=MEDIA_TYPE,
-    )
-
-
-def documented(*names: str) -> dict[int | str, dict[str, Any]]:
-    """Return what the OpenAPI document says of these problems, and of those of all routes."""
-    by_status: dict[int | str, list[str]] = {}
-    for name in (*names, *_ANYWHERE):
-        by_status.setdefault(PROBLEMS[name][0], []).append(name)
-    schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
-    problem = schema.pop("$defs")["Problem"]
-    schema["properties"]["errors"]["items"] = problem
-    return {
-        status: {
-            "description": "; ".join(f"`{name}`: {PROBLEMS[name][1]}" for name in listed),
-            "content": {MEDIA_TYPE: {"schema": schema}},
-        }
-        for status, listed in by_status.items()
-    }

@@ -14,7 +14,6 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from quietcrowd.campaign.protocol.states import State
 from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
 from quietcrowd.campaign.terms.channel_config import MAX_NUMBERS
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
@@ -46,6 +45,7 @@ __all__ = [
     "Results",
     "SketchItem",
     "Spent",
+    "State",
     "Tail",
     "TaskCount",
     "TaskDocument",
@@ -73,6 +73,7 @@ JsonObject: TypeAlias = dict[str, Any]
 Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
 Number: TypeAlias = Whole | Annotated[float, Field(allow_inf_nan=False)]
+State: TypeAlias = Literal["draft", "open", "closed"]
 JoinMode: TypeAlias = Literal["invite", "open"]
 
 

@@ -1,21 +1,34 @@
-"""How much workers agree: as their reports do, and as their answers must have."""
+"""How much workers agree: as reports do, as answers must have, and who agrees too much."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.campaign.results.jackknife import ratio_with_error
 from quietcrowd.domains import FiniteDomain, NumericDomain
 from quietcrowd.mechanisms import FiniteChannel, LaplaceChannel, Reports, SampledVarianceChannel
 from quietcrowd.report_domains import OrNull
 
-__all__ = ["MOST_ERROR", "CrowdAgreement", "agreement"]
+__all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "agreement", "too_consistent"]
 
 MOST_ERROR = 0.1
 """A figure of a larger standard error is not told."""
+
+FEWEST_WORKERS = 5
+"""With fewer workers nothing is said of how sure a figure is."""
+
+_SURE = 10.0
+"""Fewer standard errors from 0, a denominator that came out large would make a ratio look sure."""
+
+FEWEST_REPORTS = 50
+"""Workers with fewer reports that can be compared are not judged."""
+
+_DEVIATIONS = 3.3
+"""An honest worker is this many standard errors above the bound once in 1,000 times, at most."""
 
 
 @frozen(kw_only=True)
@@ -72,7 +85,8 @@ def agreement(reports: Reports) -> CrowdAgreement:
     return _of_labels(table, rates)
 
 
-def _told(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
+def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
+    """Return what is said of both; of answers nothing where the error would be too large."""
     if found is None or not found[1] <= MOST_ERROR:
         return CrowdAgreement(reports=reports)
     answers, error = found
@@ -83,18 +97,22 @@ def _told(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
 
 def _of_labels(table: Answers, rates: tuple[float, float] | None) -> CrowdAgreement:
     """Count for each report its pairs with others on its task, and those that are equal."""
-    tasks = table.task_codes
-    others = (table.answers_per_task - 1)[tasks].astype(np.float64)
-    cells = tasks.astype(np.int64) * (int(table.values.max(initial=0)) + 1) + table.values
-    _, places, same = np.unique(cells, return_inverse=True, return_counts=True)
-    equal = (same - 1)[places].astype(np.float64)
+    equal, others = (counts.astype(np.float64) for counts in _equal_and_others(table))
     if not others.any():
         return CrowdAgreement(reports=None)
     observed = float(equal.sum() / others.sum())
     if rates is None or rates[0] == rates[1]:
-        return _told(observed, None)
+        return _agreement_of(observed, None)
     alike, both = _of_answers(table, equal, others, *rates)
-    return _told(observed, _of_pairs(table, alike, both, others))
+    return _agreement_of(observed, _of_pairs(table, alike, both, others))
+
+
+def _equal_and_others(table: Answers) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return for each report how many others its task has: those equal to it, and all of them."""
+    tasks = table.task_codes
+    cells = tasks.astype(np.int64) * (int(table.values.max(initial=0)) + 1) + table.values
+    _, places, same = np.unique(cells, return_inverse=True, return_counts=True)
+    return (same - 1)[places], (table.answers_per_task - 1)[tasks]
 
 
 def _of_answers(
@@ -151,10 +169,10 @@ def _of_numbers(table: Answers, noise: float | None) -> CrowdAgreement:
     within, total = float(squares.sum() / free), float(numbers.var(ddof=1))
     observed = 1 - within / total
     if noise is None:
-        return _told(observed, None)
+        return _agreement_of(observed, None)
     withins, totals = _without_each(table, numbers, squares)
     found = ratio_with_error(total - within, total - noise, totals - withins, totals - noise)
-    return _told(observed, found)
+    return _agreement_of(observed, found)
 
 
 def _squares(table: Answers, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -187,3 +205,79 @@ def _without_each(
         withins = (squares.sum() - gone) / (free - freed)
         totals = (squared.sum() - squared - summed**2 / left) / (left - 1)
     return withins[rows], totals[rows]
+
+
+def ratio_with_error(
+    numerator: float,
+    denominator: float,
+    numerators: npt.NDArray[np.float64],
+    denominators: npt.NDArray[np.float64],
+) -> tuple[float, float] | None:
+    """Return a ratio and its standard error, or None where the reports do not determine it.
+
+    Parameters
+    ----------
+    numerator, denominator : float
+        Of all workers.
+    numerators, denominators : ndarray, shape (workers,)
+        The same without one of the workers; NaN where nothing is left.
+
+    Notes
+    -----
+    The jackknife of n workers: ``(n - 1) / n`` times the sum of squares about the mean of the n
+    ratios that leave one worker out. (Efron and Stein, Annals of Statistics 1981: no less than the
+    variance, in the mean.) It knows nothing of the noise, so it holds where a worker draws noise of
+    its own, too.
+    """
+    if len(denominators) < FEWEST_WORKERS or not (denominators > 0).all():
+        return None
+    if not denominator > _SURE * _error(denominators):
+        return None
+    return numerator / denominator, _error(numerators / denominators)
+
+
+def _error(left_out: npt.NDArray[np.float64]) -> float:
+    return math.sqrt((len(left_out) - 1) * float(left_out.var()))
+
+
+def too_consistent(reports: Reports) -> npt.NDArray[np.intp]:
+    """Return the positions of workers whose devices seem not to randomise.
+
+    Two randomised labels are equal with a probability of at most ``q^2 + (k - 1) r^2``, whatever
+    the answers are, with the probability q to keep a label and r to give one certain other one.
+    A worker who sends answers as they are agrees with the reports of others in up to q. Each task
+    is one observation: the share of its other reports that are equal to the worker's.
+
+    Parameters
+    ----------
+    reports : Reports
+        Of one mechanism.
+
+    Returns
+    -------
+    ndarray of intp
+        Empty where the mechanism is no randomised response with one public law.
+    """
+    bound = _most_equals(reports)
+    if bound is None:
+        return np.zeros(0, np.intp)
+    table = reports.table
+    equal, others = _equal_and_others(table)
+    several = others > 0
+    share = equal[several] / others[several]
+    workers = table.worker_codes[several]
+    size = np.bincount(workers, minlength=len(table.workers))
+    n = np.maximum(size, 1)
+    mean = np.bincount(workers, share, len(n)) / n
+    squares = np.bincount(workers, (share - mean[workers]) ** 2, len(n))
+    error = np.sqrt(squares / n / np.maximum(n - 1, 1))
+    return np.flatnonzero((size >= FEWEST_REPORTS) & (mean - bound > _DEVIATIONS * error))
+
+
+def _most_equals(reports: Reports) -> float | None:
+    """Return the largest probability with which two randomised labels are equal."""
+    channel = reports.mechanism.worker_channel
+    if not isinstance(channel, FiniteChannel) or reports.mechanism.every_task:
+        return None
+    keep, other = channel.keep_and_other or (0.0, 0.0)
+    return keep**2 + (channel.answers - 1) * other**2 if keep > other else None

@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from quietcrowd.campaign.results.snapshots import count_reports, snapshot
 from quietcrowd.campaign.results.stored_reports import StoredReports, read_stored
-from quietcrowd.campaign.results.stored_results import MadeOf, failed_snapshot, write_results
+from quietcrowd.campaign.results.stored_results import Provenance, failed_snapshot, write_results
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
@@ -80,10 +80,10 @@ class Inferrer:
         )
         start = earlier.estimate if earlier is not None and warm else None
         config_hash = row.config_hash.hex()
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
-                estimate = method.fit(stored.reports, start, gold=stored.gold, threads=1)
+                estimate = method.fit(stored.reports, start, gold=stored.known_truths, threads=1)
             except QuietcrowdError as error:
                 return failed_snapshot(
                     config_hash=config_hash,
@@ -99,16 +99,18 @@ class Inferrer:
             stored.reports,
             stored.independent,
             config_hash=config_hash,
-            told=[str(one.message) for one in told if issubclass(one.category, QuietcrowdWarning)],
+            messages=[
+                str(one.message) for one in caught if issubclass(one.category, QuietcrowdWarning)
+            ],
             answers=json.loads(row.config)["answers_per_participant"],
         )
 
     def _write(self, row: Any, result: dict[str, Any]) -> bool:
-        made_of = MadeOf(
+        provenance = Provenance(
             campaign=row.id, reports=result["reports"], erasures=row.erasures, method=row.method
         )
         with self.database.write() as connection:
-            written = write_results(connection, made_of, result)
+            written = write_results(connection, provenance, result)
         if not written:
             self._earlier.pop(row.id, None)
         return written

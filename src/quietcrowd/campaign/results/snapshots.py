@@ -6,17 +6,22 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict
 
 from quietcrowd.accounting.ledger import PrivacyLedger
-from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdAgreement, agreement
-from quietcrowd.campaign.results.consistency import too_consistent
+from quietcrowd.campaign.protocol.schemas import Caution
+from quietcrowd.campaign.results.agreement import (
+    MOST_ERROR,
+    CrowdAgreement,
+    agreement,
+    too_consistent,
+)
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 from quietcrowd.privacy.tail_bound import TailBound
 
-__all__ = ["MOST_OF_ONE", "Caution", "count_reports", "snapshot"]
+__all__ = ["MOST_OF_ONE", "count_reports", "snapshot"]
 
 MOST_OF_ONE = 0.2
 """A worker with a larger share of all reports is warned of."""
@@ -26,22 +31,6 @@ FEW = 3
 
 _NAMED = 5
 """So many workers are named in a warning."""
-
-
-@frozen(kw_only=True)
-class Caution:
-    """Why results may not be what they seem.
-
-    Attributes
-    ----------
-    code : str
-        Which assumption fails.
-    message : str
-        In words.
-    """
-
-    code: str
-    message: str
 
 
 def _plain(value: Any) -> Any:
@@ -63,7 +52,7 @@ def snapshot(
     independent: Reports,
     *,
     config_hash: str,
-    told: Sequence[str],
+    messages: Sequence[str],
     answers: int,
 ) -> dict[str, Any]:
     """Return what an estimate says, JSON-ready.
@@ -78,7 +67,7 @@ def snapshot(
         Of these, the ones with noise of their own: what agreement is judged by.
     config_hash : str
         Of the campaign.
-    told : sequence of str
+    messages : sequence of str
         Warnings of the library.
     answers : int
         Most answers of a worker.
@@ -88,7 +77,7 @@ def snapshot(
     agreed = agreement(independent)
     cautions = [
         *_about_the_fit(estimate),
-        *(Caution(code="assumption", message=message) for message in dict.fromkeys(told)),
+        *(Caution(code="assumption", message=message) for message in dict.fromkeys(messages)),
         *_about_the_reports(reports),
         *_about_the_devices(independent),
         *_about_the_agreement(agreed),
@@ -104,7 +93,7 @@ def snapshot(
         "workers": _with_losses(_rows(estimate.workers_as("pyarrow")), reports, guarantee),
         "privacy": _privacy(reports.mechanism, guarantee),
         "agreement": {name: _plain(value) for name, value in asdict(agreed).items()},
-        "warnings": [{"code": one.code, "message": one.message} for one in cautions],
+        "warnings": [one.model_dump() for one in cautions],
     }
 
 

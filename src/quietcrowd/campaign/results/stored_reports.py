@@ -12,10 +12,9 @@ from attrs import frozen
 from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.terms.channel_config import report_rule
-from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.terms.channel_config import ReportRule
+from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
 from quietcrowd.campaign.terms.near_copies import sent_again
-from quietcrowd.campaign.terms.report_values import decoded
 from quietcrowd.mechanisms import Mechanism, Reports
 
 __all__ = ["StoredReports", "read_stored"]
@@ -32,13 +31,13 @@ class StoredReports:
     independent : Reports
         Those with noise of their own: where a device sends one report for all copies of a question,
         the copies are one task here.
-    gold : pyarrow.Table or None
-        Known truths, columns ``task`` and ``label``.
+    known_truths : pyarrow.Table or None
+        Columns ``task`` and ``label``.
     """
 
     reports: Reports
     independent: Reports
-    gold: pa.Table | None
+    known_truths: pa.Table | None
 
 
 def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
@@ -68,7 +67,7 @@ def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
     if "task" in mechanism.columns:
         columns = _reports(connection, campaign.id, mechanism, names, people)
     else:
-        columns = _sketches(connection, campaign.id, mechanism, people)
+        columns = _sketches(connection, campaign.id, stored_rule(campaign.mechanism), people)
     if not len(columns):
         return None
     workers = pa.array(sorted(set(columns["worker"].to_pylist())))
@@ -84,7 +83,7 @@ def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
     return StoredReports(
         reports=reports,
         independent=independent,
-        gold=_gold([row for row in tasks if row.gold is not None]),
+        known_truths=_known_truths([row for row in tasks if row.gold is not None]),
     )
 
 
@@ -136,9 +135,8 @@ def _once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
 
 
 def _sketches(
-    connection: Connection, campaign: bytes, mechanism: Mechanism, people: dict[bytes, str]
+    connection: Connection, campaign: bytes, rule: ReportRule, people: dict[bytes, str]
 ) -> pa.Table:
-    rule = report_rule(mechanism, 1)
     length = rule.sketch_length or 0
     rows = connection.execute(
         select(tables.sketch.c.participant_id, tables.sketch.c.numbers).where(
@@ -156,7 +154,7 @@ def _sketches(
     )
 
 
-def _gold(rows: Sequence[Any]) -> pa.Table | None:
+def _known_truths(rows: Sequence[Any]) -> pa.Table | None:
     if not rows:
         return None
     return pa.table(

@@ -12,11 +12,11 @@ from sqlalchemy import Connection, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaign_rows import count_of
+from quietcrowd.campaign.store.campaigns import count_of_reports
 
 __all__ = [
     "Attempt",
-    "MadeOf",
+    "Provenance",
     "failed_snapshot",
     "outdated_campaigns",
     "read_attempt",
@@ -26,7 +26,7 @@ __all__ = [
 
 
 @frozen(kw_only=True)
-class MadeOf:
+class Provenance:
     """What results were made of.
 
     Attributes
@@ -53,17 +53,19 @@ class Attempt:
 
     Attributes
     ----------
-    made_of : MadeOf
+    provenance : Provenance
         What results would be made of.
     config_hash : str
         Of the campaign.
     """
 
-    made_of: MadeOf
+    provenance: Provenance
     config_hash: str
 
 
-def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, Any]) -> bool:
+def write_results(
+    connection: Connection, provenance: Provenance, result: Mapping[str, Any]
+) -> bool:
     """Write results; return whether they are those of the campaign now.
 
     They are not where somebody withdrew or the method was changed meanwhile (another inference is
@@ -71,29 +73,29 @@ def write_results(connection: Connection, made_of: MadeOf, result: Mapping[str, 
     happen until the transaction ends; uploads go on. Why there are no results is written where
     nothing of as many reports is, so that no failure replaces results that another server found.
     """
-    if not _still_so(connection, made_of):
+    if not _still_so(connection, provenance):
         return False
     text = json.dumps(result, allow_nan=False, separators=(",", ":"))
     row = {
-        "campaign_id": made_of.campaign,
-        "reports": made_of.reports,
-        "erasures": made_of.erasures,
-        "method": made_of.method,
+        "campaign_id": provenance.campaign,
+        "reports": provenance.reports,
+        "erasures": provenance.erasures,
+        "method": provenance.method,
         "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
         "snapshot": text,
     }
     return _put(connection, row, failed=result["method"] is None)
 
 
-def _still_so(connection: Connection, made_of: MadeOf) -> bool:
+def _still_so(connection: Connection, provenance: Provenance) -> bool:
     """Return whether nobody withdrew or changed the method; nobody does until the end, then."""
     campaign = tables.campaign.c
     now = connection.execute(
         select(campaign.erasures, campaign.method)
-        .where(campaign.id == made_of.campaign)
+        .where(campaign.id == provenance.campaign)
         .with_for_update(read=True)
     ).one_or_none()
-    return now is not None and tuple(now) == (made_of.erasures, made_of.method)
+    return now is not None and tuple(now) == (provenance.erasures, provenance.method)
 
 
 def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> bool:
@@ -127,7 +129,7 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
             campaign.c.id,
             campaign.c.erasures,
             campaign.c.method,
-            (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+            count_of_reports().label("reports"),
             inference.c.reports.label("made_of_reports"),
             inference.c.erasures.label("made_after_erasures"),
             inference.c.method.label("made_by_method"),
@@ -149,15 +151,15 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
     row = connection.execute(
         select(
             tables.campaign,
-            (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+            count_of_reports().label("reports"),
         ).where(tables.campaign.c.id == campaign)
     ).one_or_none()
     if row is None or row.config_hash is None:
         return None
-    made_of = MadeOf(
+    provenance = Provenance(
         campaign=campaign, reports=row.reports, erasures=row.erasures, method=row.method
     )
-    return Attempt(made_of=made_of, config_hash=row.config_hash.hex())
+    return Attempt(provenance=provenance, config_hash=row.config_hash.hex())
 
 
 def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
@@ -166,13 +168,13 @@ def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None
     The reports are those that there were as the inference began, the participants those of now:
     to count them takes as long as to read all reports, and few inferences fail.
     """
-    told = failed_snapshot(
+    snapshot = failed_snapshot(
         config_hash=attempt.config_hash,
-        reports=attempt.made_of.reports,
-        participants=_reporting(connection, attempt.made_of.campaign),
+        reports=attempt.provenance.reports,
+        participants=_reporting(connection, attempt.provenance.campaign),
         reason=reason,
     )
-    write_results(connection, attempt.made_of, told)
+    write_results(connection, attempt.provenance, snapshot)
 
 
 def _reporting(connection: Connection, campaign: bytes) -> int:

@@ -1,42 +1,42 @@
-"""The application, and the process that serves it."""
+"""The application, and the process or thread that serves it."""
 
 from __future__ import annotations
 
 import gc
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from threading import Thread
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from attrs import frozen
+from fastapi import FastAPI
 
 from quietcrowd import __version__
-from quietcrowd.campaign.protocol.problems import PROBLEMS, ProblemError, as_response
-from quietcrowd.campaign.protocol.validation_errors import as_problem
 from quietcrowd.campaign.server.api import ROUTES
-from quietcrowd.campaign.server.arrivals import Arrivals
-from quietcrowd.campaign.server.erasing import Eraser
-from quietcrowd.campaign.server.in_flight import InFlight
+from quietcrowd.campaign.server.connections import shedding_protocol
+from quietcrowd.campaign.server.gate import Gate, IncomingBodies, InFlight, RateLimits
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
-from quietcrowd.campaign.server.logs import log_failure, log_what_nobody_catches, start_log
-from quietcrowd.campaign.server.middleware import Gate
-from quietcrowd.campaign.server.rate_limits import RateLimits
+from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
+from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.service import Service
-from quietcrowd.campaign.server.shedding import shedding_protocol
-from quietcrowd.campaign.server.writer import Writer
-from quietcrowd.campaign.store.database import UNAVAILABLE, Database
-from quietcrowd.campaign.store.migrating import migrate
-from quietcrowd.campaign.store.server_lock import only_server
+from quietcrowd.campaign.server.writer import JournalEraser, Writer
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web import router as pages
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["create_app", "listener", "listening", "ready_database", "serve"]
+__all__ = [
+    "BackgroundServer",
+    "create_app",
+    "listener",
+    "listening",
+    "serve",
+    "serve_in_background",
+]
 
 _GRACE = 5
 """Seconds that requests have to end in, once the server is to end."""
@@ -51,24 +51,6 @@ _SILENT = {
     "operation_spans": False,
     "tracing": False,
 }
-
-
-@contextmanager
-def ready_database(settings: Settings) -> Iterator[Database]:
-    """Give the database of a server: locked where it is a file, and brought up to date.
-
-    Raises
-    ------
-    ParameterError, FormatError
-        Where it cannot be opened, is served already, or was made by a newer version.
-    """
-    database = Database.open(settings.database)
-    with only_server(database.path):
-        try:
-            migrate(database)
-            yield database
-        finally:
-            database.close()
 
 
 def create_app(settings: Settings, database: Database) -> FastAPI:
@@ -88,24 +70,20 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan(settings, database),
+        exception_handlers=HANDLERS,
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
     )
     app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
     app.router.routes.extend(pages.routes)
-    app.add_exception_handler(ProblemError, _tell_problem)
-    app.add_exception_handler(RequestValidationError, _tell_validation)
-    app.add_exception_handler(HTTPException, _tell_http)
-    for error in UNAVAILABLE:
-        app.add_exception_handler(error, _tell_database)
     limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
     in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE, each=settings.at_once_each)
-    app.state.arrivals = Arrivals()
+    app.state.incoming = IncomingBodies()
     app.add_middleware(
         Gate,
         limits=limits,
         in_flight=in_flight,
-        arrivals=app.state.arrivals,
+        incoming=app.state.incoming,
         always=f"{PREFIX}/healthz",
     )
     return app
@@ -116,7 +94,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        eraser = Eraser(database=database)
+        eraser = JournalEraser(database=database)
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
@@ -151,50 +129,14 @@ def _nothing(_: bytes) -> None:
     """Infer nothing."""
 
 
-async def _tell_problem(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, ProblemError)
-    return as_response(error)
-
-
-async def _tell_validation(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    return as_response(as_problem(error.errors()))
-
-
-async def _tell_http(request: Request, error: Exception) -> JSONResponse:
-    """Tell of what the framework refuses: unknown paths and methods, bodies that are no text."""
-    assert isinstance(error, HTTPException)
-    told = ("malformed", "not-found", "method-not-allowed")
-    names = {PROBLEMS[name][0]: name for name in told}
-    name = names.get(error.status_code, "malformed")
-    headers = dict(error.headers or {})
-    if name == "method-not-allowed":
-        headers["Allow"] = _allowed_methods(request)
-    return as_response(
-        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=headers)
-    )
-
-
-def _allowed_methods(request: Request) -> str:
-    """Return the methods of all routes of a path; the framework tells those of the first."""
-    routes = (route for route in request.app.routes if isinstance(route, Route))
-    here = (route for route in routes if route.path_regex.match(request.scope["path"]))
-    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
-
-
-async def _tell_database(_: Request, error: Exception) -> JSONResponse:
-    log_failure("database", error)
-    return as_response(ProblemError("unavailable", "Send the same again in a moment."))
-
-
-def serve(settings: Settings, tell: Callable[[int], None] | None = None) -> None:
+def serve(settings: Settings, announce: Callable[[int], None] | None = None) -> None:
     """Serve until the process is told to end.
 
     Parameters
     ----------
     settings : Settings
         Of the server; port 0 takes a free one.
-    tell : callable, optional
+    announce : callable, optional
         Is given the port as soon as the database is ready and requests can come.
 
     Raises
@@ -203,12 +145,12 @@ def serve(settings: Settings, tell: Callable[[int], None] | None = None) -> None
         As of `ready_database` and `listener`.
     """
     with ready_database(settings) as database, listener(settings) as found:
-        if tell is not None:
-            tell(found.getsockname()[1])
+        if announce is not None:
+            announce(found.getsockname()[1])
         start_log()
         log_what_nobody_catches()
         app = create_app(settings, database)
-        config = uvicorn.Config(app, **listening(settings, app.state.arrivals))
+        config = uvicorn.Config(app, **listening(settings, app.state.incoming))
         server = uvicorn.Server(config)
         gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
         with suppress(KeyboardInterrupt):
@@ -239,16 +181,61 @@ def listener(settings: Settings) -> socket.socket:
     return found
 
 
-def listening(settings: Settings, arrivals: Arrivals) -> dict[str, Any]:
+def listening(settings: Settings, incoming: IncomingBodies) -> dict[str, Any]:
     """Return how uvicorn is to serve an application: it logs nothing of its own."""
     return {
         "host": settings.host,
         "port": settings.port,
         "access_log": False,
         "log_config": None,
-        "http": shedding_protocol(settings.at_once, arrivals),
+        "http": shedding_protocol(settings.at_once, incoming),
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": _GRACE,
         "timeout_keep_alive": 30,
     }
+
+
+@frozen(kw_only=True)
+class BackgroundServer:
+    """A server that answers.
+
+    Attributes
+    ----------
+    url : str
+        Where it is.
+    app : FastAPI
+        What it serves.
+    """
+
+    url: str
+    app: FastAPI
+
+
+@contextmanager
+def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
+    """Give a server that answers, and end it afterwards: what it acknowledged is stored then.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the server; port 0 takes a free one.
+
+    Raises
+    ------
+    ParameterError, FormatError
+        As of `quietcrowd.campaign.store.opening.ready_database`; and where nobody can listen there.
+    """
+    with ready_database(settings) as database, listener(settings) as found:
+        app = create_app(settings, database)
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.incoming)))
+        thread = Thread(target=server.run, args=([found],), name="server")
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                time.sleep(0.01)
+            host, port, *_ = found.getsockname()
+            yield BackgroundServer(url=f"http://{place_of(host, port)}", app=app)
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -140,7 +140,7 @@ class InferenceJobs:
         except _TooLongError as error:
             self._forget_process()
             log_failure("inference", error)
-            self._tell(attempt, _TOO_LONG)
+            self._write_failure(attempt, _TOO_LONG)
         except (OSError, ValueError, _InferenceError) as error:
             self._forget_process()
             if not self._closed:
@@ -151,9 +151,9 @@ class InferenceJobs:
         failures = self._failures[campaign] = self._failures.get(campaign, 0) + 1
         self.request(campaign, least=min(_PAUSE * 2 ** min(failures - 1, 20), _LONGEST_PAUSE))
         if failures >= _FAILURES:
-            self._tell(attempt, "The inference failed several times; it is tried again.")
+            self._write_failure(attempt, "The inference failed several times; it is tried again.")
 
-    def _tell(self, attempt: Attempt | None, reason: str) -> None:
+    def _write_failure(self, attempt: Attempt | None, reason: str) -> None:
         """Write instead of results why there are none, where there is a campaign."""
         if attempt is not None:
             with self.database.write() as connection:

@@ -10,6 +10,8 @@ import traceback
 from types import TracebackType
 from typing import TextIO
 
+from typing_extensions import override
+
 __all__ = ["FIELDS", "log_failure", "log_request", "log_what_nobody_catches", "start_log"]
 
 FIELDS = ("event", "method", "route", "status", "duration", "error", "place")
@@ -24,6 +26,7 @@ _BUCKETS = (0.01, 0.1, 1.0, 10.0)
 
 
 class _AllowList(logging.Formatter):
+    @override
     def format(self, record: logging.LogRecord) -> str:
         fields = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
         return json.dumps(fields)
@@ -32,6 +35,7 @@ class _AllowList(logging.Formatter):
 class _KindAlone(logging.Formatter):
     """Of what libraries log there is the kind of error, and which of them logs it."""
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
         kind = record.exc_info[0] if record.exc_info else None
         error = "none" if kind is None else kind.__name__
@@ -80,10 +84,10 @@ def _log_uncaught(_: type[BaseException], error: BaseException, __: TracebackTyp
     log_failure("process", error)
 
 
-def _log_unraisable(told: sys.UnraisableHookArgs) -> None:
-    log_failure("process", told.exc_value or RuntimeError())
+def _log_unraisable(args: sys.UnraisableHookArgs) -> None:
+    log_failure("process", args.exc_value or RuntimeError())
 
 
-def _log_thread(told: threading.ExceptHookArgs) -> None:
-    if not issubclass(told.exc_type, SystemExit):
-        log_failure("thread", told.exc_value or RuntimeError())
+def _log_thread(args: threading.ExceptHookArgs) -> None:
+    if not issubclass(args.exc_type, SystemExit):
+        log_failure("thread", args.exc_value or RuntimeError())

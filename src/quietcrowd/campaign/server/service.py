@@ -1,29 +1,46 @@
-"""What the routes work with."""
+"""What the routes work with: the service, who asks, states and pages; and whether it works."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal, TypeAlias
 
 from attrs import frozen
-from fastapi import Depends, Request, Security
+from fastapi import APIRouter, Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from sqlalchemy import Connection, select
+from pydantic import BaseModel
+from sqlalchemy import select, text
+from typing_extensions import override
 
-from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
+from quietcrowd.campaign.protocol.schemas import State
+from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
-from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.terms.tokens import has_prefix, participant_id, same_hash, token_hash
+from quietcrowd.campaign.store.requesters import requester_of
+from quietcrowd.campaign.terms.settings import PREFIX
+from quietcrowd.campaign.terms.tokens import has_prefix
 
 __all__ = [
     "Credential",
+    "Health",
     "Requester",
     "Service",
     "ServiceOf",
-    "find_participant",
-    "owned_campaign",
+    "healthy",
+    "read_cursor",
+    "ready",
+    "require_state",
+    "require_step",
+    "router",
+    "write_cursor",
 ]
+
+router = APIRouter(prefix=PREFIX, tags=["health"])
+
+_NEXT: Mapping[State, State] = {"draft": "open", "open": "closed"}
 
 
 @frozen(kw_only=True)
@@ -66,6 +83,7 @@ _Shown: TypeAlias = HTTPAuthorizationCredentials | None
 class _ParticipantBearer(HTTPBearer):
     """Gives the credential that a request shows; whose it is the database has to say."""
 
+    @override
     async def __call__(self, request: Request) -> str:  # type: ignore[override]
         shown = await super().__call__(request)
         if shown is None or not has_prefix(shown.credentials, "qcw_"):
@@ -82,61 +100,70 @@ _CREDENTIAL = _ParticipantBearer(
 
 def _requester(service: ServiceOf, shown: Annotated[_Shown, Security(_KEY)]) -> bytes:
     """Return whose key a request shows."""
-    if shown is not None and has_prefix(shown.credentials, "qck_"):
-        hashed = token_hash(shown.credentials)
-        with service.database.read() as connection:
-            found = connection.execute(
-                select(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
-            ).one_or_none()
-        if found is not None and same_hash(found.token_sha256, hashed):
-            owner: bytes = found.requester_id
-            return owner
-    raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
+    return requester_of(service.database, "" if shown is None else shown.credentials)
 
 
 Requester: TypeAlias = Annotated[bytes, Depends(_requester)]
 Credential: TypeAlias = Annotated[str, Security(_CREDENTIAL)]
 
 
-def owned_campaign(
-    connection: Connection, requester: bytes, campaign: str, *, lock: bool = False
-) -> Any:
-    """Return a campaign of a requester.
-
-    Raises
-    ------
-    ProblemError
-        Where there is none of this id, or it is another requester's: no difference can be seen.
-    """
-    wanted = select(tables.campaign).where(
-        tables.campaign.c.id == bytes.fromhex(campaign),
-        tables.campaign.c.requester_id == requester,
-    )
-    found = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
-    if found is None:
-        raise ProblemError("not-found", "You have no such campaign.")
-    return found
-
-
-def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
-    """Return the participant whose credential it is; locked, the campaign is too, and first.
-
-    Raises
-    ------
-    ProblemError
-        Where there is none.
-    """
-    person, campaign = tables.participant.c, tables.campaign.c
-    mine = person.id == participant_id(credential)
-    wanted = select(tables.participant).where(mine)
-    if lock:
-        locked = connection.scalar(
-            select(campaign.id)
-            .where(campaign.id.in_(select(person.campaign_id).where(mine)))
-            .with_for_update()
+def require_step(state: State, wanted: State) -> None:
+    """Raise ProblemError unless a campaign in this state can be brought into the wanted one."""
+    if _NEXT.get(state) != wanted:
+        raise ProblemError(
+            "bad-state", f"The campaign is {state}. A draft is opened, and what is open is closed."
         )
-        wanted = wanted.where(person.campaign_id == locked).with_for_update()
-    found = connection.execute(wanted).one_or_none()
-    if found is None or not same_hash(found.token_sha256, token_hash(credential)):
-        raise ProblemError("credential", "Join the campaign first.")
-    return found
+
+
+def require_state(state: State, wanted: State) -> None:
+    """Raise ProblemError unless a campaign is in the wanted state."""
+    if state != wanted:
+        raise ProblemError(
+            "bad-state", f"The campaign is {state}; this needs one that is {wanted}."
+        )
+
+
+def write_cursor(place: bytes) -> str:
+    """Return the cursor of a place."""
+    return base64.urlsafe_b64encode(place).decode()
+
+
+def read_cursor(cursor: str | None, length: int) -> bytes:
+    """Return the place of a cursor; without one, what lies before all places.
+
+    Raises
+    ------
+    ProblemError
+        Where nobody was given such a cursor.
+    """
+    if cursor is None:
+        return b""
+    try:
+        place = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        place = b""
+    if len(place) != length:
+        raise broken_rule("/query/cursor", "cursor", "Take the cursor that the page before gave.")
+    return place
+
+
+class Health(BaseModel):
+    """All is well."""
+
+    status: Literal["ok"]
+
+
+@router.get("/healthz", responses=documented())
+async def healthy() -> Health:
+    """Say that the server is there."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", responses=documented("broken"))
+def ready(service: ServiceOf) -> Health:
+    """Say that the database is there, and that what writes and infers works."""
+    if not service.alive():
+        raise ProblemError("broken", "Restart the server: what was acknowledged is stored.")
+    with service.database.read() as connection:
+        connection.execute(select(text("1")))
+    return Health(status="ok")

@@ -1,12 +1,17 @@
-"""One thread writes all uploads, many to a transaction; each is acknowledged after the commit."""
+"""The threads that write: one all uploads, many to a transaction; one empties SQLite's journal.
+
+An upload is acknowledged after the commit. The journal holds what was deleted, and the order in
+which all came.
+"""
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 
 from attrs import define, field, frozen
 from sqlalchemy.exc import IntegrityError
@@ -15,9 +20,9 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Receipt
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
-from quietcrowd.campaign.store.intake import Intake, Sent
+from quietcrowd.campaign.store.intake import Intake, WorkerUpload
 
-__all__ = ["Writer"]
+__all__ = ["JournalEraser", "Writer"]
 
 _UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
 """What a transaction holds at most, and for how many seconds it waits for more."""
@@ -29,10 +34,19 @@ _PAUSE = 0.1
 _CLASHES = 3
 """How often to try again where another process wrote the same meanwhile."""
 
+_ERASE_EVERY = 2.0
+"""Seconds between two times that the journal is emptied."""
+
+_ERASE_AGAIN = 0.5
+"""Seconds after which to try that again where somebody was reading."""
+
+_ERASE_AT_LAST = 10
+"""How often to try that at the end; the next server goes on."""
+
 
 @frozen(kw_only=True)
 class _Job:
-    sent: Sent
+    sent: WorkerUpload
     done: Future[Receipt] = field(factory=Future)
     until: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
@@ -60,7 +74,7 @@ class Writer:
         self._thread = Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
-    def submit(self, sent: Sent) -> Future[Receipt]:
+    def submit(self, sent: WorkerUpload) -> Future[Receipt]:
         """Queue an upload; the future ends when it is stored for good, or refused.
 
         Raises
@@ -143,3 +157,48 @@ class Writer:
                 if clashes > _CLASHES:
                     raise
             time.sleep(_PAUSE)
+
+
+@define(kw_only=True)
+class JournalEraser:
+    """Empties the journal of a database every few seconds, and as soon as nobody reads.
+
+    Attributes
+    ----------
+    database : Database
+        Of SQLite; in PostgreSQL there is nothing to do.
+    """
+
+    database: Database
+    _ended: Event = field(factory=Event, init=False)
+    _thread: Thread = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._thread = Thread(target=self._run, name="eraser", daemon=True)
+        if self.database.path is not None:
+            self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the journal is emptied, where there is one."""
+        return self.database.path is None or self._thread.is_alive()
+
+    def close(self) -> None:
+        """Empty the journal once more, and end."""
+        self._ended.set()
+        if self.database.path is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(_ERASE_EVERY if self._empty() else _ERASE_AGAIN):
+            pass
+        for _ in range(_ERASE_AT_LAST):
+            if self._empty():
+                return
+
+    def _empty(self) -> bool:
+        try:
+            return self.database.empty_journal()
+        except (sqlite3.Error, OSError) as error:
+            log_failure("eraser", error)
+            return False

@@ -1,23 +1,24 @@
-"""Where campaigns are stored: SQLite, or PostgreSQL; one way to read and one to write."""
+"""Where campaigns are stored: SQLite, or PostgreSQL; how rows get in, many at once, and out."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, Row, Table, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["UNAVAILABLE", "Database"]
+__all__ = ["UNAVAILABLE", "Database", "insert_rows", "look_up"]
 
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
 """What is raised while a database cannot be reached, has no room or may only be read: try later."""
@@ -42,6 +43,12 @@ _CONNECT = "5"
 
 _ROOM = 5
 """Seconds after which there is no connection left to take."""
+
+_MOST_PARAMETERS = 30_000
+"""Parameters of a statement: SQLite takes 32,766 and PostgreSQL 65,535."""
+
+_MOST_IDS = 10_000
+"""Ids of a statement: SQLite takes 32,766 parameters."""
 
 
 def _url(text: str) -> URL:
@@ -221,3 +228,69 @@ def _set_up_sqlite(engine: Engine, path: Path) -> None:
     event.listen(engine, "do_connect", before)
     event.listen(engine, "connect", connect)
     event.listen(engine, "begin", begin)
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows, whose values are in the order of the columns of a table.
+
+    The drivers insert many rows one by one, and Python may run another thread after each: where
+    that one is busy, a thousand rows take seconds.
+    """
+    columns = table.columns.keys()
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    row_of_marks = f"({', '.join([mark] * len(columns))})"
+    step = _MOST_PARAMETERS // len(columns)
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        connection.exec_driver_sql(
+            f"INSERT INTO {table.name} ({', '.join(columns)}) "
+            f"VALUES {', '.join([row_of_marks] * len(part))}",
+            tuple(chain.from_iterable(part)),
+        )
+
+
+def look_up(
+    connection: Connection, table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
+) -> Iterator[Row[Any]]:
+    """Yield the rows of a campaign that have one of these ids.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    table : Table
+        With an index that begins with campaign_id and the column.
+    campaign : bytes
+        Its id.
+    column : str
+        Which of the table's columns holds such ids.
+    ids : sequence of bytes
+        As many as one likes; a row is given as often as its id is.
+    """
+    look_up_some = _in_postgresql if connection.dialect.name == "postgresql" else _in_sqlite
+    for start in range(0, len(ids), _MOST_IDS):
+        statement, values = look_up_some(table, campaign, column, ids[start : start + _MOST_IDS])
+        yield from connection.exec_driver_sql(statement, values)
+
+
+def _in_postgresql(
+    table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
+) -> tuple[str, tuple[Any, ...]]:
+    """Return a statement, and its values; OFFSET keeps the inner query as it is."""
+    found = f"SELECT * FROM {table.name} WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
+    statement = (
+        f"SELECT found.* FROM unnest(%s::bytea[]) AS wanted(id) CROSS JOIN LATERAL ({found}) found"
+    )
+    return statement, (list(ids), campaign)
+
+
+def _in_sqlite(
+    table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
+) -> tuple[str, tuple[Any, ...]]:
+    """Return a statement, and its values; a CROSS JOIN is done in the order in which it stands."""
+    statement = (
+        f"WITH wanted(id) AS (VALUES {', '.join(['(?)'] * len(ids))}) "
+        f"SELECT found.* FROM wanted CROSS JOIN {table.name} AS found "
+        f"ON found.campaign_id = ? AND found.{column} = wanted.id"
+    )
+    return statement, (*ids, campaign)

@@ -16,19 +16,18 @@ from sqlalchemy import Connection, Table, select
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.inserting import insert_rows
-from quietcrowd.campaign.store.lookups import look_up
-from quietcrowd.campaign.terms.channel_config import ReportRule, report_rule
-from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.store.database import insert_rows, look_up
+from quietcrowd.campaign.terms.channel_config import ReportRule
+from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
 
-__all__ = ["Intake", "Sent"]
+__all__ = ["Intake", "WorkerUpload"]
 
 _CACHED = 64
 
 
 @frozen(kw_only=True)
-class Sent:
+class WorkerUpload:
     """An upload, and whose it is.
 
     Attributes
@@ -99,7 +98,7 @@ class Intake:
     _known: dict[bytes, _Fixed] = Factory(dict)
 
     def take(
-        self, connection: Connection, sent: Sequence[Sent]
+        self, connection: Connection, sent: Sequence[WorkerUpload]
     ) -> tuple[list[Receipt | ProblemError], set[bytes]]:
         """Decide about uploads and write what is new, in the connection's transaction.
 
@@ -107,7 +106,7 @@ class Intake:
         ----------
         connection : Connection
             In a transaction that writes.
-        sent : sequence of Sent
+        sent : sequence of WorkerUpload
             In the order in which they are decided.
 
         Returns
@@ -124,7 +123,7 @@ class Intake:
         changed = {row[0] for row in (*batch.new_reports, *batch.new_sketches)}
         return outcomes, changed
 
-    def _gather(self, connection: Connection, sent: Sequence[Sent]) -> _Batch:
+    def _gather(self, connection: Connection, sent: Sequence[WorkerUpload]) -> _Batch:
         people = _people(connection, {one.participant for one in sent})
         by_campaign: dict[bytes, set[bytes]] = {}
         for person in people.values():
@@ -157,7 +156,7 @@ class Intake:
             ).all()
             self._known[campaign] = _Fixed(
                 tasks=frozenset(tasks),
-                rule=report_rule(parse_mechanism(row.mechanism), len(tasks)),
+                rule=stored_rule(row.mechanism, len(tasks)),
                 most=json.loads(row.config)["answers_per_participant"],
             )
         return self._known[campaign]
@@ -221,14 +220,14 @@ def _read_taken(
     batch.taken.update((campaign, row.report_id) for row in found)
 
 
-def _outcome(batch: _Batch, sent: Sent) -> Receipt | ProblemError:
+def _outcome(batch: _Batch, sent: WorkerUpload) -> Receipt | ProblemError:
     try:
         return _decide(batch, sent)
     except ProblemError as problem:
         return problem
 
 
-def _decide(batch: _Batch, sent: Sent) -> Receipt:
+def _decide(batch: _Batch, sent: WorkerUpload) -> Receipt:
     person = batch.people.get(sent.participant)
     if person is None or not same_hash(person.token_sha256, token_hash(sent.credential)):
         raise ProblemError("credential", "Join the campaign first.")

@@ -1,16 +1,19 @@
-"""Who may make campaigns: requesters and their keys; by whoever can open the database."""
+"""Who may make campaigns: requesters, their keys, and what is theirs."""
 
 from __future__ import annotations
 
-from sqlalchemy import delete, insert, select
+from typing import Any
 
+from sqlalchemy import Connection, delete, insert, select
+
+from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.terms.tokens import new_id, new_token, token_hash
+from quietcrowd.campaign.terms.tokens import has_prefix, new_id, new_token, same_hash, token_hash
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_text
 
-__all__ = ["issue_key"]
+__all__ = ["issue_key", "owned_campaign", "requester_of"]
 
 
 def issue_key(database: Database, name: str, *, replace: bool = False) -> str:
@@ -50,3 +53,43 @@ def issue_key(database: Database, name: str, *, replace: bool = False) -> str:
             {"token_sha256": token_hash(key), "requester_id": requester},
         )
     return key
+
+
+def requester_of(database: Database, key: str) -> bytes:
+    """Return whose key it is; a text that is none is not looked up.
+
+    Raises
+    ------
+    ProblemError
+        Where it is nobody's.
+    """
+    if has_prefix(key, "qck_"):
+        hashed = token_hash(key)
+        with database.read() as connection:
+            found = connection.execute(
+                select(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
+            ).one_or_none()
+        if found is not None and same_hash(found.token_sha256, hashed):
+            requester: bytes = found.requester_id
+            return requester
+    raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
+
+
+def owned_campaign(
+    connection: Connection, requester: bytes, campaign: str, *, lock: bool = False
+) -> Any:
+    """Return a campaign of a requester.
+
+    Raises
+    ------
+    ProblemError
+        Where there is none of this id, or it is another requester's: no difference can be seen.
+    """
+    wanted = select(tables.campaign).where(
+        tables.campaign.c.id == bytes.fromhex(campaign),
+        tables.campaign.c.requester_id == requester,
+    )
+    found = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
+    if found is None:
+        raise ProblemError("not-found", "You have no such campaign.")
+    return found

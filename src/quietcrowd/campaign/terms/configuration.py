@@ -6,9 +6,7 @@ The server writes it; a worker's device computes it once more, from the mechanis
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from attrs import evolve, frozen
@@ -18,7 +16,7 @@ from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
-from quietcrowd.exceptions import FormatError, ParameterError, QuietcrowdError
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
@@ -29,14 +27,9 @@ __all__ = [
     "describe_campaign",
     "hash_tasks",
     "loss_of_tasks",
-    "parse_mechanism",
-    "usable_mechanism",
 ]
 
 VERSION = 1
-
-_MOST_LEVELS = 1_000
-_UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 
 
 @frozen(kw_only=True)
@@ -53,40 +46,6 @@ class Configuration:
 
     text: bytes
     hash: bytes
-
-
-@lru_cache(maxsize=256)
-def parse_mechanism(text: str) -> Mechanism:
-    """Return the mechanism that a stored text describes."""
-    return Mechanism.from_dict(json.loads(text))
-
-
-def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
-    """Return the mechanism that somebody described, if a campaign can have it.
-
-    Raises
-    ------
-    FormatError
-        Where it cannot; the message says which it can have, and nothing of the description.
-    """
-    domain = described.get("domain")
-    levels = (
-        [len(one) for one in domain.values() if isinstance(one, list)]
-        if isinstance(domain, dict)
-        else []
-    )
-    try:
-        if max(levels, default=0) > _MOST_LEVELS:
-            raise ValueError
-        mechanism = Mechanism.from_dict(described)
-        report_rule(mechanism, 1)
-        canonical_json(mechanism.to_dict())
-        return mechanism
-    except _UNREADABLE:
-        raise FormatError(
-            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
-            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53."
-        ) from None
 
 
 def build_configuration(

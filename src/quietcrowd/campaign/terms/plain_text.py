@@ -1,15 +1,21 @@
-"""Text that somebody else wrote, on its way to a terminal."""
+"""Text that somebody else wrote, on its way to a terminal; also why a server refuses."""
 
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING
 
-__all__ = ["one_line", "printable"]
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["one_line", "printable", "refusal"]
 
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """They make text run the other way, also what follows it."""
 
 _UNKNOWN = "\ufffd"
+
+_LONGEST_REFUSAL = 600
 
 
 def printable(text: str) -> str:
@@ -32,3 +38,18 @@ def _harmless(letter: str) -> bool:
     if letter in "\n\t":
         return True
     return unicodedata.category(letter) not in ("Cc", "Cs") and letter not in _TURNING
+
+
+def refusal(response: httpx.Response) -> str:
+    """Return why a request was refused: of a problem document (RFC 9457), or the status.
+
+    Where the document names the rules that are broken, nothing else is told.
+    """
+    try:
+        problem = response.json()
+        general = [problem["title"], problem["detail"]]
+        broken = [f"{one['pointer']} {one['message']}" for one in problem.get("errors", [])]
+        told = (part.strip().removesuffix(".") for part in broken or general)
+        return one_line("; ".join(told))[:_LONGEST_REFUSAL]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return f"status {response.status_code}"

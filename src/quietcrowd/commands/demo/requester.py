@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 from attrs import field, frozen
 
-from quietcrowd.campaign.terms.refusals import refusal
+from quietcrowd.campaign.terms.plain_text import refusal
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism
 

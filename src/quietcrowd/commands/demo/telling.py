@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 
 from quietcrowd.campaign import Client
-from quietcrowd.campaign.server.background import serve_in_background
+from quietcrowd.campaign.server.app import serve_in_background
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.commands.demo.crowd import draw_crowd, own_answers, true_labels

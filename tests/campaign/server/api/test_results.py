@@ -1,6 +1,22 @@
+import csv
+import io
+import json
+from itertools import groupby, pairwise
+
+import pytest
+from sqlalchemy import select
+from tests.campaign.journals import can_be_emptied
+from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
+import quietcrowd as qc
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.results import exports
+from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.store import tables
+
+ANSWERS = {"t0": 0, "t1": 1, "t2": 1}
 
 
 def test_an_inference_can_be_asked_for(desk):
@@ -28,3 +44,177 @@ def test_results_that_are_known_are_not_sent_again(server, desk):
         ('"*"', 200),
     ):
         assert desk.client.get(url, headers={"If-None-Match": known}).status_code == status
+
+
+def send(desk, name, workers=3):
+    mechanism = MECHANISMS[name]
+    domain = mechanism.domain
+    campaign = desk.campaign(mechanism, join_mode="open")
+    answers = {
+        task: domain.labels[code] if hasattr(domain, "labels") else float(code)
+        for task, code in ANSWERS.items()
+    }
+    sent = {}
+    for _ in range(workers):
+        worker = desk.worker(campaign)
+        pseudonym = worker.client.get("/me").json()["pseudonym"]
+        sent[pseudonym] = worker.send_all(mechanism, answers)
+    return campaign, sent
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_an_export_is_a_file_of_reports(desk, tmp_path, name, kind):
+    campaign, sent = send(desk, name)
+    url = f"/campaigns/{campaign}/reports"
+    file = tmp_path / f"reports.{kind}"
+    file.write_bytes(desk.client.get(url, params={"format": kind}).content)
+    if kind == "csv":
+        note = desk.client.get(url, params={"format": "mechanism"}).content
+        (tmp_path / "reports.csv.mechanism.json").write_bytes(note)
+    found = qc.read_reports(file)
+    assert found.mechanism == MECHANISMS[name]
+    assert not found.simulated
+    frame = found.to_frame().set_index("worker")
+    assert set(frame.index) == set(sent)
+    for worker, reports in sent.items():
+        own = frame.loc[[worker]].reset_index(drop=True)
+        assert own.equals(reports.to_frame().drop(columns="worker"))
+
+
+@pytest.mark.parametrize("rows", [1, 4, 9])
+@pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
+def test_an_export_in_blocks_holds_every_worker_once_and_whole(desk, monkeypatch, name, rows):
+    campaign, sent = send(desk, name, workers=3)
+    url = f"/campaigns/{campaign}/reports"
+    whole = desk.client.get(url).text
+    monkeypatch.setattr(exports, "_BLOCK", rows)
+    assert desk.client.get(url).text == whole
+    workers = [json.loads(line)["worker"] for line in whole.splitlines()[1:]]
+    assert [worker for worker, _ in groupby(workers)] == sorted(set(workers), key=workers.index)
+    assert set(workers) == set(sent)
+
+
+def export(server, campaign):
+    with server.database.read() as connection:
+        row = connection.execute(
+            select(tables.campaign).where(tables.campaign.c.id == bytes.fromhex(campaign))
+        ).one()
+    return ReportExport(database=server.database, campaign=row)
+
+
+@pytest.mark.parametrize("kind", ["json_lines", "csv"])
+def test_who_takes_an_export_slowly_keeps_nothing(desk, server, monkeypatch, kind):
+    monkeypatch.setattr(exports, "_BLOCK", 3)
+    campaign, _ = send(desk, "one-layer")
+    before = server.database.engine.pool.checkedout()
+    streams = [getattr(export(server, campaign), kind)() for _ in range(60)]
+    for stream in streams:
+        next(stream)
+        next(stream)
+    assert server.database.engine.pool.checkedout() == before
+    assert can_be_emptied(server.database)
+    assert all(len(list(stream)) == 3 for stream in streams)
+
+
+def test_an_export_of_a_campaign_that_is_deleted_meanwhile_breaks_off(desk, server, monkeypatch):
+    monkeypatch.setattr(exports, "_BLOCK", 3)
+    campaign, _ = send(desk, "one-layer")
+    stream = export(server, campaign).json_lines()
+    next(stream)
+    next(stream)
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+    with pytest.raises(ProblemError, match="not-found"):
+        next(stream)
+
+
+def test_who_withdraws_during_an_export_is_in_it_whole_or_not_at_all(desk, server, monkeypatch):
+    monkeypatch.setattr(exports, "_BLOCK", 4)
+    campaign = desk.campaign(join_mode="open")
+    workers = sorted((desk.worker(campaign) for _ in range(3)), key=lambda one: one.id)
+    for worker in workers:
+        worker.send_values(1, 0, 1)
+    stream = export(server, campaign).json_lines()
+    seen = [next(stream), next(stream)]
+    for worker in workers[1:]:
+        worker.client.delete("/me").raise_for_status()
+    lines = "".join([*seen, *stream]).splitlines()
+    assert [len(list(rows)) for _, rows in groupby(json.loads(x)["worker"] for x in lines[1:])] == [
+        3,
+        3,
+    ]
+
+
+def test_an_export_does_not_tell_who_came_first(desk):
+    campaign = desk.campaign(join_mode="open")
+    arrived = []
+    for _ in range(25):
+        worker = desk.worker(campaign)
+        worker.send_values(1)
+        arrived.append(worker.client.get("/me").json()["pseudonym"])
+    lines = desk.client.get(f"/campaigns/{campaign}/reports").text.splitlines()
+    order = [json.loads(line)["worker"] for line in lines[1:]]
+    assert sorted(order) == sorted(arrived)
+    places = {worker: place for place, worker in enumerate(arrived)}
+    steps = [places[after] - places[before] for before, after in pairwise(order)]
+    assert sum(step == 1 for step in steps) < 12  # of 24; chance reaches it once in 10^8
+
+
+def test_an_empty_campaign_has_an_export(desk):
+    campaign = desk.campaign()
+    lines = desk.client.get(f"/campaigns/{campaign}/reports").text.splitlines()
+    assert len(lines) == 1
+    assert json.loads(lines[0])["tasks"] == ["t0", "t1", "t2"]
+
+
+def test_names_that_begin_like_formulas_are_guarded_and_come_back(desk, tmp_path):
+    draft = desk.draft(join_mode="open")["id"]
+    desk.import_csv(draft, "task,q\n=1+1,a\n'=1+1,b\n-2,c\n").raise_for_status()
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    desk.worker(draft).send_values(1, 0, 1)
+    url = f"/campaigns/{draft}/reports"
+    table = desk.client.get(url, params={"format": "csv"})
+    rows = list(csv.reader(io.StringIO(table.text)))
+    assert sorted(row[0] for row in rows[1:]) == ["''=1+1", "'=1+1", "-2"]
+    (tmp_path / "r.csv").write_bytes(table.content)
+    note = desk.client.get(url, params={"format": "mechanism"})
+    (tmp_path / "r.csv.mechanism.json").write_bytes(note.content)
+    assert qc.read_reports(tmp_path / "r.csv").table.tasks.to_pylist() == ["'=1+1", "-2", "=1+1"]
+    assert "do not majority-vote them" in note.json()["warning"]
+
+
+def test_truths_are_files(desk, server, tmp_path):
+    draft = desk.draft(join_mode="open")["id"]
+    rows = ["task,question", *(f"t{place},Is it {place}?" for place in range(3))]
+    desk.import_csv(draft, "\n".join(rows)).raise_for_status()
+    url = f"/campaigns/{draft}/truths"
+    check_problem(desk.client.get(url), 409, "no-results")
+    desk.client.post(f"/campaigns/{draft}/open").raise_for_status()
+    for _ in range(3):
+        desk.worker(draft).send_values(1, 0)
+    Inferrer(server.database).infer(bytes.fromhex(draft))
+    truths = {
+        row["task"]: row["truth"]
+        for row in desk.client.get(f"/campaigns/{draft}/results").json()["truths"]
+        if row["truth"] is not None
+    }
+    assert len(truths) == 2
+    for kind, suffix in (("csv", "csv"), ("jsonl", "jsonl"), ("label-studio", "json")):
+        file = tmp_path / f"truths.{suffix}"
+        file.write_bytes(desk.client.get(url, params={"format": kind}).content)
+        found = {row["task"]: row["label"] for row in qc.read_truths(file).to_pylist()}
+        assert {task: truth for task, truth in found.items() if truth} == truths
+    tasks = json.loads((tmp_path / "truths.json").read_text())
+    assert [task["data"]["question"] for task in tasks] == ["Is it 0?", "Is it 1?", "Is it 2?"]
+    method = desk.client.get(f"/campaigns/{draft}/results").json()["method"]["method"]
+    said = {one["model_version"] for task in tasks for one in task["predictions"]}
+    assert said == {f"quietcrowd-{method}"}
+    assert all(task["annotations"] == [] for task in tasks)
+
+
+@pytest.mark.parametrize("resource", ["reports", "truths"])
+def test_other_formats_are_refused(desk, resource):
+    url = f"/campaigns/{desk.campaign()}/{resource}"
+    refused = desk.client.get(url, params={"format": "secret"})
+    check_problem(refused, 422, "validation")
+    assert "secret" not in refused.text

@@ -1,21 +1,22 @@
 """The routes, one file per resource."""
 
-from quietcrowd.campaign.server.api import (
-    campaigns,
-    exports,
-    health,
-    invites,
-    participants,
-    reports,
-    results,
-    tasks,
-)
+from quietcrowd.campaign.server import service
+from quietcrowd.campaign.server.api import campaigns, participants, reports, results, tasks
 
 __all__ = ["ROUTES"]
 
 ROUTES = tuple(
     route
-    for part in (reports, health, participants, campaigns, tasks, invites, results, exports)
-    for route in part.router.routes
+    for router in (
+        reports.router,
+        service.router,
+        participants.router,
+        campaigns.router,
+        tasks.router,
+        participants.invites,
+        results.router,
+        results.exports,
+    )
+    for route in router.routes
 )
 """In the order in which they are searched: what is asked for most often comes first."""

@@ -8,8 +8,7 @@ import pyarrow as pa
 from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Connection, insert, select
 
-from quietcrowd.campaign.protocol.cursors import read_cursor, write_cursor
-from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule, documented
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import (
     CampaignChange,
     CampaignDocument,
@@ -17,22 +16,30 @@ from quietcrowd.campaign.protocol.schemas import (
     CampaignPage,
     Id,
     PageQuery,
+    State,
 )
-from quietcrowd.campaign.protocol.states import State, require_step
-from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.service import (
+    Requester,
+    ServiceOf,
+    read_cursor,
+    require_step,
+    write_cursor,
+)
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaign_rows import (
-    count_change,
+from quietcrowd.campaign.store.campaigns import (
+    campaign_documents,
     delete_campaign,
-    documents,
     fixed_configuration,
     read_tasks,
+    update_campaign,
 )
+from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.configuration import parse_mechanism, usable_mechanism
+from quietcrowd.campaign.terms.mechanisms import UNREADABLE, parse_mechanism, usable_mechanism
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
-from quietcrowd.exceptions import AnswerError, FormatError, QuietcrowdError
+from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:
@@ -51,7 +58,6 @@ __all__ = [
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
-_UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 _FIXED = frozenset({"title", "description", "answers_per_participant", "linked"})
 """What is part of the configuration, and fixed once a campaign is open."""
 
@@ -79,7 +85,7 @@ def _read_method(
     try:
         method = method_from_dict(described)
         text = canonical_json(method.to_dict()).decode()
-    except _UNREADABLE:
+    except UNREADABLE:
         raise _refused("method", "It must be what the to_dict of a method gives.") from None
     if method.max_iterations > MAX_ITERATIONS:
         raise _refused("method", f"It may have at most {MAX_ITERATIONS:,} iterations.")
@@ -98,7 +104,7 @@ def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
 
 
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
-    [document] = documents(
+    [document] = campaign_documents(
         connection, select(tables.campaign).where(tables.campaign.c.id == campaign)
     )
     response.headers["ETag"] = f'"{document.version}"'
@@ -153,7 +159,7 @@ def list_campaigns(
         .limit(page.limit)
     )
     with service.database.read() as connection:
-        items = documents(connection, wanted)
+        items = campaign_documents(connection, wanted)
     more = len(items) == page.limit
     last = write_cursor(bytes.fromhex(items[-1].id)) if more else None
     return CampaignPage(items=items, next_cursor=last)
@@ -195,7 +201,7 @@ def change_campaign(
             raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
         if method is not None:
             _check_fit(method, parse_mechanism(row.mechanism))
-        count_change(connection, row, **values)
+        update_campaign(connection, row, **values)
         document = _one(connection, row.id, response)
     if "method" in values and document.reports:
         service.infer(row.id)
@@ -235,7 +241,7 @@ def open_for_reports(
         require_step(row.state, opened)
         if row.version != read.version:
             raise ProblemError("version-mismatch", "It was changed meanwhile: open it again.")
-        count_change(
+        update_campaign(
             connection,
             row,
             state=opened,
@@ -254,7 +260,7 @@ def close(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
-        count_change(connection, row, state=closed)
+        update_campaign(connection, row, state=closed)
         return _one(connection, row.id, response)
 
 

@@ -8,13 +8,14 @@ import numpy as np
 from fastapi import APIRouter
 from sqlalchemy import select
 
-from quietcrowd.campaign.protocol.problems import broken_rule, documented
+from quietcrowd.campaign.protocol.problems import broken_rule
 from quietcrowd.campaign.protocol.schemas import OwnReport, OwnReports, OwnSketch, Receipt, Upload
-from quietcrowd.campaign.server.service import Credential, ServiceOf, find_participant
+from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.service import Credential, ServiceOf
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.intake import Sent
-from quietcrowd.campaign.terms.channel_config import report_rule
-from quietcrowd.campaign.terms.configuration import parse_mechanism
+from quietcrowd.campaign.store.intake import WorkerUpload
+from quietcrowd.campaign.store.participants import find_participant
+from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.settings import PREFIX
 
 __all__ = ["read_own_reports", "router", "send_reports"]
@@ -31,7 +32,7 @@ async def send_reports(upload: Upload, credential: Credential, service: ServiceO
     """
     if not upload.reports and upload.sketch is None:
         raise broken_rule("", "empty", "An upload holds reports, or a sketch.")
-    done = service.writer.submit(Sent(credential=credential, upload=upload))
+    done = service.writer.submit(WorkerUpload(credential=credential, upload=upload))
     return await asyncio.wrap_future(done)
 
 
@@ -52,7 +53,7 @@ def read_own_reports(credential: Credential, service: ServiceOf) -> OwnReports:
         mechanism = connection.scalar(
             select(tables.campaign.c.mechanism).where(tables.campaign.c.id == person.campaign_id)
         )
-    rule = report_rule(parse_mechanism(str(mechanism)), 1)
+    rule = stored_rule(str(mechanism))
     return OwnReports(
         reports=[
             OwnReport(

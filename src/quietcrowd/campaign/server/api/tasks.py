@@ -9,17 +9,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import Connection, delete, func, insert, select
 
-from quietcrowd.campaign.protocol.cursors import read_cursor, write_cursor
-from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule, documented
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
-from quietcrowd.campaign.protocol.states import require_state
-from quietcrowd.campaign.server.service import Requester, ServiceOf, owned_campaign
+from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.service import (
+    Requester,
+    ServiceOf,
+    read_cursor,
+    require_state,
+    write_cursor,
+)
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaign_rows import count_change
-from quietcrowd.campaign.terms.configuration import parse_mechanism
-from quietcrowd.campaign.terms.gold import encode_gold
+from quietcrowd.campaign.store.campaigns import update_campaign
+from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS, PREFIX
-from quietcrowd.campaign.terms.task_files import READERS, TaskRow
+from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import FormatError
 
@@ -90,7 +95,7 @@ def import_tasks(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
-        count_change(connection, row)
+        update_campaign(connection, row)
         return _add(connection, row, rows)
 
 
@@ -112,7 +117,7 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
         )
     mechanism = parse_mechanism(campaign.mechanism)
     try:
-        golds = encode_gold(mechanism.domain, rows)
+        truths = encode_known_truths(mechanism.domain, rows)
     except FormatError as error:
         raise _refused(str(error)) from None
     connection.execute(
@@ -124,9 +129,11 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
                 "position": before + place,
                 "name": name,
                 "data": row.data,
-                "gold": gold,
+                "gold": truth,
             }
-            for place, (name, row, gold) in enumerate(zip(names, rows, golds, strict=True), start=1)
+            for place, (name, row, truth) in enumerate(
+                zip(names, rows, truths, strict=True), start=1
+            )
         ],
     )
     return TaskCount(imported=len(rows), tasks=len(held) + len(names))
@@ -170,5 +177,5 @@ def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
-        count_change(connection, row)
+        update_campaign(connection, row)
         connection.execute(delete(tables.task).where(tables.task.c.campaign_id == row.id))

@@ -4,8 +4,12 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.migrating import migrate, migrate_beside_server, newest_revision
-from quietcrowd.campaign.store.server_lock import only_server
+from quietcrowd.campaign.store.opening import (
+    migrate,
+    migrate_beside_server,
+    newest_revision,
+    only_server,
+)
 from quietcrowd.campaign.store.tables import metadata
 from quietcrowd.exceptions import FormatError, ParameterError
 
@@ -86,3 +90,20 @@ def test_nothing_is_changed_below_a_server(database):
     ):
         migrate_beside_server(database)
     assert revision(database) is None
+
+
+def test_one_server_at_a_time(tmp_path):
+    file = tmp_path / "q.db"
+    with (
+        only_server(file),
+        pytest.raises(ParameterError, match="another process"),
+        only_server(file),
+    ):
+        pass
+    with only_server(file):
+        pass
+
+
+def test_a_database_server_needs_no_lock():
+    with only_server(None), only_server(None):
+        pass

@@ -1,8 +1,11 @@
+import json
+
 import pytest
 from pydantic import ValidationError
 
+from quietcrowd.campaign.protocol.problems import PROBLEMS, Problem, ProblemError
 from quietcrowd.campaign.protocol.schemas import Upload
-from quietcrowd.campaign.protocol.validation_errors import as_problem
+from quietcrowd.campaign.server.problem_responses import as_problem, as_response, documented
 
 HASH = "0" * 64
 ITEM = {"report_id": "0" * 32, "task_id": "0" * 32, "value": 1}
@@ -72,3 +75,26 @@ def test_what_is_no_json_is_malformed():
 def test_not_more_errors_are_told_than_somebody_reads():
     error = {"type": "missing", "loc": ("body", "a"), "msg": "Field required"}
     assert len(as_problem([error] * 500).errors) == 20
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_problem_is_a_document(name):
+    error = ProblemError(
+        name, "Do this.", errors=[Problem(pointer="/a", code="missing", message="It is missing.")]
+    )
+    response = as_response(error)
+    document = json.loads(response.body)
+    assert response.status_code == document["status"] == PROBLEMS[name][0]
+    assert response.media_type == "application/problem+json"
+    assert document["type"] == f"urn:quietcrowd:problem:{name}"
+    assert document["errors"] == [{"pointer": "/a", "code": "missing", "message": "It is missing."}]
+    assert ("retry-after" in response.headers) == (response.status_code in (429, 503))
+    assert ("www-authenticate" in response.headers) == (response.status_code == 401)
+
+
+def test_statuses_of_a_route_are_documented_with_the_names_of_problems():
+    told = documented("full", "bad-state", "not-found")
+    assert {400, 404, 408, 409, 413, 422, 429, 503} == told.keys()
+    assert "`full`" in told[409]["description"]
+    assert "`bad-state`" in told[409]["description"]
+    assert list(told[409]["content"]) == ["application/problem+json"]

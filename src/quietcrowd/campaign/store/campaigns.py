@@ -11,20 +11,17 @@ from sqlalchemy import Connection, Select, delete, func, select, update
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import CampaignDocument
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.terms.configuration import (
-    Configuration,
-    build_configuration,
-    parse_mechanism,
-)
+from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
+from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.exceptions import QuietcrowdError
 
 __all__ = [
-    "count_change",
-    "count_of",
+    "campaign_documents",
+    "count_of_reports",
     "delete_campaign",
-    "documents",
     "fixed_configuration",
     "read_tasks",
+    "update_campaign",
 ]
 
 _OWNED = (
@@ -38,7 +35,7 @@ _OWNED = (
 """What belongs to a campaign, in the order in which it can be deleted."""
 
 
-def count_of(table: Any) -> Any:
+def _count_of(table: Any) -> Any:
     """Return how many rows of a table a campaign of a query has."""
     return (
         select(func.count())
@@ -48,7 +45,12 @@ def count_of(table: Any) -> Any:
     )
 
 
-def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
+def count_of_reports() -> Any:
+    """Return how many reports a campaign of a query has; sketches count as one each."""
+    return _count_of(tables.report) + _count_of(tables.sketch)
+
+
+def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
     """Return campaigns as their requester sees them.
 
     Parameters
@@ -59,9 +61,9 @@ def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocum
         Of rows of the table of campaigns.
     """
     counted = wanted.add_columns(
-        count_of(tables.task).label("tasks"),
-        count_of(tables.participant).label("participants"),
-        (count_of(tables.report) + count_of(tables.sketch)).label("reports"),
+        _count_of(tables.task).label("tasks"),
+        _count_of(tables.participant).label("participants"),
+        count_of_reports().label("reports"),
     )
     return [
         CampaignDocument(
@@ -85,7 +87,7 @@ def documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocum
     ]
 
 
-def count_change(connection: Connection, row: Any, **values: Any) -> None:
+def update_campaign(connection: Connection, row: Any, **values: Any) -> None:
     """Change columns of a campaign, and count that something of it has changed."""
     connection.execute(
         update(tables.campaign)

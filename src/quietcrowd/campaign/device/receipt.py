@@ -1,153 +1,28 @@
-"""The reports of a device as one request: made once, kept, and sent as it is."""
+"""What a server says of a worker's reports: what became of them, and what it holds."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from attrs import asdict, field, frozen
+from attrs import asdict, frozen
 
-from quietcrowd.campaign.device.checked_terms import CampaignTask, Terms
-from quietcrowd.campaign.device.questions import Coded
-from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.device.checked_terms import CampaignTask
+from quietcrowd.campaign.device.draw import CommittedReports, Report, readable_reports
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.campaign.terms.report_values import decoded
-from quietcrowd.campaign.terms.settings import MAX_BODY
-from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import CampaignError
-from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["HeldReports", "Receipt", "Report", "Upload", "coded_reports"]
+__all__ = ["HeldReports", "WorkerReceipt"]
 
 _LONGEST_CODE = 40
 
-_Sent: TypeAlias = tuple[Any, ...]
+_SentReport: TypeAlias = tuple[Any, ...]
 
 
 @frozen(kw_only=True)
-class Report:
-    """A randomised report, as people read it.
-
-    Attributes
-    ----------
-    task : str
-        Name.
-    value : label or number
-        What was drawn; None is NULL, "no answer", where that can be drawn.
-    participation : float or None
-        A noisy 1 or 0, whether the task was answered, where that is released.
-    """
-
-    task: str
-    value: Any
-    participation: float | None = None
-
-
-@frozen(kw_only=True)
-class Upload:
-    """All reports of a worker, ready to be sent.
-
-    Attributes
-    ----------
-    content : bytes
-        The body of the request: JSON, reports in the order of their tasks' ids.
-    """
-
-    content: bytes = field(repr=False)
-
-    @classmethod
-    def of(cls, reports: Mapping[str, Coded], terms: Terms) -> Upload:
-        """Return the upload of a worker's reports.
-
-        Parameters
-        ----------
-        reports : mapping of str to (value, bit)
-            By the ids of tasks.
-        terms : Terms
-            What was agreed to.
-
-        Raises
-        ------
-        CampaignError
-            Where they do not fit into one request.
-        """
-        items = []
-        for task in sorted(reports):
-            value, bit = reports[task]
-            item = {"report_id": new_id().hex(), "task_id": task, "value": value}
-            items.append(item if bit is None else {**item, "bit": bit})
-        return cls._fitting({"config_hash": terms.config_hash, "reports": items})
-
-    @classmethod
-    def of_sketch(cls, reports: Reports, terms: Terms) -> Upload:
-        """Return the upload of a worker who sends one sketch; errors as of `of`."""
-        assert reports.sketches is not None
-        rule = report_rule(terms.mechanism, terms.tasks)
-        numbers = rule.cut_off(reports.sketches[0]).tolist()
-        sketch = {"report_id": new_id().hex(), "numbers": numbers}
-        return cls._fitting({"config_hash": terms.config_hash, "sketch": sketch})
-
-    @classmethod
-    def _fitting(cls, body: Mapping[str, Any]) -> Upload:
-        content = canonical_json(body)
-        if len(content) > MAX_BODY:
-            raise CampaignError(
-                f"the reports take {len(content):,} bytes, and a campaign takes in {MAX_BODY:,} at "
-                "most: it cannot be answered"
-            )
-        return cls(content=content)
-
-    @property
-    def items(self) -> list[dict[str, Any]]:
-        """The reports as they are sent; none where a sketch is."""
-        items: list[dict[str, Any]] = json.loads(self.content).get("reports", [])
-        return items
-
-    @property
-    def sketch(self) -> dict[str, Any] | None:
-        """The sketch as it is sent: noisy sums over all answers; None where reports are."""
-        sketch: dict[str, Any] | None = json.loads(self.content).get("sketch")
-        return sketch
-
-    def reports(self, mechanism: Mechanism, tasks: Sequence[CampaignTask]) -> tuple[Report, ...]:
-        """Return the reports as people read them; none where a sketch is sent."""
-        return _readable(self.items, mechanism, tasks)
-
-
-def coded_reports(reports: Reports, terms: Terms) -> dict[str, Coded]:
-    """Return the reports of one worker as they are sent, by the names of their tasks.
-
-    Noise is cut off at what the campaign takes in, which is a function of the reports alone.
-    """
-    rule = report_rule(terms.mechanism, terms.tasks)
-    table, bits = reports.table, reports.participation_codes
-    names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
-    values = rule.cut_off(table.values).tolist()
-    shown = [None] * len(values) if bits is None else rule.cut_off_bits(bits).tolist()
-    return dict(zip(names, zip(values, shown, strict=True), strict=True))
-
-
-def _readable(
-    items: Sequence[Mapping[str, Any]], mechanism: Mechanism, tasks: Sequence[CampaignTask]
-) -> tuple[Report, ...]:
-    if not items:
-        return ()
-    names = {task.id: task.name for task in tasks}
-    values = decoded(mechanism.report_domain, [item["value"] for item in items]).to_pylist()
-    bits: list[Any] = [None] * len(items)
-    if mechanism.participation_domain is not None:
-        bits = decoded(mechanism.participation_domain, [item["bit"] for item in items]).to_pylist()
-    return tuple(
-        Report(task=names[item["task_id"]], value=value, participation=bit)
-        for item, value, bit in zip(items, values, bits, strict=True)
-    )
-
-
-@frozen(kw_only=True)
-class Receipt:
+class WorkerReceipt:
     """What became of an upload.
 
     Attributes
@@ -164,8 +39,8 @@ class Receipt:
 
     @classmethod
     def read(
-        cls, document: Mapping[str, Any], upload: Upload, tasks: Sequence[CampaignTask]
-    ) -> Receipt:
+        cls, document: Mapping[str, Any], upload: CommittedReports, tasks: Sequence[CampaignTask]
+    ) -> WorkerReceipt:
         """Return what a server says of an upload; CampaignError where it does not add up."""
         names = {task.id: task.name for task in tasks}
         by_id = {item["report_id"]: names[item["task_id"]] for item in upload.items}
@@ -193,12 +68,12 @@ class Receipt:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> Receipt:
+    def from_dict(cls, kept: Mapping[str, Any]) -> WorkerReceipt:
         """Return the receipt that `to_dict` described."""
         rejected = tuple((task, code) for task, code in kept["rejected"])
         return cls(accepted=kept["accepted"], duplicates=kept["duplicates"], rejected=rejected)
 
-    def require_all(self) -> Receipt:
+    def require_all(self) -> WorkerReceipt:
         """Return the receipt; CampaignError where a report was rejected."""
         if self.rejected:
             task, code = self.rejected[0]
@@ -250,7 +125,7 @@ class HeldReports:
     def read(
         cls,
         document: Mapping[str, Any],
-        upload: Upload | None,
+        upload: CommittedReports | None,
         mechanism: Mechanism,
         tasks: Sequence[CampaignTask],
         *,
@@ -262,7 +137,7 @@ class HeldReports:
         ----------
         document : mapping
             What the server answered.
-        upload : Upload or None
+        upload : CommittedReports or None
             What was sent; None where nothing was.
         mechanism : Mechanism
             What randomised.
@@ -287,7 +162,7 @@ class HeldReports:
             shown = acknowledged or upload is None
             return cls(
                 count=len(listed) + len(sketches),
-                reports=_readable(listed, mechanism, tasks) if shown else (),
+                reports=readable_reports(listed, mechanism, tasks) if shown else (),
                 sketch=tuple(its_sketch["numbers"]) if sketches and shown else None,
                 missing=len(sent - held) if acknowledged or held else 0,
                 strange=len(held - sent),
@@ -298,9 +173,9 @@ class HeldReports:
             ) from None
 
 
-def _sent(item: Mapping[str, Any]) -> _Sent:
+def _sent(item: Mapping[str, Any]) -> _SentReport:
     return item["report_id"], item["task_id"], item["value"], item.get("bit")
 
 
-def _sent_sketch(sketch: Mapping[str, Any]) -> _Sent:
+def _sent_sketch(sketch: Mapping[str, Any]) -> _SentReport:
     return sketch["report_id"], *sketch["numbers"]

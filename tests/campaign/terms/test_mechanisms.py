@@ -1,7 +1,7 @@
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 
-from quietcrowd.campaign.terms.report_values import decoded
+from quietcrowd.campaign.terms.mechanisms import decoded
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,7 @@ from sqlalchemy import Connection, Select, Table, select
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.terms.channel_config import report_rule
-from quietcrowd.campaign.terms.configuration import parse_mechanism
-from quietcrowd.campaign.terms.report_values import decoded
+from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
 from quietcrowd.formats.csv_files import guard_cell
 from quietcrowd.formats.label_studio_files import task_document
 from quietcrowd.formats.report_files import report_note
@@ -95,7 +93,7 @@ class ReportExport:
 
     def _last_of_block(self, connection: Connection, after: bytes) -> bytes | None:
         """Return the last worker of the next block, or None where it is the last block."""
-        length = report_rule(self.mechanism, 1).sketch_length
+        length = stored_rule(self.campaign.mechanism).sketch_length
         rows = _BLOCK if length is None else max(1, _BLOCK // length)
         table = self._table.c
         return connection.scalar(
@@ -151,7 +149,7 @@ class ReportExport:
         return list(zip(*columns, strict=True))
 
     def _sketch_rows(self, rows: Sequence[Any]) -> list[Sequence[Any]]:
-        dtype = report_rule(self.mechanism, 1).dtype
+        dtype = stored_rule(self.campaign.mechanism).dtype
         return [
             (row.pseudonym, coordinate, number)
             for row in rows

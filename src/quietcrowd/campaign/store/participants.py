@@ -1,4 +1,4 @@
-"""Taking part: once per credential, with an invite where one is needed."""
+"""Workers in the database: joining once per credential, found again, and leaving with all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from quietcrowd.campaign.terms.tokens import (
     withdrawn_hash,
 )
 
-__all__ = ["join", "public_campaign"]
+__all__ = ["erase_participant", "find_participant", "join", "public_campaign"]
 
 
 def public_campaign(connection: Connection, campaign: str, *, lock: bool = False) -> Any:
@@ -119,3 +119,66 @@ def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> 
         .where(tables.campaign.c.id == campaign)
         .values(invites_used=tables.campaign.c.invites_used + 1)
     )
+
+
+def find_participant(connection: Connection, credential: str, *, lock: bool = False) -> Any:
+    """Return the participant whose credential it is; locked, the campaign is too, and first.
+
+    Raises
+    ------
+    ProblemError
+        Where there is none.
+    """
+    person, campaign = tables.participant.c, tables.campaign.c
+    mine = person.id == participant_id(credential)
+    wanted = select(tables.participant).where(mine)
+    if lock:
+        locked = connection.scalar(
+            select(campaign.id)
+            .where(campaign.id.in_(select(person.campaign_id).where(mine)))
+            .with_for_update()
+        )
+        wanted = wanted.where(person.campaign_id == locked).with_for_update()
+    found = connection.execute(wanted).one_or_none()
+    if found is None or not same_hash(found.token_sha256, token_hash(credential)):
+        raise ProblemError("credential", "Join the campaign first.")
+    return found
+
+
+def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
+    """Delete a participant, all reports, and the results that were computed from them.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that writes.
+    person : Row
+        Of the table of participants.
+    kept : bytes
+        What the credential is known by, so that it does not join again.
+
+    Returns
+    -------
+    bool
+        Whether there were reports: other results stay as they are.
+    """
+    campaign = person.campaign_id
+    erased = [
+        connection.execute(
+            delete(table).where(
+                table.c.campaign_id == campaign, table.c.participant_id == person.id
+            )
+        ).rowcount
+        for table in (tables.report, tables.sketch)
+    ]
+    connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
+    connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
+    if not any(erased):
+        return False
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == campaign)
+        .values(erasures=tables.campaign.c.erasures + 1)
+    )
+    connection.execute(delete(tables.inference).where(tables.inference.c.campaign_id == campaign))
+    return True

@@ -1,9 +1,9 @@
-"""Bringing a database to the tables that this version knows."""
+"""Opening a database: by one server at a time, and with the tables that this version knows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from alembic import command
@@ -15,10 +15,11 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.server_lock import only_server
+from quietcrowd.campaign.terms.file_lock import file_lock
+from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["migrate", "migrate_beside_server", "newest_revision"]
+__all__ = ["migrate", "migrate_beside_server", "newest_revision", "only_server", "ready_database"]
 
 _FOLDER = Path(__file__).parent / "migrations"
 
@@ -47,7 +48,7 @@ def migrate(database: Database) -> None:
     ParameterError
         Where it cannot be reached, or is none.
     """
-    with _telling(database):
+    with _one_sentence(database):
         _upgrade(database)
 
 
@@ -63,7 +64,7 @@ def migrate_beside_server(database: Database) -> None:
     ParameterError
         Where it cannot be reached, is none, or a server of another version has it.
     """
-    with _telling(database), database.read() as connection:
+    with _one_sentence(database), database.read() as connection:
         found = MigrationContext.configure(connection).get_current_revision()
     if found != newest_revision():
         with only_server(database.path):
@@ -71,7 +72,7 @@ def migrate_beside_server(database: Database) -> None:
 
 
 @contextmanager
-def _telling(database: Database) -> Iterator[None]:
+def _one_sentence(database: Database) -> Iterator[None]:
     """Tell in one sentence where a database cannot be used."""
     try:
         yield
@@ -96,3 +97,44 @@ def _upgrade(database: Database) -> None:
                 f"the database cannot be brought to revision {newest_revision()}: {error}. It was "
                 "made by a newer quietcrowd: take that one."
             ) from None
+
+
+@contextmanager
+def only_server(database: Path | None) -> Iterator[None]:
+    """Hold the lock of an SQLite file; None, a server database, needs none.
+
+    Raises
+    ------
+    ParameterError
+        Where another server holds it.
+    """
+    with ExitStack() as held:
+        if database is not None:
+            try:
+                held.enter_context(
+                    file_lock(database.with_name(f"{database.name}.lock"), wait=False)
+                )
+            except BlockingIOError:
+                raise ParameterError(
+                    f"{database} is served by another process already: stop that one first. For "
+                    "several processes take PostgreSQL."
+                ) from None
+        yield
+
+
+@contextmanager
+def ready_database(settings: Settings) -> Iterator[Database]:
+    """Give the database of a server: locked where it is a file, and brought up to date.
+
+    Raises
+    ------
+    ParameterError, FormatError
+        Where it cannot be opened, is served already, or was made by a newer version.
+    """
+    database = Database.open(settings.database)
+    with only_server(database.path):
+        try:
+            migrate(database)
+            yield database
+        finally:
+            database.close()

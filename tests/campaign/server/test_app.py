@@ -6,8 +6,7 @@ import pytest
 from attrs import evolve
 from tests.campaign.ports import has_ipv6
 
-from quietcrowd.campaign.server.app import listener
-from quietcrowd.campaign.server.background import serve_in_background
+from quietcrowd.campaign.server.app import listener, serve_in_background
 from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import ParameterError
 

@@ -1,0 +1,177 @@
+"""Refusals as responses: problem documents (RFC 9457), for all that a route may raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from quietcrowd.campaign.protocol.problems import PROBLEMS, Problem, ProblemError, broken_rules
+from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.store.database import UNAVAILABLE
+
+__all__ = ["HANDLERS", "MEDIA_TYPE", "ProblemDocument", "as_problem", "as_response", "documented"]
+
+MEDIA_TYPE = "application/problem+json"
+
+RETRY_AFTER = "1"
+"""Seconds after which to try again, where trying again can help."""
+
+_ANYWHERE = (
+    "malformed",
+    "validation",
+    "too-slow",
+    "too-large",
+    "too-many-requests",
+    "busy",
+    "unavailable",
+)
+"""Problems of all routes."""
+
+_SAFE_MESSAGES = frozenset(
+    {
+        "bool_type",
+        "dict_type",
+        "extra_forbidden",
+        "float_type",
+        "greater_than_equal",
+        "int_type",
+        "less_than_equal",
+        "list_type",
+        "literal_error",
+        "missing",
+        "model_attributes_type",
+        "string_pattern_mismatch",
+        "string_too_long",
+        "string_too_short",
+        "string_type",
+        "too_long",
+        "too_many_members",
+        "too_short",
+    }
+)
+"""Rules whose message names the rule alone, never what was met."""
+
+_NAMES_A_STRANGER = "extra_forbidden"
+_PLACES = ("body", "query", "path", "header")
+_MOST = 20
+
+
+class ProblemDocument(BaseModel):
+    """What is answered where a request is refused (RFC 9457)."""
+
+    type: str = Field(description="urn:quietcrowd:problem: and the name of the problem.")
+    title: str
+    status: int
+    detail: str
+    errors: list[Problem] = Field(default=[], description="Rules that the request breaks.")
+
+
+def as_response(error: ProblemError) -> JSONResponse:
+    """Return the response that tells of a refusal."""
+    again = {"Retry-After": RETRY_AFTER} if error.status in (429, 503) else {}
+    challenge = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
+    document = ProblemDocument(
+        type=f"urn:quietcrowd:problem:{error.name}",
+        title=error.title,
+        status=error.status,
+        detail=error.detail,
+        errors=list(error.errors),
+    )
+    return JSONResponse(
+        document.model_dump(exclude_defaults=True),
+        error.status,
+        headers={**again, **challenge, **error.headers},
+        media_type=MEDIA_TYPE,
+    )
+
+
+def documented(*names: str) -> dict[int | str, dict[str, Any]]:
+    """Return what the OpenAPI document says of these problems, and of those of all routes."""
+    by_status: dict[int | str, list[str]] = {}
+    for name in (*names, *_ANYWHERE):
+        by_status.setdefault(PROBLEMS[name][0], []).append(name)
+    schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+    problem = schema.pop("$defs")["Problem"]
+    schema["properties"]["errors"]["items"] = problem
+    return {
+        status: {
+            "description": "; ".join(f"`{name}`: {PROBLEMS[name][1]}" for name in listed),
+            "content": {MEDIA_TYPE: {"schema": schema}},
+        }
+        for status, listed in by_status.items()
+    }
+
+
+def as_problem(errors: Iterable[Mapping[str, Any]]) -> ProblemError:
+    """Return the refusal of a request that breaks rules of its schema.
+
+    Parameters
+    ----------
+    errors : iterable of mapping
+        As Pydantic gives them; what they say of the input is left out, and so are names of members
+        that nobody knows.
+    """
+    listed = list(errors)
+    if any(error["type"] == "json_invalid" for error in listed):
+        return ProblemError("malformed", "The body must be JSON in UTF-8.")
+    return broken_rules([_as_rule(error) for error in listed[:_MOST]])
+
+
+def _as_rule(error: Mapping[str, Any]) -> Problem:
+    code = str(error["type"])
+    place = [*error["loc"]]
+    if code == _NAMES_A_STRANGER:
+        place = place[:-1]
+    if place and place[0] in _PLACES:
+        place = place[1:] if place[0] == "body" else place
+    message = str(error["msg"]) if code in _SAFE_MESSAGES else "This is not valid."
+    return Problem(pointer="".join(f"/{part}" for part in place), code=code, message=message)
+
+
+async def _answer_problem(_: Request, error: ProblemError) -> JSONResponse:
+    return as_response(error)
+
+
+async def _answer_validation(_: Request, error: RequestValidationError) -> JSONResponse:
+    return as_response(as_problem(error.errors()))
+
+
+async def _answer_http(request: Request, error: HTTPException) -> JSONResponse:
+    """Tell of what the framework refuses: unknown paths and methods, bodies that are no text."""
+    known = ("malformed", "not-found", "method-not-allowed")
+    names = {PROBLEMS[name][0]: name for name in known}
+    name = names.get(error.status_code, "malformed")
+    headers = dict(error.headers or {})
+    if name == "method-not-allowed":
+        headers["Allow"] = _allowed_methods(request)
+    return as_response(
+        ProblemError(name, "See /api/v1/openapi.json for what there is.", headers=headers)
+    )
+
+
+def _allowed_methods(request: Request) -> str:
+    """Return the methods of all routes of a path; the framework tells those of the first."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    here = (route for route in routes if route.path_regex.match(request.scope["path"]))
+    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
+
+
+async def _answer_database(_: Request, error: Exception) -> JSONResponse:
+    log_failure("database", error)
+    return as_response(ProblemError("unavailable", "Send the same again in a moment."))
+
+
+HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
+    ProblemError: _answer_problem,
+    RequestValidationError: _answer_validation,
+    HTTPException: _answer_http,
+    **dict.fromkeys(UNAVAILABLE, _answer_database),
+}
+"""What answers where a route raises."""

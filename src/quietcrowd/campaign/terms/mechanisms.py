@@ -1,0 +1,76 @@
+"""The mechanism of a campaign: as somebody describes it, as it is stored, and what it reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.channel_config import ReportRule, report_rule
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import FormatError, QuietcrowdError
+from quietcrowd.mechanisms import Mechanism
+
+__all__ = ["UNREADABLE", "decoded", "parse_mechanism", "stored_rule", "usable_mechanism"]
+
+_MOST_LEVELS = 1_000
+UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
+"""What reading a description may raise that is none."""
+
+
+def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism that somebody described, if a campaign can have it.
+
+    Raises
+    ------
+    FormatError
+        Where it cannot; the message says which it can have, and nothing of the description.
+    """
+    domain = described.get("domain")
+    levels = (
+        [len(one) for one in domain.values() if isinstance(one, list)]
+        if isinstance(domain, dict)
+        else []
+    )
+    try:
+        if max(levels, default=0) > _MOST_LEVELS:
+            raise ValueError
+        mechanism = Mechanism.from_dict(described)
+        report_rule(mechanism, 1)
+        canonical_json(mechanism.to_dict())
+        return mechanism
+    except UNREADABLE:
+        raise FormatError(
+            "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
+            "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53."
+        ) from None
+
+
+@lru_cache(maxsize=256)
+def parse_mechanism(text: str) -> Mechanism:
+    """Return the mechanism that a stored text describes."""
+    return Mechanism.from_dict(json.loads(text))
+
+
+def stored_rule(text: str, tasks: int = 1) -> ReportRule:
+    """Return which reports a stored mechanism can give.
+
+    Parameters
+    ----------
+    text : str
+        As of `parse_mechanism`.
+    tasks : int
+        How many there are. How long a sketch is, and of which numbers, is the same for any.
+    """
+    return report_rule(parse_mechanism(text), tasks)
+
+
+def decoded(domain: Domain, codes: Sequence[int]) -> pa.Array:
+    """Return stored values of reports as the labels or numbers that they stand for."""
+    dtype: np.dtype[Any] = domain.dtype  # type: ignore[attr-defined]
+    return domain.decode(np.array(codes, dtype))

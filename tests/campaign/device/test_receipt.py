@@ -1,0 +1,97 @@
+import json
+
+import pytest
+from tests.campaign.devices import made
+
+from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
+from quietcrowd.exceptions import CampaignError
+
+
+def test_a_receipt_names_the_tasks_of_what_was_rejected():
+    _, upload, _, tasks = made("one-layer")
+    by_id = {task.id: task.name for task in tasks}
+    rejected = [{"report_id": item["report_id"], "code": "budget"} for item in upload.items[:2]]
+    document = {"accepted": 2, "duplicates": 1, "rejected": rejected}
+    receipt = WorkerReceipt.read(document, upload, tasks)
+    names = [by_id[item["task_id"]] for item in upload.items[:2]]
+    assert receipt.rejected == tuple((name, "budget") for name in names)
+    assert WorkerReceipt.from_dict(json.loads(json.dumps(receipt.to_dict()))) == receipt
+    with pytest.raises(CampaignError, match=f"that on {names[0]!r} \\(budget\\), and 1 more"):
+        receipt.require_all()
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"accepted": 4, "duplicates": 0, "rejected": []},
+        {"accepted": 6, "duplicates": -1, "rejected": []},
+        {"accepted": 5.0, "duplicates": 0, "rejected": []},
+        {"accepted": 5, "duplicates": 0},
+        {"accepted": 5, "duplicates": 0, "rejected": 7},
+        {"accepted": 4, "duplicates": 0, "rejected": [{"report_id": "?", "code": "conflict"}]},
+        {"accepted": 4, "duplicates": 0, "rejected": [{"report_id": "FIRST", "code": 7}]},
+        {},
+    ],
+)
+def test_a_receipt_that_does_not_add_up_is_none(document):
+    _, upload, _, tasks = made("one-layer")
+    text = json.dumps(document).replace("FIRST", upload.items[0]["report_id"])
+    with pytest.raises(CampaignError, match="does not add up"):
+        WorkerReceipt.read(json.loads(text), upload, tasks)
+
+
+def test_a_code_is_harmless_on_a_terminal():
+    _, upload, _, tasks = made("one-layer")
+    rejected = [{"report_id": upload.items[0]["report_id"], "code": "\x1b[2J" + 99 * "x"}]
+    receipt = WorkerReceipt.read(
+        {"accepted": 4, "duplicates": 0, "rejected": rejected}, upload, tasks
+    )
+    assert receipt.rejected[0][1] == "\ufffd[2J" + 36 * "x"
+
+
+def test_a_rejected_sketch_is_of_all_tasks():
+    _, upload, _, tasks = made("matrix factorisation")
+    rejected = [{"report_id": upload.sketch["report_id"], "code": "conflict"}]
+    receipt = WorkerReceipt.read(
+        {"accepted": 0, "duplicates": 0, "rejected": rejected}, upload, tasks
+    )
+    assert receipt.rejected == (("all tasks", "conflict"),)
+
+
+@pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation, ridge"])
+def test_what_is_held_is_compared(name):
+    _, upload, terms, tasks = made(name)
+    body = json.loads(upload.content)
+    document = {"reports": body.get("reports", []), "sketch": body.get("sketch")}
+    held = HeldReports.read(document, upload, terms.mechanism, tasks)
+    assert held.as_sent
+    assert held.reports == upload.reports(terms.mechanism, tasks)
+    nothing = {"reports": [], "sketch": None}
+    gone = HeldReports.read(nothing, upload, terms.mechanism, tasks)
+    count = len(document["reports"]) or 1
+    assert (gone.missing, gone.strange) == (count, 0)
+    unknown = HeldReports.read(document, None, terms.mechanism, tasks)
+    assert (unknown.missing, unknown.strange) == (0, count)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"reports": 7, "sketch": None},
+        {"reports": [{"report_id": "x"}], "sketch": None},
+        {"reports": [], "sketch": {"numbers": 7}},
+        {"reports": [{"report_id": "x", "task_id": "y", "value": 0}], "sketch": None},
+    ],
+)
+def test_what_cannot_be_read_is_told(document):
+    _, upload, terms, tasks = made("one-layer")
+    with pytest.raises(CampaignError, match="cannot be read"):
+        HeldReports.read(document, upload, terms.mechanism, tasks)
+
+
+def test_a_value_that_no_label_has_is_told():
+    _, upload, terms, tasks = made("one-layer")
+    items = [{**upload.items[0], "value": 900}]
+    with pytest.raises(CampaignError, match="cannot be read"):
+        HeldReports.read({"reports": items, "sketch": None}, upload, terms.mechanism, tasks)
