@@ -12,9 +12,8 @@ from attrs import Factory, evolve, field, frozen
 from quietcrowd.accounting.budget_filter import filter_used
 from quietcrowd.accounting.charges import Charge
 from quietcrowd.privacy.loss_distribution import compose_losses, sum_losses
-from quietcrowd.privacy.loss_law import pure_law
-from quietcrowd.privacy.loss_tail import composed_tail
-from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
+from quietcrowd.privacy.tail_bound import composed_tail
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism

@@ -19,10 +19,8 @@ from quietcrowd.frames import unmarked
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.privacy.loss_law import pure_law
-from quietcrowd.privacy.loss_tail import composed_tail
-from quietcrowd.privacy.release_loss import ReleaseLoss
-from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
+from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
+from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability, composed_tail
 from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import check_names, find_described
 

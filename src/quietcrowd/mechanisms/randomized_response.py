@@ -33,8 +33,7 @@ from quietcrowd.privacy.guarantee import (
     check_counts,
     check_linked,
 )
-from quietcrowd.privacy.loss_law import channel_law
-from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.loss_law import ReleaseLoss, channel_law
 from quietcrowd.privacy.task_names import Tasks
 
 __all__ = ["RandomizedResponse"]

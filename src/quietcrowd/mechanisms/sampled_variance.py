@@ -34,6 +34,7 @@ from quietcrowd.privacy.sampled_variance import (
     MEAN,
     claimed_epsilon,
     claimed_rate,
+    variance_tail_epsilon,
 )
 from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
 from quietcrowd.privacy.task_names import Tasks
@@ -297,9 +298,6 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         They are those of who learns the worker's variance besides, or of who does not, whichever
         are larger; and for one answer alone at most the pure loss.
         """
-        # needs SciPy, which a worker's device loads for this mechanism alone
-        from quietcrowd.privacy.sampled_variance_tail import variance_tail_epsilon
-
         check_tail_probability(probability)
         count = check_counts(answers, tasks)
         shared = check_linked(linked, count)

@@ -19,7 +19,7 @@ from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["LossLaw", "channel_law", "laplace_law", "pure_law"]
+__all__ = ["LossLaw", "ReleaseLoss", "channel_law", "laplace_law", "pure_law"]
 
 _UNIT = 2.0**-52
 _MOST_TERMS = 2**17
@@ -118,6 +118,26 @@ class LossLaw:
             pure_epsilon=epsilon,
             is_of_all_pairs=is_of_all_pairs,
         )
+
+
+@frozen(kw_only=True, eq=False)
+class ReleaseLoss:
+    """Laws of the loss of all that a worker reports to one campaign.
+
+    Attributes
+    ----------
+    answer : LossLaw
+        About one answer, given all others of the worker.
+    each : LossLaw
+        About everything that one release tells; releases are independent of each other.
+    count : int
+        How many releases there are: the number of answers or tasks, where each has noise of its
+        own; 1, where one draw serves them all.
+    """
+
+    answer: LossLaw
+    each: LossLaw
+    count: int
 
 
 def pure_law(epsilon: float, delta: float = 0.0) -> LossLaw:
