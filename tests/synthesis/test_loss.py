@@ -3,9 +3,8 @@ import math
 import pytest
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.privacy.composition import compose_curve
-from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.rounding import log_ratio_up
+from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.plausible_deniability import TOTAL
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.seed_weights import floored_bounds

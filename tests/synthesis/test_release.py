@@ -9,7 +9,7 @@ from scipy.stats import beta
 from tests.synthesis.crowds import claims_of, normal_claims
 
 from quietcrowd.mechanisms.randomness import word_source
-from quietcrowd.privacy.deniability import Attempt
+from quietcrowd.synthesis.attempt_loss import Attempt
 from quietcrowd.synthesis.blur import Blur
 from quietcrowd.synthesis.grid_claims import GridClaims
 from quietcrowd.synthesis.plausible_deniability import TOTAL, PrivacyTest
