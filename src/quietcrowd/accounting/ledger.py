@@ -21,8 +21,7 @@ from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
 from quietcrowd.mechanisms.reports import Reports, check_reports
-from quietcrowd.privacy.guarantee import MOST_REPORTS, check_counts
-from quietcrowd.privacy.task_names import Tasks, are_named
+from quietcrowd.privacy.guarantee import MOST_REPORTS, Tasks, are_named, check_counts
 from quietcrowd.validation import check_real, check_text, check_whole
 
 __all__ = ["PrivacyLedger"]

@@ -18,10 +18,9 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import unmarked
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.privacy.guarantee import PrivacyGuarantee
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
 from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability, composed_tail
-from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import check_names, find_described
 
 __all__ = ["Mechanism", "check_mechanism"]

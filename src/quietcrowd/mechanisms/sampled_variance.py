@@ -25,6 +25,7 @@ from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PrivacyGuarantee,
+    Tasks,
     check_counts,
     check_linked,
 )
@@ -37,7 +38,6 @@ from quietcrowd.privacy.sampled_variance import (
     variance_tail_epsilon,
 )
 from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
-from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import check_whole
 

@@ -31,6 +31,7 @@ from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
     PrivacyGuarantee,
+    Tasks,
     add_losses,
     check_counts,
     check_linked,
@@ -40,7 +41,6 @@ from quietcrowd.privacy.loss_law import LossLaw, ReleaseLoss
 from quietcrowd.privacy.shared_flip import MAX_DELTA_ANSWERS, cell_law
 from quietcrowd.privacy.shared_row import own_row_laws, row_law
 from quietcrowd.privacy.tail_bound import TailBound, tail_of_law
-from quietcrowd.privacy.task_names import Tasks
 from quietcrowd.validation import one_of
 
 __all__ = ["TwoLayerRandomizedResponse"]
