@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from quietcrowd.auditing.attack import Repeats, crowd_of
-from quietcrowd.auditing.observed import Observed
+from quietcrowd.auditing.attack import Observed, Repeats, crowd_of
 
 if TYPE_CHECKING:
     import numpy as np
