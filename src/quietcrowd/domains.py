@@ -436,8 +436,7 @@ def check_finite(domain: object, user: str) -> FiniteDomain:
         Where it has not; `user` names who asked.
     """
     if not isinstance(domain, FiniteDomain):
-        text = domain.example() if isinstance(domain, Domain) else repr(domain)
-        raise AnswerError(f"{user} needs a Categorical or Ordinal domain; got {text}")
+        raise _wrong_domain(f"{user} needs a Categorical or Ordinal domain", domain)
     return domain
 
 
@@ -450,6 +449,10 @@ def check_numeric(domain: object, user: str) -> NumericDomain:
         Where they are not; `user` names who asked.
     """
     if not isinstance(domain, NumericDomain):
-        text = domain.example() if isinstance(domain, Domain) else repr(domain)
-        raise AnswerError(f"{user} needs numbers, an Ordinal or Interval domain; got {text}")
+        raise _wrong_domain(f"{user} needs numbers, an Ordinal or Interval domain", domain)
     return domain
+
+
+def _wrong_domain(needed: str, domain: object) -> AnswerError:
+    text = domain.example() if isinstance(domain, Domain) else repr(domain)
+    return AnswerError(f"{needed}; got {text}")

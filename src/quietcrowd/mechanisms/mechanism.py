@@ -20,8 +20,8 @@ from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
-from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability, composed_tail
-from quietcrowd.validation import check_names, find_described
+from quietcrowd.privacy.tail_bound import TailBound, composed_tail
+from quietcrowd.validation import check_names, check_proportion, find_described
 
 __all__ = ["Mechanism", "check_mechanism"]
 
@@ -195,7 +195,7 @@ class Mechanism(ABC):
         ParameterError
             Where the probability is out of its range, or as `guarantee`.
         """
-        check_tail_probability(probability)
+        check_proportion("probability", probability)
         guarantee = self.guarantee(answers, tasks, linked=linked)
         loss = self.loss(answers, tasks)
         pure = math.inf if guarantee.delta else guarantee.linked_epsilon

@@ -37,9 +37,9 @@ from quietcrowd.privacy.sampled_variance import (
     claimed_rate,
     variance_tail_epsilon,
 )
-from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
+from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_proportion, check_whole
 
 __all__ = ["SampledVarianceGaussian"]
 
@@ -298,7 +298,7 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         They are those of who learns the worker's variance besides, or of who does not, whichever
         are larger; and for one answer alone at most the pure loss.
         """
-        check_tail_probability(probability)
+        check_proportion("probability", probability)
         count = check_counts(answers, tasks)
         shared = check_linked(linked, count)
         epsilon, linked_epsilon, worker_epsilon = (

@@ -21,15 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.loss_distribution import LossDistribution, compose_laws, sum_losses
 from quietcrowd.privacy.loss_law import LossLaw
 from quietcrowd.privacy.rounding import show_loss
-from quietcrowd.validation import check_real
 
 __all__ = [
     "TailBound",
-    "check_tail_probability",
     "composed_tail",
     "tail_at",
     "tail_of_curve",
@@ -93,13 +90,6 @@ class TailBound:
             linked_epsilon=tail_at(linked_epsilon, delta, probability),
             worker_epsilon=tail_at(worker_epsilon, delta, probability),
         )
-
-
-def check_tail_probability(probability: float) -> None:
-    """Raise ParameterError unless a probability is above 0 and below 1."""
-    check_real("probability", probability, 0)
-    if not 0 < probability < 1:
-        raise ParameterError(f"probability must be above 0 and below 1; got {probability!r}")
 
 
 def tail_at(epsilon: float, delta: float, probability: float) -> float:
