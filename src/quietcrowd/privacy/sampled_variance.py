@@ -25,7 +25,6 @@ from attrs import evolve, frozen
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
-    "CUT",
     "MAX_ANSWERS",
     "MEAN",
     "VarianceLaw",
@@ -42,7 +41,8 @@ MEAN = 2**42
 
 MAX_ANSWERS = 10**7
 _MOST_EPSILON = 2.0**60
-CUT = 8.0
+
+_CUT = 8.0
 """Below this variance, in squared steps, everything counts as lost."""
 
 _CROSSING = 2.0
@@ -177,11 +177,11 @@ class VarianceLaw:
     def _of_the_grid(self, epsilon: float, count: int) -> float:
         """Return by how much sums over the grid may exceed the integrals in their place."""
         small = 0.0
-        if self.least < CUT:
-            away = self.steps * math.sqrt(count / CUT)
-            small = CUT * self.rate * (1 - gaussian_delta(epsilon, away))
+        if self.least < _CUT:
+            away = self.steps * math.sqrt(count / _CUT)
+            small = _CUT * self.rate * (1 - gaussian_delta(epsilon, away))
         rate = self.rate / count  # of the variance of the sum of what differs
-        bends = rate * (0.33 * math.log1p(1 / (CUT * self.rate)) + 0.375)
+        bends = rate * (0.33 * math.log1p(1 / (_CUT * self.rate)) + 0.375)
         return small + bends + 0.09 * epsilon * math.sqrt(rate) / (self.steps * count)
 
     def epsilon_at(self, delta: float, count: int = 1) -> float:
@@ -306,10 +306,10 @@ def _tail_of_the_grid(law: VarianceLaw, differing: int) -> float:
     """Return by how much the tail on the grid may exceed that of normal noise, half a step wider.
 
     Sums over whole steps differ from integrals by an eighth of the total variation of the slope of
-    the density, ``0.968 / v``; variances below `CUT` count as lost.
+    the density, ``0.968 / v``; variances below `_CUT` count as lost.
     """
-    small = CUT * law.rate if law.least < CUT else 0.0
-    bends = 0.121 * law.rate / differing * math.log1p(1 / (CUT * law.rate))
+    small = _CUT * law.rate if law.least < _CUT else 0.0
+    bends = 0.121 * law.rate / differing * math.log1p(1 / (_CUT * law.rate))
     return small + bends + 1e-12
 
 

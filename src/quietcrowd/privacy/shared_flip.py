@@ -30,17 +30,21 @@ __all__ = ["cell_delta", "cell_epsilon", "cell_law", "row_chances", "row_epsilon
 
 MAX_ANSWERS = 10**7
 MAX_DELTA_ANSWERS = 10**6
-_FEW = 2**20
 _DIGITS = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _PANELS = 24
 _MOST_ROW = 1000
 """Longest row whose chances are all computed."""
 
-_MOST_TERMS = 2**25
-_FEW_OF_DELTA = 2**13
-_MOST_TERMS_OF_DELTA = 2**26
+_FEW, _MOST_TERMS = 2**20, 2**25
+"""So many weights, and weights times answers, are summed one by one for losses that none exceeds."""
+
+_FEW_OF_DELTA, _MOST_TERMS_OF_DELTA = 2**13, 2**26
+"""So many for the law of the loss."""
+
 _BLOCK = 2**20
 _NARROW = 1e-3
+"""Below this range of flip probabilities an integral is no difference of two."""
+
 _NODES: npt.NDArray[np.float64]
 _NODE_WEIGHTS: npt.NDArray[np.float64]
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
