@@ -36,7 +36,7 @@ _MOST_ROW = 1000
 """Longest row whose chances are all computed."""
 
 _FEW, _MOST_TERMS = 2**20, 2**25
-"""So many weights, and weights times answers, are summed one by one for losses that none exceeds."""
+"""So many weights, and weights times answers, are summed one by one for a loss without delta."""
 
 _FEW_OF_DELTA, _MOST_TERMS_OF_DELTA = 2**13, 2**26
 """So many for the law of the loss."""
