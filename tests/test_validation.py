@@ -7,6 +7,7 @@ import pytest
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import (
     check_names,
+    check_proportion,
     check_real,
     check_text,
     check_whole,
@@ -66,3 +67,14 @@ def test_texts():
     for half in ("\ud800", "ann\udfff"):
         with pytest.raises(ParameterError, match=r"UTF-8 can hold; got '.*\\ud.*surrogate"):
             check_text("a name", half)
+
+
+def test_a_proportion_is_above_0_and_below_1():
+    check_proportion("p", 1e-300)
+    check_proportion("p", Fraction(1, 3))
+    for value in (0, 1, 1.5):
+        with pytest.raises(ParameterError, match=r"p must be above 0 and below 1; got "):
+            check_proportion("p", value)
+    for value in (-0.5, math.nan, math.inf, True, "half"):
+        with pytest.raises(ParameterError, match="p must be a finite number, at least 0; got "):
+            check_proportion("p", value)

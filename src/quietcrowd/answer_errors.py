@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.domains import Domain, NumericDomain, as_numbers
 from quietcrowd.exceptions import AnswerError
@@ -57,9 +57,12 @@ _RULE = (
     "Decide by a rule that is fixed beforehand, as clipping is: to leave a claim out for its "
     "value would tell of it."
 )
-_COLUMNS = "Name the columns of answers with --columns TASK,WORKER,LABEL."
-_TWICE = "Pass --duplicates last or --duplicates first, or drop them."
-_OTHER_DOMAIN = "Name it with --labels, --levels or --between"
+_COMMAND = WaysOut(
+    missing="Drop the row with --skip-outside.",
+    outside="Name it with --labels, --levels or --between, or drop the row with --skip-outside.",
+    twice="Pass --duplicates last or --duplicates first, or drop them.",
+    column="Name the columns of answers with --columns TASK,WORKER,LABEL.",
+)
 
 ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
     {
@@ -88,17 +91,9 @@ ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
             twice="Name every file once. Where two "
             "files hold the same answers, randomised twice, infer from one of them."
         ),
-        "infer": WaysOut(
-            missing="Drop the row with --skip-outside.",
-            outside=f"{_OTHER_DOMAIN}, or drop the row with --skip-outside.",
-            twice=_TWICE,
-            column=_COLUMNS,
-        ),
-        "randomize": WaysOut(
-            missing="Drop the row with --skip-outside.",
-            outside=f"{_OTHER_DOMAIN}, or drop the row with --skip-outside.",
-            twice=_TWICE,
-            column=_COLUMNS,
+        "infer": _COMMAND,
+        "randomize": evolve(
+            _COMMAND,
             empty="Where that is meant, list all ids with --all-tasks and --all-workers.",
         ),
         "partition": WaysOut(

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import field, frozen
+from attrs import field, fields, frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import dictionary_codes
@@ -90,14 +91,16 @@ class Domain(ABC):
     def example(self) -> str:
         """Say how a caller would write this domain, for messages."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; `from_dict` is its inverse."""
+        values = {one.name: getattr(self, one.name) for one in fields(type(self))}  # type: ignore[arg-type]
+        listed = {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+        return {"kind": self.kind, **listed}
 
     @classmethod
-    @abstractmethod
     def _from_parameters(cls, parameters: Mapping[str, Any]) -> Domain:
         """Build the domain from what `to_dict` gave."""
+        return cls(**{one.name: parameters[one.name] for one in fields(cls)})  # type: ignore[arg-type]
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Domain:
@@ -123,11 +126,15 @@ class Domain(ABC):
 
 
 class NumericDomain(Domain):
-    """A domain whose answers are numbers."""
+    """A domain whose answers are numbers, stored as they are unless a subclass says how."""
 
-    @abstractmethod
     def numbers(self, values: Values) -> npt.NDArray[np.float64]:
         """Turn stored values, shape (n,), into the numbers that they stand for."""
+        return values.astype(np.float64, copy=False)
+
+    @override
+    def decode(self, values: Values) -> pa.Array:
+        return pa.array(self.numbers(values))
 
 
 def _plain_label(value: object) -> Label:
@@ -228,8 +235,8 @@ class FiniteDomain(Domain):
         except TypeError:
             return None
 
+    @override
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Turn labels into codes; see `Domain.encode`."""
         try:
             positions, found = dictionary_codes(column)
         except pa.ArrowNotImplementedError:
@@ -240,12 +247,12 @@ class FiniteDomain(Domain):
         known = np.array([code is not None for code in codes] + [False])
         return table[positions], known[positions]
 
+    @override
     def decode(self, values: Values) -> pa.Array:
-        """Turn codes into labels; see `Domain.decode`."""
         return self._column.take(pa.array(values))
 
+    @override
     def holds(self, values: Values) -> bool:
-        """Return whether all these codes are positions of labels; see `Domain.holds`."""
         return values.dtype == self.dtype and values.max(initial=0) < self.size
 
     @cached_property
@@ -254,13 +261,13 @@ class FiniteDomain(Domain):
             return pa.array([float(label) for label in self.labels])
         return pa.array(list(self.labels))
 
+    @override
     def describe(self) -> str:
-        """Say which labels there are; see `Domain.describe`."""
         shown = ", ".join(repr(label) for label in self.labels[:6])
         return f"{shown}, … ({self.size} labels)" if self.size > 6 else shown
 
+    @override
     def example(self) -> str:
-        """Say how to write this domain; see `Domain.example`."""
         return f"{type(self).__name__}([{self.describe()}])"
 
 
@@ -286,14 +293,6 @@ class Categorical(FiniteDomain):
 
     kind: ClassVar[str] = "categorical"
     labels: tuple[Label, ...] = field(converter=_labels_converter, validator=_check_labels)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description; see `Domain.to_dict`."""
-        return {"kind": self.kind, "labels": list(self.labels)}
-
-    @classmethod
-    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Categorical:
-        return cls(parameters["labels"])
 
 
 @frozen(slots=False)
@@ -341,17 +340,9 @@ class Ordinal(FiniteDomain, NumericDomain):
         """``high - low``."""
         return self.high - self.low
 
+    @override
     def numbers(self, values: Values) -> npt.NDArray[np.float64]:
-        """Turn codes into levels; see `NumericDomain.numbers`."""
         return np.array(self.levels, np.float64)[values]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description; see `Domain.to_dict`."""
-        return {"kind": self.kind, "levels": list(self.levels)}
-
-    @classmethod
-    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Ordinal:
-        return cls(parameters["levels"])
 
 
 def _finite(_: object, attribute: Any, value: float) -> None:
@@ -400,42 +391,24 @@ class Interval(NumericDomain):
         """``high - low``."""
         return self.high - self.low
 
+    @override
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Turn answers into float64; see `Domain.encode`.
-
-        The dtype does not depend on the answers: it would tell of them.
-        """
+        # The dtype does not depend on the answers: it would tell of them.
         numbers = as_numbers(column)
         inside = (numbers >= self.low) & (numbers <= self.high)
         return numbers, inside
 
+    @override
     def holds(self, values: Values) -> bool:
-        """Return whether all these numbers lie in the interval; see `Domain.holds`."""
         return bool(((values >= self.low) & (values <= self.high)).all())
 
-    def decode(self, values: Values) -> pa.Array:
-        """Return the numbers as a column; see `Domain.decode`."""
-        return pa.array(values)
-
-    def numbers(self, values: Values) -> npt.NDArray[np.float64]:
-        """Return the numbers themselves; see `NumericDomain.numbers`."""
-        return values.astype(np.float64, copy=False)
-
+    @override
     def describe(self) -> str:
-        """Say what the bounds are; see `Domain.describe`."""
         return f"{self.low!r} to {self.high!r}"
 
+    @override
     def example(self) -> str:
-        """Say how to write this domain; see `Domain.example`."""
         return f"Interval(low={self.low!r}, high={self.high!r})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description; see `Domain.to_dict`."""
-        return {"kind": self.kind, "low": self.low, "high": self.high}
-
-    @classmethod
-    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Interval:
-        return cls(low=parameters["low"], high=parameters["high"])
 
 
 def as_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
@@ -463,8 +436,7 @@ def check_finite(domain: object, user: str) -> FiniteDomain:
         Where it has not; `user` names who asked.
     """
     if not isinstance(domain, FiniteDomain):
-        text = domain.example() if isinstance(domain, Domain) else repr(domain)
-        raise AnswerError(f"{user} needs a Categorical or Ordinal domain; got {text}")
+        raise _wrong_domain(f"{user} needs a Categorical or Ordinal domain", domain)
     return domain
 
 
@@ -477,6 +449,10 @@ def check_numeric(domain: object, user: str) -> NumericDomain:
         Where they are not; `user` names who asked.
     """
     if not isinstance(domain, NumericDomain):
-        text = domain.example() if isinstance(domain, Domain) else repr(domain)
-        raise AnswerError(f"{user} needs numbers, an Ordinal or Interval domain; got {text}")
+        raise _wrong_domain(f"{user} needs numbers, an Ordinal or Interval domain", domain)
     return domain
+
+
+def _wrong_domain(needed: str, domain: object) -> AnswerError:
+    text = domain.example() if isinstance(domain, Domain) else repr(domain)
+    return AnswerError(f"{needed}; got {text}")

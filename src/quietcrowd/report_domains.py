@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import field, frozen
+from typing_extensions import override
 
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, as_numbers
 from quietcrowd.exceptions import ParameterError
@@ -48,36 +49,37 @@ class OrNull(Domain):
         """Dtype of the codes, the same as without NULL."""
         return self.domain.dtype
 
+    @override
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Turn labels and missing values into codes; see `Domain.encode`."""
         if column.null_count == len(column):
             return np.full(len(column), self.null_code, self.dtype), np.ones(len(column), bool)
         codes, inside = self.domain.encode(column)
         missing = column.is_null().to_numpy()
         return np.where(missing, self.null_code, codes).astype(self.dtype), inside | missing
 
+    @override
     def decode(self, values: Values) -> pa.Array:
-        """Turn codes into labels and missing values; see `Domain.decode`."""
         null = values == self.null_code
         return self.domain.decode(pa.array(np.where(null, 0, values), mask=null))
 
+    @override
     def holds(self, values: Values) -> bool:
-        """Return whether all these codes stand for labels or NULL; see `Domain.holds`."""
         return values.dtype == self.dtype and values.max(initial=0) <= self.null_code
 
+    @override
     def describe(self) -> str:
-        """Say which labels there are; see `Domain.describe`."""
         return f"{self.domain.describe()}, or missing"
 
+    @override
     def example(self) -> str:
-        """Say how to write this domain; see `Domain.example`."""
         return f"OrNull(domain={self.domain.example()})"
 
+    @override
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description; see `Domain.to_dict`."""
         return {"kind": self.kind, "domain": self.domain.to_dict()}
 
     @classmethod
+    @override
     def _from_parameters(cls, parameters: Mapping[str, Any]) -> OrNull:
         return cls(domain=Domain.from_dict(parameters["domain"]))  # type: ignore[arg-type]
 
@@ -109,41 +111,29 @@ class Lattice(NumericDomain):
         """Dtype of the stored k."""
         return np.dtype(f"int{self.bits}")
 
+    @override
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Turn numbers into their k; see `Domain.encode`."""
         numbers = as_numbers(column)
         places = np.rint((numbers - self.origin) / self.step)
         fits = np.abs(places) < 2.0 ** (self.bits - 1)
         values = np.where(fits, places, 0).astype(self.dtype)
         return values, fits & (self.numbers(values) == numbers)
 
-    def decode(self, values: Values) -> pa.Array:
-        """Return the numbers as a column; see `Domain.decode`."""
-        return pa.array(self.numbers(values))
-
+    @override
     def holds(self, values: Values) -> bool:
-        """Return whether these are whole numbers of the right dtype; see `Domain.holds`."""
         return values.dtype == self.dtype
 
+    @override
     def numbers(self, values: Values) -> npt.NDArray[np.float64]:
-        """Turn stored k into numbers; see `NumericDomain.numbers`."""
         return self.origin + self.step * values.astype(np.float64)
 
+    @override
     def describe(self) -> str:
-        """Say which numbers these are; see `Domain.describe`."""
         return f"{self.origin!r} plus multiples of {self.step!r}"
 
+    @override
     def example(self) -> str:
-        """Say how to write this domain; see `Domain.example`."""
         return f"Lattice(origin={self.origin!r}, step={self.step!r})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description; see `Domain.to_dict`."""
-        return {"kind": self.kind, "origin": self.origin, "step": self.step, "bits": self.bits}
-
-    @classmethod
-    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Lattice:
-        return cls(**{name: parameters[name] for name in ("origin", "step", "bits")})
 
 
 @frozen(kw_only=True, slots=False)
@@ -152,35 +142,19 @@ class Reals(NumericDomain):
 
     kind: ClassVar[str] = "reals"
 
+    @override
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        """Turn numbers into float64; see `Domain.encode`."""
         numbers = as_numbers(column)
         return numbers, np.isfinite(numbers)
 
-    def decode(self, values: Values) -> pa.Array:
-        """Return the numbers as a column; see `Domain.decode`."""
-        return pa.array(values)
-
+    @override
     def holds(self, values: Values) -> bool:
-        """Return whether all these are finite numbers; see `Domain.holds`."""
         return values.dtype == np.float64 and bool(np.isfinite(values).all())
 
-    def numbers(self, values: Values) -> npt.NDArray[np.float64]:
-        """Return the numbers themselves; see `NumericDomain.numbers`."""
-        return values.astype(np.float64, copy=False)
-
+    @override
     def describe(self) -> str:
-        """Say which numbers these are; see `Domain.describe`."""
         return "any finite number"
 
+    @override
     def example(self) -> str:
-        """Say how to write this domain; see `Domain.example`."""
         return "Reals()"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready description; see `Domain.to_dict`."""
-        return {"kind": self.kind}
-
-    @classmethod
-    def _from_parameters(cls, parameters: Mapping[str, Any]) -> Reals:  # noqa: ARG003
-        return cls()

@@ -14,6 +14,7 @@ __all__ = [
     "at_least",
     "check_choice",
     "check_names",
+    "check_proportion",
     "check_real",
     "check_text",
     "check_whole",
@@ -41,6 +42,13 @@ def check_real(name: str, value: Any, low: float) -> None:
         finite = False
     if not finite or value < low:
         raise ParameterError(f"{name} must be a finite number, at least {low:g}; got {value!r}")
+
+
+def check_proportion(name: str, value: Any) -> None:
+    """Raise ParameterError unless `value` is a number above 0 and below 1."""
+    check_real(name, value, 0)
+    if not 0 < float(value) < 1:
+        raise ParameterError(f"{name} must be above 0 and below 1; got {value!r}")
 
 
 def check_text(name: str, value: Any) -> None:

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from quietcrowd.auditing.distinguishing import Statistic, compare, proven_epsilon
 from quietcrowd.auditing.learnt_scores import (
     learn_histogram,
     learn_projection,
-    look_at_matches,
-    look_closely,
-    look_for_partners,
-    look_together,
+    match_statistic,
+    pair_statistics,
+    partner_statistics,
+    report_statistics,
     strongest_pair,
 )
+from quietcrowd.auditing.lower_bounds import Statistic, compare, proven_epsilon
 
 COUNT = 8000
 
@@ -33,27 +33,27 @@ def some(share, seed=9):
 
 
 def test_equal_laws_prove_nothing():
-    assert best(look_closely(laplace(1, 3), laplace(2, 3)))[0] == 0
+    assert best(report_statistics(laplace(1, 3), laplace(2, 3)))[0] == 0
 
 
 def test_a_spread_is_seen():
-    assert best(look_closely(laplace(1), laplace(2) / 4))[0] > 1
+    assert best(report_statistics(laplace(1), laplace(2) / 4))[0] > 1
 
 
 def test_numbers_that_never_occur_are_seen():
     one, other = laplace(1), laplace(2)
     odd = one + (one % 2 == 0)
-    epsilon, name = best(look_closely(odd, other))
+    epsilon, name = best(report_statistics(odd, other))
     assert (epsilon > 3, name) == (True, "the last bits of a report")
     one, other = laplace(1, count=60_000), laplace(2, count=60_000)
-    epsilon, name = best(look_closely(one + (one % 128 == 0), other))
+    epsilon, name = best(report_statistics(one + (one % 128 == 0), other))
     assert (epsilon > 1.5, name) == (True, "the powers of two in a report")
 
 
 def test_a_single_value_that_occurs_too_often_is_seen():
     one = laplace(1)
     one[some(0.05)] = 7.0
-    epsilon, name = best(look_closely(one, laplace(2)))
+    epsilon, name = best(report_statistics(one, laplace(2)))
     assert epsilon > 1.5
     assert name == "how often each report occurs"
 
@@ -66,7 +66,7 @@ def test_noise_that_serves_twice_is_seen(sign, name):
         np.concatenate([start + noise, sign * noise], axis=1)
         for start, noise in ((0, laplace(1)), (100, laplace(2)))
     )
-    epsilon, found = best(look_together(one, other))
+    epsilon, found = best(pair_statistics(one, other))
     assert epsilon > 5
     assert found in (name, "two reports together")
 
@@ -74,9 +74,9 @@ def test_noise_that_serves_twice_is_seen(sign, name):
 def test_what_is_missing_has_a_bin_of_its_own():
     one, other = laplace(1), laplace(2)
     one[some(0.2)] = np.nan
-    assert best(look_closely(one, other))[0] > 3
+    assert best(report_statistics(one, other))[0] > 3
     other[some(0.2, seed=8)] = np.nan
-    assert best(look_closely(one, other))[0] == 0
+    assert best(report_statistics(one, other))[0] == 0
 
 
 def test_values_that_were_not_seen_have_a_score():
@@ -89,7 +89,7 @@ def test_numbers_of_all_sizes_are_borne():
     """Warnings are errors."""
     rows = [[0.0, np.inf], [1e308, -np.inf], [-1e308, 0.1], [np.nan, 2.0**60], [np.inf, np.nan]]
     one = np.array(rows * 8)
-    assert best(look_closely(one, one[::-1]))[0] == 0
+    assert best(report_statistics(one, one[::-1]))[0] == 0
 
 
 def test_a_projection_is_learnt():
@@ -116,10 +116,10 @@ def joined_tasks(rows, first, second, seed):
 def test_two_numbers_that_go_together_are_found():
     one, other = (joined_tasks(start, 0, 6, seed) for start, seed in ((0.0, 1), (100.0, 2)))
     assert strongest_pair([one, other], 1) == (0, 6)
-    epsilon, name = best(look_for_partners(one, other, 1))
+    epsilon, name = best(partner_statistics(one, other, 1))
     assert epsilon > 5
     assert name in ("the difference of two reports", "two reports together")
-    assert best(look_closely(one[:, :3], other[:, :3]))[0] < 1
+    assert best(report_statistics(one[:, :3], other[:, :3]))[0] < 1
 
 
 def test_the_first_of_two_numbers_is_one_that_differs():
@@ -144,7 +144,7 @@ def test_partners_are_sought_without_the_samples_that_prove():
     for side in sides:
         proof = np.arange(800) % 4 != 0
         side[proof, 7] = side[proof, 0]
-    statistic = look_for_partners(*sides, 1)[1]
+    statistic = partner_statistics(*sides, 1)[1]
     pair = strongest_pair([side[::8] for side in sides], 1)
     scores = statistic.learn(*(side[::8] for side in sides))(sides[0])
     differences = [side[:, [pair[0]]] - side[:, [pair[1]]] for side in sides]
@@ -156,16 +156,16 @@ def test_rows_that_are_sent_as_they_are_are_counted():
     plain = np.array([5.0, 1.0, 1.0, 1.0]), np.array([9.0, 1.0, 1.0, 1.0])
     rng = np.random.default_rng(1)
     one, other = (rng.integers(0, 10, (COUNT, 4)).astype(float) for _ in range(2))
-    quiet = look_at_matches(one, other, plain)
+    quiet = match_statistic(one, other, plain)
     assert best([quiet])[0] == 0
     one[some(0.1)], other[some(0.1)] = plain
-    statistic = look_at_matches(one, other, plain)
+    statistic = match_statistic(one, other, plain)
     assert best([statistic])[0] > 2
     assert statistic.one[some(0.1)].tolist()[0] == [1.0, 7.0]
 
 
 def test_what_is_missing_matches_nothing():
     plain = np.array([np.nan, 1.0]), np.array([2.0, 1.0])
-    statistic = look_at_matches(np.array([[np.nan, 1.2]] * 8), np.array([[2.0, 9.0]] * 8), plain)
+    statistic = match_statistic(np.array([[np.nan, 1.2]] * 8), np.array([[2.0, 9.0]] * 8), plain)
     assert statistic.one[0].tolist() == [0.0, 2.0]
     assert statistic.other[0].tolist() == [-1.0, 1.0]

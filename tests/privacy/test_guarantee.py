@@ -1,10 +1,13 @@
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
 from quietcrowd.domains import Categorical
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import RandomizedResponse, TwoLayerRandomizedResponse
 from quietcrowd.privacy import PrivacyGuarantee
-from quietcrowd.privacy.guarantee import show_loss
+from quietcrowd.privacy.guarantee import are_named, show_loss, task_names
 
 BINARY = Categorical([0, 1])
 
@@ -109,3 +112,42 @@ def test_a_tiny_claimed_delta_is_not_covered_by_a_larger_one():
     assert guarantee.claimed_delta < 1e-40 < guarantee.delta
     assert not guarantee.claim_holds
     assert "is not shown to hold" in " ".join(str(guarantee).split())
+
+
+MECHANISM = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0, null="category")
+
+
+@pytest.mark.parametrize(
+    "tasks", [[3, 4], (3, 4), range(3, 5), np.array([3, 4]), pa.array([3, 4]), pa.array(["3", "4"])]
+)
+def test_ids_of_any_kind_are_texts(tasks):
+    assert are_named(tasks)
+    assert task_names(tasks) == ("3", "4")
+    assert MECHANISM.guarantee(tasks=tasks) == MECHANISM.guarantee(tasks=2)
+
+
+@pytest.mark.parametrize("tasks", [2, np.int64(2), "ab", b"ab", None, 2.0, {3, 4}])
+def test_numbers_are_no_ids(tasks):
+    assert not are_named(tasks)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        (["a", "b", "a"], "id 2 is 'a' once more"),
+        ([7, None], "id 1 is missing"),
+        (["a", 1], "a number of tasks or their ids"),
+        ([["a"]], "a number of tasks or their ids"),
+        ([object()], "a number of tasks or their ids"),
+        ([], "tasks must be a whole number, at least 1"),
+        ("ab", "tasks must be a whole number, at least 1"),
+    ],
+)
+def test_messages(tasks, message):
+    with pytest.raises(ParameterError, match=message):
+        MECHANISM.guarantee(tasks=tasks)
+
+
+def test_more_answers_than_named_tasks():
+    with pytest.raises(ParameterError, match="tasks must be a whole number, at least 3"):
+        MECHANISM.guarantee(answers=3, tasks=["a", "b"])

@@ -3,10 +3,9 @@ import math
 import pytest
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.privacy.composition import compose_curve
-from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.synthesis.attempt import TOTAL, floored_bounds
+from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 
 METHOD = PrisCrowd(epsilon0=2.5, bandwidth=0.5, claims=5, k=8)

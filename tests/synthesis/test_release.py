@@ -9,8 +9,8 @@ from scipy.stats import beta
 from tests.synthesis.crowds import claims_of, normal_claims
 
 from quietcrowd.mechanisms.randomness import word_source
-from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.synthesis.attempt import TOTAL, Blur, PrivacyTest, seed_edges
+from quietcrowd.synthesis.attempt_loss import Attempt
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.release import GridClaims
 

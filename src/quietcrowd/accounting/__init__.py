@@ -1,1 +1,3 @@
-"""What a worker has spent, may still spend, and agrees to. Above mechanisms, which know it not."""
+"""What a worker has spent, may still spend, and agrees to. No mechanism knows of it."""
+
+__all__: list[str] = []

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import MOST_REPORTS
 from quietcrowd.validation import check_real, check_text, check_whole, plain
 
-__all__ = ["Charge", "ChargeKey", "check_worker", "read_charges", "write_charges"]
+__all__ = ["Charge", "ChargeKey", "add_charge", "check_worker", "read_charges", "write_charges"]
 
 VERSION = 1
 
@@ -46,6 +47,31 @@ class Charge:
     count: int
     spared: float = 0.0
 
+    @property
+    def key(self) -> ChargeKey:
+        """What a ledger keeps one charge for."""
+        return self.worker, self.campaign, self.mechanism
+
+
+def add_charge(charges: dict[ChargeKey, Charge], more: Charge) -> None:
+    """Add a charge to that of its worker, campaign and mechanism; what is spared is rounded down.
+
+    Raises
+    ------
+    ParameterError
+        Where both together are more reports than a worker makes to a campaign.
+    """
+    key = more.key
+    before = charges.get(key)
+    count, spared = more.count, more.spared
+    if before is not None:
+        count += before.count
+        both = before.spared and spared
+        spared = math.nextafter(before.spared + spared, 0.0) if both else before.spared or spared
+    what = f"all that {more.worker!r} reports to campaign {more.campaign!r}"
+    check_whole(what, count, 1, MOST_REPORTS)
+    charges[key] = more if before is None else evolve(more, count=count, spared=spared)
+
 
 def write_charges(charges: Iterable[Charge]) -> str:
     """Return charges as text; `read_charges` gives them back."""
@@ -66,8 +92,8 @@ def write_charges(charges: Iterable[Charge]) -> str:
     )
 
 
-def read_charges(text: Any) -> tuple[dict[ChargeKey, int], dict[ChargeKey, float]]:
-    """Return the charges that a text says: counts, and what named tasks lose less.
+def read_charges(text: Any) -> dict[ChargeKey, Charge]:
+    """Return the charges that a text says.
 
     Raises
     ------
@@ -80,21 +106,18 @@ def read_charges(text: Any) -> tuple[dict[ChargeKey, int], dict[ChargeKey, float
         raise FormatError("this is no ledger: what is in it is nested too deeply") from None
 
 
-def _charges_of(data: dict[str, Any]) -> tuple[dict[ChargeKey, int], dict[ChargeKey, float]]:
-    charges, described = data.get("charges"), data.get("mechanisms")
-    if not isinstance(charges, list) or not isinstance(described, list):
+def _charges_of(data: dict[str, Any]) -> dict[ChargeKey, Charge]:
+    listed, described = data.get("charges"), data.get("mechanisms")
+    if not isinstance(listed, list) or not isinstance(described, list):
         raise FormatError("a ledger needs the lists 'mechanisms' and 'charges'")
     mechanisms = [Mechanism.from_dict(one) for one in described]
-    counts: dict[ChargeKey, int] = {}
-    spared: dict[ChargeKey, float] = {}
-    for place, charge in enumerate(charges):
-        key, count, less = _read_charge(place, charge, mechanisms)
-        if key in counts:
-            raise FormatError(f"charge {place} of the ledger, {charge!r}, stands there twice")
-        counts[key] = count
-        if less:
-            spared[key] = less
-    return counts, spared
+    charges: dict[ChargeKey, Charge] = {}
+    for place, one in enumerate(listed):
+        charge = _read_charge(place, one, mechanisms)
+        if charge.key in charges:
+            raise FormatError(f"charge {place} of the ledger, {one!r}, stands there twice")
+        charges[charge.key] = charge
+    return charges
 
 
 def _read_ledger(text: Any) -> dict[str, Any]:
@@ -125,9 +148,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return named
 
 
-def _read_charge(
-    place: int, charge: Any, mechanisms: list[Mechanism]
-) -> tuple[ChargeKey, int, float]:
+def _read_charge(place: int, charge: Any, mechanisms: list[Mechanism]) -> Charge:
     try:
         worker, campaign, which, count, *rest = charge
         (less,) = rest or (0.0,)
@@ -141,7 +162,10 @@ def _read_charge(
             f"charge {place} of the ledger must be worker, campaign, mechanism and count; got "
             f"{charge!r}: {error}"
         ) from None
-    return (who, campaign, mechanisms[which]), count, float(less)
+    mechanism = mechanisms[which]
+    return Charge(
+        worker=who, campaign=campaign, mechanism=mechanism, count=count, spared=float(less)
+    )
 
 
 def check_worker(worker: Any) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.rounding import exp_of, ratio_up
-from quietcrowd.validation import check_real, plain
+from quietcrowd.validation import check_proportion, plain
 
 __all__ = ["consent_sentences", "most_sure", "show_most_sure"]
 
@@ -133,9 +133,7 @@ def most_sure(epsilon: float, prior: float = 0.5) -> Fraction:
     >>> round(float(most_sure(1.0)), 6), round(float(most_sure(1.0, prior=0.9)), 6)
     (0.731059, 0.96073)
     """
-    check_real("prior", prior, 0)
-    if not 0 < float(prior) < 1:
-        raise ParameterError(f"prior must be above 0 and below 1; got {prior!r}")
+    check_proportion("prior", prior)
     if not isinstance(epsilon, Real) or isinstance(epsilon, bool) or not epsilon >= 0:
         raise ParameterError(f"epsilon must be at least 0; got {epsilon!r}")
     if epsilon > _LARGEST:

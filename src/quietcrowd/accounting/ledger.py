@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from quietcrowd.accounting.charges import (
     Charge,
     ChargeKey,
+    add_charge,
     check_worker,
     read_charges,
     write_charges,
@@ -21,15 +22,14 @@ from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
 from quietcrowd.mechanisms.reports import Reports, check_reports
-from quietcrowd.privacy.guarantee import MOST_REPORTS, check_counts
-from quietcrowd.privacy.task_names import Tasks, are_named
-from quietcrowd.validation import check_real, check_text, check_whole
+from quietcrowd.privacy.guarantee import Tasks, are_named, check_counts
+from quietcrowd.validation import check_real, check_text
 
 __all__ = ["PrivacyLedger"]
 
 
-def _copied(numbers: Mapping[ChargeKey, Any]) -> dict[ChargeKey, Any]:
-    return dict(numbers)
+def _copied(charges: Mapping[ChargeKey, Charge]) -> dict[ChargeKey, Charge]:
+    return dict(charges)
 
 
 @frozen(kw_only=True)
@@ -62,30 +62,20 @@ class PrivacyLedger:
     True
     """
 
-    _counts: Mapping[ChargeKey, int] = field(factory=dict, converter=_copied, repr=False)
-    _spared: Mapping[ChargeKey, float] = field(factory=dict, converter=_copied, repr=False)
+    _charges: Mapping[ChargeKey, Charge] = field(factory=dict, converter=_copied, repr=False)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._counts.items()))
+        return hash(frozenset(self.charges))
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """All charges, those of one worker, campaign and mechanism together, as first made."""
-        return tuple(
-            Charge(
-                worker=worker,
-                campaign=campaign,
-                mechanism=mechanism,
-                count=count,
-                spared=self._spared.get((worker, campaign, mechanism), 0.0),
-            )
-            for (worker, campaign, mechanism), count in self._counts.items()
-        )
+        return tuple(self._charges.values())
 
     @property
     def workers(self) -> tuple[str, ...]:
         """Ids of all workers who were charged, as first charged."""
-        return tuple(dict.fromkeys(worker for worker, _, _ in self._counts))
+        return tuple(dict.fromkeys(charge.worker for charge in self.charges))
 
     @classmethod
     def of_reports(cls, *reports: Reports, campaigns: Iterable[str] | None = None) -> PrivacyLedger:
@@ -113,8 +103,7 @@ class PrivacyLedger:
             were real.
         """
         names = _names_for(len(reports), campaigns)
-        counts: dict[ChargeKey, int] = {}
-        spared: dict[ChargeKey, float] = {}
+        charges: dict[ChargeKey, Charge] = {}
         drawn: set[tuple[str, Mechanism]] = set()
         for name, one in zip(names, reports, strict=True):
             check_reports(one)
@@ -124,13 +113,10 @@ class PrivacyLedger:
                     "afresh, and costs as a campaign of its own. Give them different names."
                 )
             drawn.add((name, one.mechanism))
-            less = _spared_by_names(one.mechanism, one.table.tasks)
-            for worker, count in _counts_of(one):
-                key = (worker, name, one.mechanism)
-                _add(counts, key, count)
-                _spare(spared, key, less)
+            for charge in _charges_in(one, name):
+                add_charge(charges, charge)
         _warn_of_simulations(names, reports)
-        return cls(counts=counts, spared=spared)
+        return cls(charges=charges)
 
     def charge(
         self,
@@ -171,11 +157,16 @@ class PrivacyLedger:
         who = check_worker(worker)
         check_text("campaign", campaign)
         check_mechanism(mechanism)
-        count = check_counts(answers, tasks, every_task=mechanism.every_task)
-        counts, less = dict(self._counts), dict(self._spared)
-        _add(counts, (who, campaign, mechanism), count)
-        _spare(less, (who, campaign, mechanism), spared or _spared_by_names(mechanism, tasks))
-        return evolve(self, counts=counts, spared=less)
+        charge = Charge(
+            worker=who,
+            campaign=campaign,
+            mechanism=mechanism,
+            count=check_counts(answers, tasks, every_task=mechanism.every_task),
+            spared=spared or _spared_by_names(mechanism, tasks),
+        )
+        charges = dict(self._charges)
+        add_charge(charges, charge)
+        return evolve(self, charges=charges)
 
     def spent(self, worker: str | int, delta: float = 0.0) -> Spending:
         """Return what a worker has spent; nothing, where there is no charge.
@@ -203,8 +194,10 @@ class PrivacyLedger:
         """
         _check_delta(delta)
         one = check_worker(worker)
-        own = [charge for charge in self.charges if charge.worker == one]
-        return spend(one, own, delta)
+        return spend(one, self._charges_of(one), delta)
+
+    def _charges_of(self, worker: str) -> list[Charge]:
+        return [charge for charge in self.charges if charge.worker == worker]
 
     def spending(self, delta: float = 0.0) -> tuple[Spending, ...]:
         """Return what each worker has spent, in the order of `workers`; see `spent`."""
@@ -254,7 +247,7 @@ class PrivacyLedger:
 
     def _require_not_begun(self, worker: str, campaign: str, mechanism: Mechanism) -> None:
         """Raise where a draw serves answers already: whether to go on may follow from reports."""
-        begun = (worker, campaign, mechanism) in self._counts
+        begun = (worker, campaign, mechanism) in self._charges
         if begun and mechanism.loss(answers=2, tasks=2).count == 1:
             raise ParameterError(
                 f"{worker!r} has reported to campaign {campaign!r}, and further answers would "
@@ -287,8 +280,7 @@ class PrivacyLedger:
         """
         check_real("budget", budget, 0)
         _check_delta(delta)
-        one = check_worker(worker)
-        own = [charge for charge in self.charges if charge.worker == one]
+        own = self._charges_of(check_worker(worker))
         return used_of_budget(own, float(budget), float(delta))
 
     def to_frame(self, delta: float = 0.0, backend: Backend = "pandas") -> Any:
@@ -300,9 +292,9 @@ class PrivacyLedger:
         spending = self.spending(delta)
         reports: dict[str, int] = {}
         campaigns: dict[str, set[str]] = {}
-        for (worker, campaign, _), count in self._counts.items():
-            reports[worker] = reports.get(worker, 0) + count
-            campaigns.setdefault(worker, set()).add(campaign)
+        for charge in self.charges:
+            reports[charge.worker] = reports.get(charge.worker, 0) + charge.count
+            campaigns.setdefault(charge.worker, set()).add(charge.campaign)
         return to_native(
             {
                 "worker": list(reports),
@@ -329,8 +321,7 @@ class PrivacyLedger:
         FormatError
             Where the text is none, of another version, or a charge in it cannot be.
         """
-        counts, spared = read_charges(text)
-        return cls(counts=counts, spared=spared)
+        return cls(charges=read_charges(text))
 
 
 def _names_for(reports: int, campaigns: Any) -> list[str]:
@@ -360,21 +351,6 @@ def _warn_of_simulations(names: Iterable[str], reports: Iterable[Reports]) -> No
         )
 
 
-def _add(counts: dict[ChargeKey, int], key: ChargeKey, count: int) -> None:
-    """Count further reports of a worker, campaign and mechanism."""
-    worker, campaign, _ = key
-    total = counts.get(key, 0) + count
-    check_whole(f"all that {worker!r} reports to campaign {campaign!r}", total, 1, MOST_REPORTS)
-    counts[key] = total
-
-
-def _spare(spared: dict[ChargeKey, float], key: ChargeKey, less: float) -> None:
-    """Note what further named tasks lose less; sums are rounded down."""
-    if less:
-        before = spared.get(key)
-        spared[key] = less if before is None else math.nextafter(before + less, 0.0)
-
-
 def _spared_by_names(mechanism: Mechanism, tasks: Tasks | None) -> float:
     """Return by how much all named tasks together lose less than any of their number."""
     if tasks is None or not mechanism.every_task or not are_named(tasks):
@@ -385,13 +361,24 @@ def _spared_by_names(mechanism: Mechanism, tasks: Tasks | None) -> float:
     return max(0.0, math.nextafter(unnamed - named, 0.0)) if named < unnamed else 0.0
 
 
-def _counts_of(reports: Reports) -> list[tuple[str, int]]:
-    """Return each worker's id and number of reports."""
-    workers = [_as_text(worker) for worker in reports.table.workers.to_pylist()]
-    if reports.mechanism.every_task:
-        return [(worker, len(reports.table.tasks)) for worker in workers]
-    counts = reports.table.answers_per_worker.tolist()
-    return [(worker, count) for worker, count in zip(workers, counts, strict=True) if count]
+def _charges_in(reports: Reports, campaign: str) -> list[Charge]:
+    """Return what each worker with reports, or, where every task is reported, each is charged."""
+    table, mechanism = reports.table, reports.mechanism
+    counts = table.answers_per_worker.tolist()
+    if mechanism.every_task:
+        counts = [len(table.tasks)] * len(table.workers)
+    less = _spared_by_names(mechanism, table.tasks)
+    return [
+        Charge(
+            worker=_as_text(worker),
+            campaign=campaign,
+            mechanism=mechanism,
+            count=count,
+            spared=less,
+        )
+        for worker, count in zip(table.workers.to_pylist(), counts, strict=True)
+        if count or mechanism.every_task
+    ]
 
 
 def _as_text(worker: Any) -> str:

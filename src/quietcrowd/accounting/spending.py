@@ -1,27 +1,40 @@
-"""What charges come to: composed at a delta, by how rarely it is exceeded, and of a budget."""
+"""What charges come to: composed at a delta, by how rarely it is exceeded, and of a budget.
+
+The loss of a schedule that is fixed beforehand is composed exactly. A device that looks at what it
+has spent, and then decides whether and where to answer, follows no such schedule: at delta 0 the
+sum of its losses is a bound all the same, at a delta above 0 the exact composition is none. What
+holds is a privacy filter: a rule, fixed beforehand, for when to stop. Theorem, proof and checks:
+``docs/theory/budgets.md``.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 from attrs import Factory, evolve, field, frozen
 
-from quietcrowd.accounting.budget_filter import filter_used
 from quietcrowd.accounting.charges import Charge
 from quietcrowd.privacy.loss_distribution import compose_losses, sum_losses
-from quietcrowd.privacy.loss_law import pure_law
-from quietcrowd.privacy.loss_tail import composed_tail
-from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.loss_law import LossLaw, ReleaseLoss, pure_law
+from quietcrowd.privacy.tail_bound import composed_tail
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
 
-__all__ = ["Spending", "spend", "used_of_budget"]
+__all__ = ["Spending", "filter_used", "spend", "used_of_budget"]
 
 _Part: TypeAlias = "tuple[Mechanism, int, float]"
+
+_ORDERS = 1 + np.geomspace(1e-3, 1e6, 2000)
+"""Of Renyi divergences; one of them is chosen, by the budget and its delta alone."""
+
+_SLACK = 1e-9
+"""More than the relative rounding error of the sums below."""
 
 
 @frozen(kw_only=True)
@@ -126,3 +139,75 @@ def _less(loss: ReleaseLoss, spared: float) -> ReleaseLoss:
     whole = sum_losses([(loss.each.pure_epsilon, loss.count)])
     left = _spared_of(whole, spared, loss.answer.pure_epsilon)
     return evolve(loss, each=pure_law(left), count=1)
+
+
+def filter_used(parts: Sequence[tuple[LossLaw, int]], budget: float, delta: float) -> float:
+    """Return how much of a budget releases use, which may have been chosen one after the other.
+
+    Parameters
+    ----------
+    parts : sequence of (LossLaw, int)
+        The law of each release, and how many releases have it.
+    budget, delta : float
+        Epsilon and delta of the whole, fixed before the first release.
+
+    Returns
+    -------
+    float
+        Whoever makes a release only where this stays at most `budget` is (budget, delta)-private,
+        however the releases are chosen. Never more than the sum of the pure losses.
+
+    References
+    ----------
+    R. Rogers et al., "Privacy Odometers and Filters", NeurIPS 2016; V. Feldman, T. Zrnic,
+    "Individual Privacy Accounting via a Renyi Filter", NeurIPS 2021; J. Whitehouse et al., "Fully
+    Adaptive Composition in Differential Privacy", ICML 2023. ``docs/theory/budgets.md``.
+
+    Examples
+    --------
+    >>> law = pure_law(0.1)
+    >>> round(filter_used([(law, 100)], budget=5.0, delta=1e-5), 2)
+    4.78
+    >>> round(filter_used([(law, 10)], budget=5.0, delta=1e-5), 2)
+    1.0
+    """
+    pure = sum_losses([(law.pure_epsilon, times) for law, times in parts])
+    if delta == 0:
+        return pure
+    lost = sum((times * Fraction(_delta_of(law)) for law, times in parts), Fraction(0))
+    if lost > Fraction(delta) / 2:
+        return pure
+    order = _order(budget, delta)
+    renyi = math.fsum(times * _renyi(law, order) for law, times in parts)
+    by_order = (renyi + _price(order, delta)) * (1 + _SLACK)
+    return min(sum_losses([(law.epsilon, times) for law, times in parts]), by_order)
+
+
+def _delta_of(law: LossLaw) -> float:
+    """Return what is lost of a law; nothing, where that stands for its rounding alone."""
+    return law.lost if math.isinf(law.pure_epsilon) else 0.0
+
+
+def _renyi(law: LossLaw, order: float) -> float:
+    """Return the Renyi divergence of what is not lost, of all pairs of rows at most."""
+    if law.lost:  # a coin of its loss, exactly
+        law = pure_law(law.epsilon)
+    exponents = (order - 1) * law.losses
+    top = float(exponents.max(initial=-math.inf))
+    if math.isinf(top):
+        return top if top > 0 else 0.0
+    mean = float((law.masses * np.exp(exponents - top)).sum())
+    return max(0.0, (top + math.log(mean)) / (order - 1))
+
+
+def _price(order: float, delta: float) -> float:
+    """Return what a Renyi divergence is short of an epsilon at half of a delta."""
+    largest = -math.log(order) + (order - 1) * math.log1p(-1 / order)
+    return (largest - math.log(delta / 2)) / (order - 1)
+
+
+@lru_cache(maxsize=256)
+def _order(budget: float, delta: float) -> float:
+    """Return the order at which most small releases fit into a budget; of public facts alone."""
+    room = [(budget - _price(float(order), delta)) / order for order in _ORDERS]
+    return float(_ORDERS[int(np.argmax(room))])

@@ -1,4 +1,6 @@
-"""Claims put to the test: attacks on real reports, and bounds that are proved.
+"""Claims put to the test: attacks on real reports, and bounds that are proved. Nothing of a device.
 
-Knows mechanisms, and nobody on a worker's device needs it. Not ``audit``: that is the function.
+The room is not called ``audit``: that is the function.
 """
+
+__all__: list[str] = []

@@ -1,4 +1,8 @@
-"""What an audit needs of a mechanism: its exact loss, if known, and attacks on its reports."""
+"""What an attack is: two rows of answers, what workers send who have them, and how it is scored.
+
+An adversary sees what workers who all have the same row of answers sent. An `AuditPlan` is what an
+audit needs of a mechanism: its exact loss, if known, and attacks on its reports.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,29 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.auditing.distinguishing import Floats, Score, Statistic
 from quietcrowd.auditing.learnt_scores import (
     learn_histogram,
     learn_projection,
-    look_at_matches,
-    look_closely,
-    look_for_partners,
-    look_together,
+    match_statistic,
+    pair_statistics,
+    partner_statistics,
+    report_statistics,
 )
-from quietcrowd.auditing.observed import Observed
+from quietcrowd.auditing.lower_bounds import Floats, Score, Statistic
 from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.exceptions import AnswerError
+from quietcrowd.frames import positions_by_text
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
     from quietcrowd.mechanisms.reports import Reports
 
-__all__ = ["Attack", "AuditPlan", "ExactLoss", "Repeats", "crowd_of"]
+__all__ = ["Attack", "AuditPlan", "ExactLoss", "Observed", "Repeats", "crowd_of"]
 
 Send: TypeAlias = "Callable[[Answers, np.random.Generator | None], tuple[Reports, Floats]]"
 """From answers to reports, and to what the adversary knows of each worker besides."""
@@ -101,6 +107,106 @@ def crowd_of(
         worker_codes=np.tile(codes, len(values)),
         values=np.repeat(values, workers),
     )
+
+
+@frozen(kw_only=True, eq=False)
+class Observed:
+    """What the workers of an audit sent, a row each; NaN stands for what was not sent.
+
+    Attributes
+    ----------
+    cells : ndarray of float, shape (workers, tasks)
+        The first report of each worker on each task; no tasks where devices send sketches.
+    bits : ndarray of float, shape (workers, tasks), or None
+        The noisy participation bits beside them.
+    sketches : ndarray of float, shape (workers, numbers), or None
+        What devices send where that is not the reports themselves.
+    counts : ndarray of float, shape (workers,)
+        Reports of each worker in all: a repeated one counts, and one on a task not asked about.
+    known : ndarray of float, shape (workers,), or None
+        What the adversary knows of each worker besides, where a guarantee allows for that.
+    """
+
+    cells: Floats
+    bits: Floats | None
+    sketches: Floats | None
+    counts: Floats
+    known: Floats | None = None
+
+    @classmethod
+    def of(
+        cls, reports: Reports, tasks: Sequence[Any], workers: int, *, first: int = 0
+    ) -> Observed:
+        """Return what `workers` workers, named `first`, `first` + 1, ..., reported on `tasks`.
+
+        Raises
+        ------
+        AnswerError
+            Where another worker reports.
+        """
+        table = reports.table
+        who = _positions(table.workers, workers, first)
+        if reports.sketches is not None:
+            sketches = np.full((workers, reports.sketches.shape[1]), np.nan)
+            sketches[who] = reports.sketches
+            sent = np.bincount(who, minlength=workers).astype(np.float64)
+            return cls(cells=np.empty((workers, 0)), bits=None, sketches=sketches, counts=sent)
+        asked = positions_by_text(table.tasks, pa.array(list(tasks)))
+        rows, columns = who[table.worker_codes], asked[table.task_codes]
+        place = columns * workers + rows
+        known = np.flatnonzero(columns >= 0)
+
+        def spread(values: npt.NDArray[Any]) -> Floats:
+            cells = np.full(len(tasks) * workers, np.nan)
+            cells[place[known][::-1]] = values[known][::-1]  # of repeated ones the first stays
+            return cells.reshape(len(tasks), workers).T
+
+        codes = reports.participation_codes
+        return cls(
+            cells=spread(table.values),
+            bits=None if codes is None else spread(codes),
+            sketches=None,
+            counts=np.bincount(rows, minlength=workers).astype(np.float64),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Observed]) -> Observed:
+        """Return what the workers of all parts sent, one part after the other."""
+
+        def join(columns: list[Floats | None]) -> Floats | None:
+            there = [column for column in columns if column is not None]
+            return np.concatenate(there) if len(there) == len(columns) else None
+
+        return cls(
+            cells=np.concatenate([part.cells for part in parts]),
+            bits=join([part.bits for part in parts]),
+            sketches=join([part.sketches for part in parts]),
+            counts=np.concatenate([part.counts for part in parts]),
+            known=join([part.known for part in parts]),
+        )
+
+    @property
+    def messages(self) -> list[bytes]:
+        """All that each worker sent, as bytes: equal where it is equal."""
+        parts = [part for part in (self.cells, self.bits, self.sketches) if part is not None]
+        rows = np.concatenate([*parts, self.counts[:, np.newaxis]], axis=1) + 0.0  # -0 is 0
+        return [row.tobytes() for row in rows]
+
+
+def _positions(ids: pa.Array, workers: int, first: int) -> npt.NDArray[np.intp]:
+    """Return which of the workers `first`, `first` + 1, ... each id names."""
+    expected = pa.array(np.arange(first, first + workers, dtype=np.int32))
+    if ids.equals(expected):
+        return np.arange(workers)
+    found = positions_by_text(ids, expected)
+    strangers = np.flatnonzero(found < 0)
+    if len(strangers):
+        raise AnswerError(
+            f"worker {ids[int(strangers[0])].as_py()!r} reports, but the {workers:,} workers of "
+            f"the audit are {first} to {first + workers - 1}: a mechanism must keep the ids of the "
+            "answers"
+        )
+    return found
 
 
 def _sent(observed: Observed) -> Floats:
@@ -210,17 +316,17 @@ class Attack:
                 [side.counts[:, np.newaxis] for side in sides],
                 learn_histogram,
             ),
-            *look_closely(*(side[:, :CLOSELY] for side in numbers)),
+            *report_statistics(*(side[:, :CLOSELY] for side in numbers)),
             *self._partners(numbers),
         ]
         if self.plain is not None:
-            found.append(look_at_matches(numbers[0], numbers[1], self.plain))
+            found.append(match_statistic(numbers[0], numbers[1], self.plain))
         bits = [side.bits for side in sides if side.bits is not None]
         if len(bits) == len(sides):
             pairs = zip(numbers, bits, strict=True)
-            found += look_closely(*(side[:, :CLOSELY] for side in bits))
+            found += report_statistics(*(side[:, :CLOSELY] for side in bits))
             found += self._partners(bits)
-            found += look_together(*(np.stack([own[:, 0], bit[:, 0]], 1) for own, bit in pairs))
+            found += pair_statistics(*(np.stack([own[:, 0], bit[:, 0]], 1) for own, bit in pairs))
         return found
 
     def _partners(self, numbers: Sequence[Floats]) -> list[Statistic]:
@@ -228,7 +334,7 @@ class Attack:
         if self.search or numbers[0].shape[1] <= CLOSELY:
             return []
         one, other = (side[:, :MOST_PARTNERS] for side in numbers)
-        return look_for_partners(one, other, self.moved)
+        return partner_statistics(one, other, self.moved)
 
     def _by_law(self, sides: Sequence[Observed], numbers: Sequence[Floats]) -> Statistic:
         if self.score is None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
-from quietcrowd.auditing.attack import Attack
-from quietcrowd.auditing.observed import Observed
+from quietcrowd.auditing.attack import Attack, Observed
+from quietcrowd.auditing.lower_bounds import Floats
 from quietcrowd.domains import FiniteDomain, check_numeric
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.mechanisms.mechanism import Mechanism
@@ -29,8 +29,6 @@ __all__ = [
     "searched",
     "taskwise_attacks",
 ]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 VALUE = "one answer against another"
 NULL = "an answer against none"

@@ -12,22 +12,20 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
-from quietcrowd.auditing.attack import Attack, AuditPlan, crowd_of
+from quietcrowd.auditing.attack import Attack, AuditPlan, Observed, crowd_of
 from quietcrowd.auditing.attacks import plan_audit
-from quietcrowd.auditing.distinguishing import (
+from quietcrowd.auditing.learnt_scores import strongest_pair
+from quietcrowd.auditing.lower_bounds import (
     Statistic,
-    check_confidence,
     compare,
     proven_deltas,
     proven_epsilon,
 )
-from quietcrowd.auditing.equal_messages import MESSAGES, compare_devices, tasks_of_devices
-from quietcrowd.auditing.learnt_scores import strongest_pair
-from quietcrowd.auditing.observed import Observed
 from quietcrowd.auditing.report import AuditReport
+from quietcrowd.auditing.reused_randomness import MESSAGES, compare_devices, tasks_of_devices
 from quietcrowd.mechanisms.mechanism import check_mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_proportion, check_whole
 
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism
@@ -133,7 +131,7 @@ def audit(
     True
     """
     _check(mechanism, n, draws)
-    check_confidence(confidence)
+    check_proportion("confidence", confidence)
     plan = plan_audit(mechanism, n)
     guarantee = mechanism.guarantee(answers=n, tasks=n if plan.tasks is None else plan.tasks)
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)

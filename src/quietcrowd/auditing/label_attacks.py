@@ -6,14 +6,17 @@ weight, and through it of each answer: the ratio depends on how many of the othe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from attrs import evolve
 
-from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Repeats
+from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Observed, Repeats
 from quietcrowd.auditing.attack_rows import (
     ALL,
     NULL,
@@ -25,18 +28,61 @@ from quietcrowd.auditing.attack_rows import (
     searched,
     taskwise_attacks,
 )
-from quietcrowd.auditing.finite_table import table_delta, table_epsilon, worst_rows
-from quietcrowd.auditing.observed import Observed
 from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.worker_laws import UniformFlips, WorkerLaw
 from quietcrowd.privacy.guarantee import add_losses
+from quietcrowd.privacy.loss_law import is_randomized_response
+from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.shared_weight import SharedWeight
 
-__all__ = ["plan_finite", "plan_shared"]
+__all__ = ["plan_finite", "plan_shared", "table_delta", "table_epsilon", "worst_rows"]
 
 HALF = 0.5
 """Share of the workers who have whole rows: random words cost little."""
+
+
+def table_epsilon(weights: npt.NDArray[Any]) -> float:
+    """Return ln of the largest ratio in a column, in integers, rounded up.
+
+    Parameters
+    ----------
+    weights : ndarray of int, shape (answers, reports)
+        All rows have the same sum.
+
+    Examples
+    --------
+    >>> table_epsilon(np.array([[3, 1], [1, 3]]))
+    1.0986122886681098
+    """
+    high, low = (np.asarray(part, object) for part in (weights.max(axis=0), weights.min(axis=0)))
+    if (np.array(low == 0) & np.array(high > 0)).any():
+        return math.inf
+    ratios = (Fraction(int(h), int(s)) for h, s in zip(high, low, strict=True) if h)
+    return log_ratio_up(max(ratios, default=Fraction(1)))
+
+
+def table_delta(weights: npt.NDArray[Any], epsilon: float) -> float:
+    """Return the least delta at `epsilon`, over all ordered pairs of rows.
+
+    Two rows are enough where a table holds one number on its diagonal and one elsewhere: any other
+    two rows are these with their columns in another order.
+    """
+    if is_randomized_response(weights):
+        weights = weights[:2]
+    chances = weights / weights.sum(axis=1, keepdims=True, dtype=np.float64)
+    return max(
+        float(np.maximum(row - math.exp(epsilon) * chances, 0.0).sum(axis=1).max())
+        for row in chances
+    )
+
+
+def worst_rows(weights: npt.NDArray[Any], among: int) -> tuple[int, int]:
+    """Return two of the first `among` rows that the largest ratio in a column tells apart."""
+    logs = np.log(np.maximum(weights[:among].astype(np.float64), 0.5))
+    column = int(np.ptp(logs, axis=0).argmax())
+    one, other = int(logs[:, column].argmax()), int(logs[:, column].argmin())
+    return (one, other) if one != other else (0, min(1, among - 1))
 
 
 def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> AuditPlan:

@@ -16,15 +16,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.auditing.distinguishing import Floats, Score, Statistic
+from quietcrowd.auditing.lower_bounds import Floats, Score, Statistic
 
 __all__ = [
     "learn_histogram",
     "learn_projection",
-    "look_at_matches",
-    "look_closely",
-    "look_for_partners",
-    "look_together",
+    "match_statistic",
+    "pair_statistics",
+    "partner_statistics",
+    "report_statistics",
     "strongest_pair",
 ]
 
@@ -67,7 +67,7 @@ VIEWS: dict[str, View] = {
 }
 
 
-def look_closely(one: Floats, other: Floats) -> list[Statistic]:
+def report_statistics(one: Floats, other: Floats) -> list[Statistic]:
     """Return statistics of a few numbers that workers sent under two rows.
 
     Parameters
@@ -84,16 +84,16 @@ def look_closely(one: Floats, other: Floats) -> list[Statistic]:
     ]
     found = [_histogram(name, view) for name, view in views]
     for column in range(1, one.shape[1]):
-        found += look_together(*(side[:, [0, column]] for side in sides))
+        found += pair_statistics(*(side[:, [0, column]] for side in sides))
     return found
 
 
-def look_together(one: Floats, other: Floats) -> list[Statistic]:
+def pair_statistics(one: Floats, other: Floats) -> list[Statistic]:
     """Return statistics of two numbers of each worker together, shape (workers, 2)."""
     return [_histogram(name, [view(one), view(other)]) for name, view in VIEWS.items()]
 
 
-def look_for_partners(one: Floats, other: Floats, moved: int) -> list[Statistic]:
+def partner_statistics(one: Floats, other: Floats, moved: int) -> list[Statistic]:
     """Return statistics of those two numbers of each worker that go together most.
 
     Parameters
@@ -136,7 +136,7 @@ def strongest_pair(samples: Sequence[Floats], moved: int) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def look_at_matches(one: Floats, other: Floats, plain: tuple[Floats, Floats]) -> Statistic:
+def match_statistic(one: Floats, other: Floats, plain: tuple[Floats, Floats]) -> Statistic:
     """Return how many numbers of a worker are what they would be without noise.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.answers import Answers
-from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Repeats
+from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Observed, Repeats
 from quietcrowd.auditing.attack_rows import (
     ALL,
     NULL,
@@ -27,7 +27,6 @@ from quietcrowd.auditing.attack_rows import (
     searched,
     taskwise_attacks,
 )
-from quietcrowd.auditing.observed import Observed
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism

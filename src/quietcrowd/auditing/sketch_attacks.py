@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Repeats
+from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Observed, Repeats
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, Floats, alone, ends, places
 from quietcrowd.auditing.noise_attacks import laplace_peak
-from quietcrowd.auditing.observed import Observed
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.mechanism import Mechanism

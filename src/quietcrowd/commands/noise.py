@@ -8,7 +8,7 @@ import numpy.typing as npt
 from quietcrowd.commands.notes import counted, note
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.privacy.task_names import Tasks
+from quietcrowd.privacy.guarantee import Tasks
 
 __all__ = ["announce_exact_noise", "refuse_own_lists", "tell_guarantee", "tell_no_signal"]
 

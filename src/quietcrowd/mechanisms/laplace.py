@@ -28,13 +28,12 @@ from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
     PrivacyGuarantee,
+    Tasks,
     add_losses,
     check_counts,
     check_linked,
 )
-from quietcrowd.privacy.loss_law import laplace_law, pure_law
-from quietcrowd.privacy.release_loss import ReleaseLoss
-from quietcrowd.privacy.task_names import Tasks
+from quietcrowd.privacy.loss_law import ReleaseLoss, laplace_law, pure_law
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import one_of
 

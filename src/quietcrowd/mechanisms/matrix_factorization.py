@@ -32,13 +32,15 @@ from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
     PrivacyGuarantee,
+    Tasks,
     add_losses,
+    are_named,
     check_counts,
     check_linked,
+    task_names,
 )
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.signed_sums import largest_signed_norm
-from quietcrowd.privacy.task_names import Tasks, are_named, task_names
 from quietcrowd.report_domains import Reals
 from quietcrowd.validation import check_real, check_whole, one_of, plain
 

@@ -18,13 +18,10 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import unmarked
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.privacy.loss_law import pure_law
-from quietcrowd.privacy.loss_tail import composed_tail
-from quietcrowd.privacy.release_loss import ReleaseLoss
-from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
-from quietcrowd.privacy.task_names import Tasks
-from quietcrowd.validation import check_names, find_described
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
+from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
+from quietcrowd.privacy.tail_bound import TailBound, composed_tail
+from quietcrowd.validation import check_names, check_proportion, find_described
 
 __all__ = ["Mechanism", "check_mechanism"]
 
@@ -198,7 +195,7 @@ class Mechanism(ABC):
         ParameterError
             Where the probability is out of its range, or as `guarantee`.
         """
-        check_tail_probability(probability)
+        check_proportion("probability", probability)
         guarantee = self.guarantee(answers, tasks, linked=linked)
         loss = self.loss(answers, tasks)
         pure = math.inf if guarantee.delta else guarantee.linked_epsilon

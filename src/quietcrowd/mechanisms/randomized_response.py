@@ -29,13 +29,12 @@ from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
     PrivacyGuarantee,
+    Tasks,
     add_losses,
     check_counts,
     check_linked,
 )
-from quietcrowd.privacy.loss_law import channel_law
-from quietcrowd.privacy.release_loss import ReleaseLoss
-from quietcrowd.privacy.task_names import Tasks
+from quietcrowd.privacy.loss_law import ReleaseLoss, channel_law
 
 __all__ = ["RandomizedResponse"]
 

@@ -25,6 +25,7 @@ from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PrivacyGuarantee,
+    Tasks,
     check_counts,
     check_linked,
 )
@@ -34,11 +35,11 @@ from quietcrowd.privacy.sampled_variance import (
     MEAN,
     claimed_epsilon,
     claimed_rate,
+    variance_tail_epsilon,
 )
-from quietcrowd.privacy.tail_bound import TailBound, check_tail_probability
-from quietcrowd.privacy.task_names import Tasks
+from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_proportion, check_whole
 
 __all__ = ["SampledVarianceGaussian"]
 
@@ -297,10 +298,7 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         They are those of who learns the worker's variance besides, or of who does not, whichever
         are larger; and for one answer alone at most the pure loss.
         """
-        # needs SciPy, which a worker's device loads for this mechanism alone
-        from quietcrowd.privacy.sampled_variance_tail import variance_tail_epsilon
-
-        check_tail_probability(probability)
+        check_proportion("probability", probability)
         count = check_counts(answers, tasks)
         shared = check_linked(linked, count)
         epsilon, linked_epsilon, worker_epsilon = (

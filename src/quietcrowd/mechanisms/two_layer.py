@@ -31,17 +31,16 @@ from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
     PrivacyGuarantee,
+    Tasks,
     add_losses,
     check_counts,
     check_linked,
     show_loss,
 )
-from quietcrowd.privacy.loss_law import LossLaw
-from quietcrowd.privacy.loss_tail import own_tail
-from quietcrowd.privacy.release_loss import ReleaseLoss
+from quietcrowd.privacy.loss_law import LossLaw, ReleaseLoss
+from quietcrowd.privacy.shared_flip import MAX_DELTA_ANSWERS, cell_law
 from quietcrowd.privacy.shared_row import own_row_laws, row_law
-from quietcrowd.privacy.tail_bound import TailBound
-from quietcrowd.privacy.task_names import Tasks
+from quietcrowd.privacy.tail_bound import TailBound, tail_of_law
 from quietcrowd.validation import one_of
 
 __all__ = ["TwoLayerRandomizedResponse"]
@@ -250,17 +249,14 @@ class TwoLayerRandomizedResponse(LabelMechanism):
 
         One draw serves all answers, so that they are one release.
         """
-        # needs SciPy, which a worker's device does not load
-        from quietcrowd.privacy.shared_flip_delta import MAX_ANSWERS, two_layer_law
-
         release = super().loss(answers, tasks)
         count = check_counts(answers, tasks, every_task=self.every_task)
         law = self.worker_law
         release = evolve(release, each=_row_law(law, count) or release.each)
-        if not isinstance(law, UniformFlips) or count > MAX_ANSWERS or release.answer.lost:
+        if not isinstance(law, UniformFlips) or count > MAX_DELTA_ANSWERS or release.answer.lost:
             return release
         low, high = law.bounds
-        return evolve(release, answer=two_layer_law(count, labels=self.size, low=low, high=high))
+        return evolve(release, answer=cell_law(count, labels=self.size, low=low, high=high))
 
     def tail(
         self,
@@ -279,7 +275,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         chances = self.worker_law.row_chances(count) if count > 1 else None
         if chances is None or not chances.can_be_listed:
             return bound
-        by_rows = [own_tail(law, probability) for law in own_row_laws(chances)]
+        by_rows = [tail_of_law(law, probability) for law in own_row_laws(chances)]
         return evolve(
             bound,
             linked_epsilon=min(bound.linked_epsilon, max(by_rows[:linked])),

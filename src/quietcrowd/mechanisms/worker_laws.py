@@ -13,10 +13,14 @@ from attrs import frozen
 
 from quietcrowd.mechanisms.channel import TOTAL, other_weight_for
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
-from quietcrowd.privacy.drawn_weight import drawn_cell_epsilon, drawn_row_epsilon
 from quietcrowd.privacy.shared_flip import cell_epsilon, row_chances, row_epsilon
 from quietcrowd.privacy.shared_row import RowChances
-from quietcrowd.privacy.shared_weight import MAX_ROW, SharedWeight
+from quietcrowd.privacy.shared_weight import (
+    MAX_ROW,
+    SharedWeight,
+    drawn_cell_epsilon,
+    drawn_row_epsilon,
+)
 
 __all__ = ["UniformEpsilons", "UniformFlips", "WorkerLaw"]
 

@@ -1,4 +1,4 @@
-"""What a channel loses: guarantees, laws of the loss, compositions. No samples, no mechanism."""
+"""What a channel loses: guarantees, laws of the loss, tails. No samples, and no mechanism."""
 
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 

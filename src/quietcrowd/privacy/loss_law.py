@@ -19,7 +19,14 @@ from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["LossLaw", "channel_law", "laplace_law", "pure_law"]
+__all__ = [
+    "LossLaw",
+    "ReleaseLoss",
+    "channel_law",
+    "is_randomized_response",
+    "laplace_law",
+    "pure_law",
+]
 
 _UNIT = 2.0**-52
 _MOST_TERMS = 2**17
@@ -118,6 +125,26 @@ class LossLaw:
             pure_epsilon=epsilon,
             is_of_all_pairs=is_of_all_pairs,
         )
+
+
+@frozen(kw_only=True, eq=False)
+class ReleaseLoss:
+    """Laws of the loss of all that a worker reports to one campaign.
+
+    Attributes
+    ----------
+    answer : LossLaw
+        About one answer, given all others of the worker.
+    each : LossLaw
+        About everything that one release tells; releases are independent of each other.
+    count : int
+        How many releases there are: the number of answers or tasks, where each has noise of its
+        own; 1, where one draw serves them all.
+    """
+
+    answer: LossLaw
+    each: LossLaw
+    count: int
 
 
 def pure_law(epsilon: float, delta: float = 0.0) -> LossLaw:
@@ -231,7 +258,7 @@ def _only_profile(weights: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64] | 
     """Return the pairs of weights that any two rows hold, or None where they differ."""
     answers, reports = weights.shape
     first = _profile(weights[0], weights[1])
-    if answers == reports and _is_randomized_response(weights):
+    if is_randomized_response(weights):
         return first.astype(np.float64)
     if answers * (answers - 1) * reports > _MOST_TERMS:
         return None
@@ -241,8 +268,12 @@ def _only_profile(weights: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64] | 
     return first.astype(np.float64)
 
 
-def _is_randomized_response(weights: npt.NDArray[np.uint64]) -> bool:
-    kept = np.eye(len(weights), dtype=bool)
+def is_randomized_response(weights: npt.NDArray[np.uint64]) -> bool:
+    """Return whether a table holds one number on its diagonal and one elsewhere."""
+    answers, reports = weights.shape
+    if answers != reports or answers < 2:
+        return False
+    kept = np.eye(answers, dtype=bool)
     return not np.ptp(weights[kept]) and not np.ptp(weights[~kept])
 
 

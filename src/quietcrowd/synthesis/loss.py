@@ -10,12 +10,11 @@ from attrs import frozen
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.parameters import number
-from quietcrowd.privacy.composition import compose_curve
-from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.tail_bound import TailBound, tail_of_curve
 from quietcrowd.synthesis.attempt import TOTAL, SeedBounds, floored_bounds, uniform_bounds
+from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.parameters import Parameters
 from quietcrowd.validation import check_whole
 

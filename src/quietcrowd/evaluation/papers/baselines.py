@@ -39,8 +39,7 @@ from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.privacy.task_names import Tasks
+from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import check_real, check_whole, one_of, plain
 

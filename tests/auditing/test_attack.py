@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from quietcrowd import AnswerError, Answers, Interval, LaplacePerturbation, Ordinal, Reports
-from quietcrowd.auditing.observed import Observed
+from quietcrowd.auditing.attack import Observed
 
 LEVELS = Ordinal(range(5))
 

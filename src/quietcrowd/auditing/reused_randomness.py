@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from quietcrowd.auditing.attack import Repeats, crowd_of
-from quietcrowd.auditing.observed import Observed
+from quietcrowd.auditing.attack import Observed, Repeats, crowd_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +118,7 @@ def compare_devices(
         list(zip(single[0][::2], single[0][1::2], strict=True)),
         list(zip(*single, strict=True)),
     ]
-    equal = _equal_pairs(everything)
+    equal = sum(count * (count - 1) // 2 for count in Counter(everything).values())
     expected = chance * len(everything) * (len(everything) - 1) / 2
     surprises = [_surprise(of, chance) for of in pairs]
     surprises.append(expected / equal if equal else 1.0)
@@ -137,7 +136,3 @@ def _surprise(pairs: list[tuple[bytes, bytes]], chance: float) -> float:
 
     equal = sum(one == other for one, other in pairs)
     return 1.0 if not equal else float(bdtrc(equal - 1, len(pairs), chance))
-
-
-def _equal_pairs(messages: list[bytes]) -> int:
-    return sum(count * (count - 1) // 2 for count in Counter(messages).values())

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from quietcrowd.auditing.finite_table import table_delta, table_epsilon, worst_rows
+from quietcrowd.auditing.label_attacks import table_delta, table_epsilon, worst_rows
 
 WEIGHTS = np.array([[4, 2, 2], [1, 5, 2], [2, 4, 2]], np.uint64)
 

@@ -4,7 +4,7 @@ from functools import cache
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.accounting.budget_filter import filter_used
+from quietcrowd.accounting.spending import filter_used
 from quietcrowd.privacy.loss_distribution import compose_losses
 from quietcrowd.privacy.loss_law import pure_law
 

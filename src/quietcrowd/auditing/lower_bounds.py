@@ -17,14 +17,13 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real
+from quietcrowd.validation import check_proportion, check_real
 
 __all__ = [
     "Comparison",
     "Floats",
     "Score",
     "Statistic",
-    "check_confidence",
     "compare",
     "proven_deltas",
     "proven_epsilon",
@@ -224,13 +223,6 @@ def _foreseen(left: Floats, right: Floats, cuts: Floats) -> tuple[Floats, npt.ND
     return above + _count(np.where(right > 0, -np.inf, right), cuts)[0], _count(right, cuts)[1]
 
 
-def check_confidence(confidence: float) -> None:
-    """Raise ParameterError unless it is a number above 0 and below 1."""
-    check_real("confidence", confidence, 0)
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must be above 0 and below 1; got {confidence!r}")
-
-
 def proven_epsilon(
     comparison: Comparison, confidence: float, delta: float = 0.0
 ) -> tuple[float, int]:
@@ -293,7 +285,7 @@ def _bounds(
     comparison: Comparison, confidence: float, gains: list[Callable[[Floats, Floats], Floats]]
 ) -> tuple[Floats, npt.NDArray[np.intp]]:
     """Return what each gain is at least, and by which statistic."""
-    check_confidence(confidence)
+    check_proportion("confidence", confidence)
     risk = (1 - confidence) / 2
     guess = comparison.chosen.limits(risk)
     best = np.array([int(np.argmax(gain(*guess))) for gain in gains])

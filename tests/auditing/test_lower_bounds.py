@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from quietcrowd import ParameterError
-from quietcrowd.auditing import distinguishing
-from quietcrowd.auditing.distinguishing import Statistic, compare
+from quietcrowd.auditing import lower_bounds
 from quietcrowd.auditing.learnt_scores import learn_projection
+from quietcrowd.auditing.lower_bounds import Statistic, compare
 
 
 def scores(one, other, learn=None):
@@ -15,11 +15,11 @@ def scores(one, other, learn=None):
 
 
 def proven_epsilon(one, other, confidence, delta=0.0):
-    return distinguishing.proven_epsilon(scores(one, other), confidence, delta)[0]
+    return lower_bounds.proven_epsilon(scores(one, other), confidence, delta)[0]
 
 
 def proven_deltas(one, other, confidence, epsilons):
-    return distinguishing.proven_deltas(scores(one, other), confidence, np.asarray(epsilons))
+    return lower_bounds.proven_deltas(scores(one, other), confidence, np.asarray(epsilons))
 
 
 def binary(epsilon, count, rng):
@@ -46,7 +46,7 @@ def test_bounds_are_wrong_as_rarely_as_they_say():
 
 
 def test_limits_are_those_of_clopper_and_pearson():
-    counts = distinguishing._Counts(
+    counts = lower_bounds._Counts(
         *(np.array(part) for part in ([0, 3, 50], [50] * 3, [0, 7, 40], [40] * 3))
     )
     low, high = counts.limits(0.01)
@@ -76,9 +76,9 @@ def test_the_best_statistic_is_chosen():
     idle = Statistic(name="idle", one=rng.random(4000), other=rng.random(4000))
     one, other = binary(2.0, 4000, rng)
     telling = Statistic(name="telling", one=one, other=other)
-    bound, number = distinguishing.proven_epsilon(compare([idle, telling]), 0.999)
+    bound, number = lower_bounds.proven_epsilon(compare([idle, telling]), 0.999)
     assert (number, 1.5 < bound <= 2.0) == (1, True)
-    assert distinguishing.proven_epsilon(compare([idle]), 0.999)[0] == 0
+    assert lower_bounds.proven_epsilon(compare([idle]), 0.999)[0] == 0
 
 
 def test_choosing_among_many_adds_no_risk():
@@ -96,7 +96,7 @@ def test_choosing_among_many_adds_no_risk():
             )
             for number in range(40)
         ]
-        wrong += distinguishing.proven_epsilon(compare(many), 0.8)[0] > 0
+        wrong += lower_bounds.proven_epsilon(compare(many), 0.8)[0] > 0
     assert wrong <= stats.binom.ppf(1 - 1e-6, 100, 0.2)
 
 
@@ -153,7 +153,7 @@ def test_what_a_law_foresees_chooses_better():
     for _ in range(20):
         one, other = ratios(4.0, 40_000, rng)
         found = [
-            distinguishing.proven_epsilon(
+            lower_bounds.proven_epsilon(
                 compare([Statistic(name="scores", one=one, other=other, by_law=by_law)]), 0.999
             )[0]
             for by_law in (False, True)
@@ -170,7 +170,7 @@ def test_a_law_that_is_wrong_foresees_wrongly_but_proves_nothing_wrong():
     for _ in range(200):
         one, other = rng.normal(3, 2, 400), rng.normal(3, 2, 400)
         statistic = Statistic(name="scores", one=one, other=other, by_law=True)
-        wrong += distinguishing.proven_epsilon(compare([statistic]), 0.8)[0] > 0
+        wrong += lower_bounds.proven_epsilon(compare([statistic]), 0.8)[0] > 0
     assert wrong <= stats.binom.ppf(1 - 1e-6, 200, 0.2)
 
 
@@ -179,7 +179,7 @@ def test_certain_reports_prove_more_than_a_law_foresees():
     certain = Statistic(name="certain", one=one, other=other, by_law=True)
     sides = binary(1.0, 400, np.random.default_rng(10))
     usual = Statistic(name="usual", one=sides[0], other=sides[1])
-    bound, number = distinguishing.proven_epsilon(compare([usual, certain]), 0.999)
+    bound, number = lower_bounds.proven_epsilon(compare([usual, certain]), 0.999)
     assert (number, bound > 3) == (1, True)
 
 
@@ -192,4 +192,4 @@ def test_ratios_below_zero_are_foreseen_by_the_samples_that_have_them():
     levels = np.log(chances / others)
     one, other = (rng.choice(levels, 100_000, p=law) for law in (chances, others))
     law = Statistic(name="law", one=one, other=other, by_law=True)
-    assert distinguishing.proven_epsilon(compare([law]), 0.999)[0] > 7
+    assert lower_bounds.proven_epsilon(compare([law]), 0.999)[0] > 7
