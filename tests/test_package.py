@@ -56,9 +56,9 @@ def test_all_is_exactly_what_is_public(name):
         and callable(value)
         and getattr(value, "__module__", None) == name
     }
-    commands = {"demo"} if name == "quietcrowd.commands.main" else set()
-    assert own - set(module.__all__) == commands, "a public name is not in __all__"
-    for public in module.__all__:
+    named = getattr(module, "__all__", [])  # a folder may have none of its own
+    assert own <= set(named), "a public name is not in __all__"
+    for public in named:
         assert hasattr(module, public)
         assert not public.startswith("_")
 

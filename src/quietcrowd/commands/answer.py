@@ -14,19 +14,24 @@ import typer
 
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.commands import options
-from quietcrowd.commands.answer_receipt import receipt_as_json, show_held
-from quietcrowd.commands.answer_terms import tell_questions, tell_terms
-from quietcrowd.commands.notes import counted, note
+from quietcrowd.commands.answer_notices import (
+    receipt_as_json,
+    show_held,
+    tell_questions,
+    tell_terms,
+)
+from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.questions import Questions, in_reading_order, read_line
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
-from quietcrowd.formats import read_table
 from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.device.client import Client
     from quietcrowd.campaign.device.upload import Receipt
 
-__all__ = ["answer"]
+__all__ = ["answer", "app"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 _COLUMNS = ("task", "label")
 _BECAUSE = (
@@ -35,6 +40,7 @@ _BECAUSE = (
 )
 
 
+@app.command()
 def answer(
     link: Annotated[
         str,
@@ -249,6 +255,8 @@ def _told_so_far(client: Client) -> str:
 
 def _read_answers(path: Path) -> dict[str, Any]:
     """Return the answers of a file; messages name rows and tasks, and no answer."""
+    from quietcrowd.formats import read_table
+
     try:
         table = read_table(path, _COLUMNS)
     except FormatError:

@@ -11,10 +11,10 @@ import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.notes import closing_words, note
-from quietcrowd.commands.reading import read_gold, read_plain
+from quietcrowd.commands.choices import MethodName, MethodsListed, choose_method
+from quietcrowd.commands.files import read_gold, read_plain
+from quietcrowd.commands.printing import closing_words, note, print_frame
 from quietcrowd.commands.scale import infer_from_store, refuse_beside_store
-from quietcrowd.commands.tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.whole_file import refuse_overwriting
@@ -24,9 +24,12 @@ from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Reports
 from quietcrowd.scale import is_store
 
-__all__ = ["infer"]
+__all__ = ["app", "infer"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 
+@app.command(cls=MethodsListed)
 def infer(
     reports: Annotated[
         list[Path],
@@ -35,7 +38,7 @@ def infer(
             help="Files of reports, made alike; or one of answers, with --plain. Or a store.",
         ),
     ],
-    method: options.MethodName = None,
+    method: MethodName = None,
     gold: options.Gold = None,
     max_iterations: options.MaxIterations = None,
     output: options.Output = None,
@@ -69,7 +72,7 @@ def infer(
 
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
-    choose = partial(options.choose_method, max_iterations=max_iterations, seed=seed)
+    choose = partial(choose_method, max_iterations=max_iterations, seed=seed)
     targets = {"output": output, "workers": workers}
     domain = (labels, levels, between)
     if any(map(is_store, reports)):
