@@ -574,6 +574,27 @@ def test_ctrl_c_is_one_line(run, folder, monkeypatch):
     assert run("evaluate", folder) == (130, "", "quietcrowd: stopped\n")
 
 
+STOPPED_EARLY = """
+import os, signal, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == NAME:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Stop())
+from quietcrowd.commands.main import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process sends itself Ctrl-C there")
+@pytest.mark.parametrize("name", ["typer", "quietcrowd.commands.app", "numba"])
+def test_ctrl_c_is_one_line_while_python_imports(name):
+    code = STOPPED_EARLY.replace("NAME", repr(name))
+    words = [sys.executable, "-c", code, "infer", "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "quietcrowd: stopped\n")
+
+
 def test_a_closed_pipe_is_no_error(folder):
     words = [sys.executable, "-c", "from quietcrowd.commands.main import main; main()"]
     words += ["infer", folder, "--plain"]

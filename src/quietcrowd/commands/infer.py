@@ -107,11 +107,8 @@ def infer(
     data: Reports | Answers
     if plain:
         data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
-    elif skip_outside or (columns, duplicates) != (options.COLUMNS, options.DUPLICATES):
-        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
-    elif field is not None and gold is None:
-        raise ParameterError("--field goes with --plain, or with --gold")
     else:
+        _check_reports_options(columns, duplicates, field, gold, skip_outside=skip_outside)
         data = _read_reports(reports, domain)
     try:
         estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
@@ -119,6 +116,16 @@ def infer(
         raise AnswerError(error.in_file(gold)) from None
     _show_estimate(estimate, output, workers, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
+
+
+def _check_reports_options(
+    columns: str, duplicates: str, field: str | None, gold: Path | None, *, skip_outside: bool
+) -> None:
+    """Raise where options of plain answers are given with reports."""
+    if skip_outside or (columns, duplicates) != (options.COLUMNS, options.DUPLICATES):
+        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
+    if field is not None and gold is None:
+        raise ParameterError("--field goes with --plain, or with --gold")
 
 
 def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
