@@ -23,12 +23,12 @@ def data_folder() -> Path:
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Return a function that runs the command line and gives (status, output, errors)."""
-    from quietcrowd.commands import main as cli
+    from quietcrowd.commands.main import main
 
     def call(*words):
         monkeypatch.setattr(sys, "argv", ["quietcrowd", *map(str, words)])
         with pytest.raises(SystemExit) as end:
-            cli.main()
+            main()
         output, errors = capsys.readouterr()
         return end.value.code, output, errors
 

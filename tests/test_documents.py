@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import quietcrowd as qc
-from quietcrowd.commands.main import app
+from quietcrowd.commands.app import app
 from quietcrowd.evaluation import FIGURES
 
 ROOT = Path(__file__).parent.parent

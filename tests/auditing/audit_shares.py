@@ -11,7 +11,7 @@ import numpy as np
 
 from quietcrowd import audit
 from quietcrowd.commands.audit import DEFAULT_DOMAIN
-from quietcrowd.commands.options import choose_mechanism
+from quietcrowd.commands.choices import choose_mechanism
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 

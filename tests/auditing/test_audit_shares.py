@@ -3,7 +3,7 @@
 import pytest
 from tests.auditing.audit_shares import EPSILONS, SPECIFICATIONS, printed_shares, proven_share
 
-from quietcrowd.commands.options import MECHANISMS
+from quietcrowd.commands.choices import MECHANISMS
 
 SHORT_OF_IT = {
     "sampled-variance:delta=0.1": {8.0},

@@ -42,7 +42,7 @@ def test_commands_say_what_is_missing(monkeypatch, run, words):
 
 def test_nothing_else_needs_the_extra():
     code = (
-        "import sys, quietcrowd.commands.main, quietcrowd as qc; qc.Reports; qc.WeightedVote;"
+        "import sys, quietcrowd.commands.app, quietcrowd as qc; qc.Reports; qc.WeightedVote;"
         "sys.exit(any(n in sys.modules for n in ('fastapi', 'sqlalchemy', 'uvicorn', 'httpx')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

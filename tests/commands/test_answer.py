@@ -1,7 +1,10 @@
 """``quietcrowd answer`` as a worker meets it, against a real server."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from functools import partial
 
 import httpx
@@ -587,3 +590,24 @@ def test_a_loss_without_bound_is_told(run, types, desk):
     told = " ".join(run(link, "--delta", 0.2, "--budget", 9)[1].split())
     assert "of a budget of 9, at delta = 0.2; after this campaign it will be at most" in told
     assert "delta is no probability of a larger loss" in told
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["one-layer", "laplace with a bit", "sampled variance", "matrix factorisation, ridge"],
+)
+def test_a_device_loads_neither_numba_nor_pandas(desk, tmp_path, name):
+    mechanism = MECHANISMS[name]
+    made = desk.link(desk.campaign(mechanism))
+    given = write(tmp_path / "mine.csv", *(f"t{place},{place}" for place in range(3)))
+    if isinstance(mechanism.domain, qc.Categorical):
+        write(given, "t0,yes", "t1,no", "t2,yes")
+    code = f"""
+import sys
+from quietcrowd.commands.app import run
+for words in (["--answers", {str(given)!r}, "--yes"], ["--show"], ["--withdraw", "--yes"]):
+    assert run(["answer", {made!r}, *words]) == 0
+assert not {{"numba", "pandas", "matplotlib", "sqlalchemy"}} & set(sys.modules)
+"""
+    environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)

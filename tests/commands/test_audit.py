@@ -52,7 +52,7 @@ def test_a_drawn_variance_in_json(run):
 
 def test_labels_and_slow_noise(run, monkeypatch):
     assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--draws", 500)[1]
-    monkeypatch.setattr("quietcrowd.commands.noise.SLOW", 0.1)
+    monkeypatch.setattr("quietcrowd.commands.printing.SLOW", 0.1)
     _, _, errors = run("laplace", "--epsilon", 2, "--answers", 1, "--draws", 10_000)
     assert errors == "Drawing 49,200 exact numbers of noise: about 0 s.\n"
 

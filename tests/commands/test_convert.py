@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.commands import main as cli
+from quietcrowd.commands.app import app
 
 BATCH = (
     "HITId,WorkerId,AssignmentStatus,Answer.animal,Answer.sure\n"
@@ -220,5 +220,5 @@ def test_names_of_formats_are_completed(monkeypatch, capsys, words):
     monkeypatch.setenv("COMP_WORDS", f"quietcrowd {words}")
     monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
     with pytest.raises(SystemExit):
-        cli.app([], prog_name="quietcrowd")
+        app([], prog_name="quietcrowd")
     assert capsys.readouterr().out.split() == ["mturk"]

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from quietcrowd.commands import main as cli
 from quietcrowd.commands import synthesize as cli_synthesize
+from quietcrowd.commands.app import app
 from quietcrowd.synthesis import CrowdDensity
 
 
@@ -294,7 +294,7 @@ def test_choices_are_completed(monkeypatch, capsys):
     monkeypatch.setenv("COMP_WORDS", "quietcrowd synthesize --weights c")
     monkeypatch.setenv("COMP_CWORD", "3")
     with pytest.raises(SystemExit):
-        cli.app([], prog_name="quietcrowd")
+        app([], prog_name="quietcrowd")
     assert "combined" in capsys.readouterr().out
 
 

@@ -1,8 +1,9 @@
-"""How a file of tasks is cut; that servers take the parts is tried with the commands."""
+"""How a file of tasks is cut, and summed up; that servers take the parts is tried with commands."""
 
 from pathlib import Path
 
-from quietcrowd.commands.task_file import TaskFile
+from quietcrowd.campaign.terms.task_files import READERS
+from quietcrowd.commands.task_file import TaskFile, summarize_tasks
 
 
 def parts(kind, content):
@@ -19,3 +20,16 @@ def test_files_are_cut_between_rows(monkeypatch):
     lines = b'{"a": 1}\n' * 40
     assert len(parts("application/x-ndjson", lines)) > 3
     assert b"".join(parts("application/x-ndjson", lines)) == lines
+
+
+def test_names_of_some_tasks_and_words_that_move_a_cursor():
+    lines = b'{"task": "a\\u001b[2J", "q": 1, "gold": 0}\n{"r\\n": 2}\n'
+    assert summarize_tasks(list(READERS["application/x-ndjson"](lines))) == (
+        "2 tasks, 1 of them named in the file, the others numbered: a\ufffd[2J; "
+        "1 with known truth; workers see: q, r"
+    )
+
+
+def test_tasks_that_show_nothing():
+    [row] = READERS["text/csv"](b"task\nt1\n")
+    assert summarize_tasks([row]).endswith("workers see: nothing")

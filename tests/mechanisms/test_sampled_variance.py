@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from quietcrowd.answers import Answers
-from quietcrowd.commands.options import choose_mechanism
+from quietcrowd.commands.choices import choose_mechanism
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism, SampledVarianceChannel, SampledVarianceGaussian

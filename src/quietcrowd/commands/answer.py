@@ -6,27 +6,35 @@ that: no report is shown before it is sent.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import pyarrow as pa
 import typer
 
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.commands import options
-from quietcrowd.commands.answer_receipt import receipt_as_json, show_held
-from quietcrowd.commands.answer_terms import tell_questions, tell_terms
-from quietcrowd.commands.notes import counted, note
+from quietcrowd.commands.answer_notices import (
+    receipt_as_json,
+    show_held,
+    tell_questions,
+    tell_terms,
+)
+from quietcrowd.commands.printing import counted, note
 from quietcrowd.commands.questions import Questions, in_reading_order, read_line
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
-from quietcrowd.formats import read_table
 from quietcrowd.privacy.guarantee import show_loss
 
 if TYPE_CHECKING:
     from quietcrowd.campaign.device.client import Client
     from quietcrowd.campaign.device.receipt import WorkerReceipt
 
-__all__ = ["answer"]
+__all__ = ["answer", "app"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 _COLUMNS = ("task", "label")
 _BECAUSE = (
@@ -35,6 +43,7 @@ _BECAUSE = (
 )
 
 
+@app.command()
 def answer(
     link: Annotated[
         str,
@@ -98,6 +107,7 @@ def answer(
         raise ParameterError("--show and --withdraw do not go together: give one")
     if as_json and (withdraw or not (show or (yes and answers is not None))):
         raise ParameterError("--json goes with --show, or --answers and --yes")
+    _leave_out_pandas()
     client = Client(link, folder=folder, budget=budget, delta=delta)
     if withdraw:
         _withdraw(client, yes=yes)
@@ -112,6 +122,28 @@ def answer(
         _send_again(client, answers, as_json=as_json)
     else:
         _take_part(client, answers, yes=yes, as_json=as_json)
+
+
+class _NoPandas(MetaPathFinder):
+    """Says, while it is asked, that there is no pandas."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        """Raise for pandas; leave all else to the others."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
+
+
+def _leave_out_pandas() -> None:
+    """Let pyarrow make its first array where it finds no pandas: it looks for it then, once.
+
+    A worker's device needs no pandas, and is done sooner and in less memory without.
+    """
+    hidden = _NoPandas()
+    sys.meta_path.insert(0, hidden)
+    try:
+        pa.array([])
+    finally:
+        sys.meta_path.remove(hidden)
 
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
@@ -249,6 +281,8 @@ def _told_so_far(client: Client) -> str:
 
 def _read_answers(path: Path) -> dict[str, Any]:
     """Return the answers of a file; messages name rows and tasks, and no answer."""
+    from quietcrowd.formats import read_table
+
     try:
         table = read_table(path, _COLUMNS)
     except FormatError:

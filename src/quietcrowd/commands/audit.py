@@ -12,11 +12,13 @@ import typer
 from quietcrowd.auditing.audit import ANSWERS, DRAWS, noise_of_audit
 from quietcrowd.auditing.audit import audit as run_audit
 from quietcrowd.commands import options
-from quietcrowd.commands.noise import announce_exact_noise
+from quietcrowd.commands.choices import MECHANISMS, choose_mechanism
+from quietcrowd.commands.printing import announce_exact_noise
 from quietcrowd.domains import Domain, Ordinal
-from quietcrowd.evaluation.plots import check_picture, plot_audit
 
-__all__ = ["audit"]
+__all__ = ["app", "audit"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 DEFAULT_DOMAIN = Ordinal([0, 1])
 """Two answers: labels, and numbers as well."""
@@ -27,14 +29,14 @@ BROKEN = 1
 """Exit status where a mechanism loses more than it states."""
 
 
+@app.command()
 def audit(
     mechanism: Annotated[
         str,
         typer.Argument(
             metavar="MECHANISM",
-            help=f"One of {', '.join(options.MECHANISMS)}. "
-            "Parameters after colons: laplace:fill=midpoint.",
-            autocompletion=lambda: list(options.MECHANISMS),
+            help=f"One of {', '.join(MECHANISMS)}. Parameters after colons: laplace:fill=midpoint.",
+            autocompletion=lambda: list(MECHANISMS),
         ),
     ],
     epsilon: options.Epsilon = 1.0,
@@ -70,8 +72,10 @@ def audit(
     Example: quietcrowd audit laplace:participation=released --between 0,10
     --plot curve.png
     """
-    _, maker = options.choose_mechanism(mechanism)
+    _, maker = choose_mechanism(mechanism)
     if plot is not None:
+        from quietcrowd.evaluation.plots import check_picture
+
         check_picture(plot)
     audited = maker(domain=_domain(labels, levels, between), epsilon=epsilon)
     rng = None if simulate is None else np.random.default_rng(simulate)
@@ -83,6 +87,8 @@ def audit(
     else:
         typer.echo(str(report))
     if plot is not None:
+        from quietcrowd.evaluation.audit_plots import plot_audit
+
         plot_audit(report, plot)
     if not report.holds:
         raise typer.Exit(BROKEN)

@@ -5,27 +5,28 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.commands import options
-from quietcrowd.commands.notes import counted, note
-from quietcrowd.commands.tables import plain_table
+from quietcrowd.commands.printing import SHOWN, console, counted, note, plain_table
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import read_reports
 from quietcrowd.privacy.guarantee import finite_loss, show_loss
 from quietcrowd.validation import check_real
 
-__all__ = ["budget"]
+if TYPE_CHECKING:
+    import pandas as pd
 
-SHOWN = 20
+__all__ = ["app", "budget"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 
+@app.command()
 def budget(
     reports: Annotated[
         list[Path],
@@ -100,7 +101,7 @@ def _print_table(frame: pd.DataFrame, delta: float) -> None:
             show_loss(row["total_epsilon"]) + (" †" if row.get("over_budget") else ""),
             *([show_loss(row["answer_tail"]), show_loss(row["total_tail"])] if delta else []),
         )
-    Console(highlight=False, markup=False).print(table)
+    console().print(table)
     if len(frame) > SHOWN:
         print(f"… and {len(frame) - SHOWN:,} more, who have spent no more; a pipe gets all")
 

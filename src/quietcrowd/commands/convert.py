@@ -11,8 +11,8 @@ import typer
 
 from quietcrowd.answer_errors import ADVICE, check_ids
 from quietcrowd.commands import options
-from quietcrowd.commands.notes import counted, note
-from quietcrowd.commands.tables import print_frame
+from quietcrowd.commands.files import check_label_config
+from quietcrowd.commands.printing import counted, note, print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, read_table, write_table
 from quietcrowd.formats.answer_files import read_scored_truths
@@ -24,7 +24,9 @@ from quietcrowd.formats.report_files import RANDOMISED, write_reports
 from quietcrowd.formats.tables import find_format, holds_truths, read_names, read_note
 from quietcrowd.frames import as_frame, column_of
 
-__all__ = ["convert"]
+__all__ = ["app", "convert"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 
 def _format(flag: str, what: str) -> Any:
@@ -36,6 +38,7 @@ def _format(flag: str, what: str) -> Any:
     )
 
 
+@app.command()
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="File of answers or reports.")],
     target: Annotated[
@@ -76,7 +79,7 @@ def convert(
         refuse_overwriting(sidecar(source), target)
     elif to_format not in (None, "csv", "crowd-kit"):
         raise ParameterError(f"say where the file of {to_format} goes: quietcrowd convert IN OUT")
-    options.check_label_config(label_config, None if target is None else to_format)
+    check_label_config(label_config, None if target is None else to_format)
     held = read_note(source, from_format)
     if held is None or "mechanism" not in held:
         choice = Choice(field=field, rejected=rejected)

@@ -11,13 +11,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quietcrowd.commands.tables import plain_table
+from quietcrowd.commands.printing import console, plain_table
 from quietcrowd.evaluation.experiment import ExperimentResult
 from quietcrowd.evaluation.papers import FigureResult
+from quietcrowd.evaluation.papers.density_plots import DENSITY_SCORES, DUST, panels_of
 from quietcrowd.evaluation.plots import EQUAL_EXACT, SCORE_NAMES, constant_changes
 from quietcrowd.privacy.guarantee import show_loss
 
-__all__ = ["print_experiment", "print_figure"]
+__all__ = ["print_densities", "print_experiment", "print_figure"]
 
 UNLISTED = {
     "tesla-like": "a stand-in that cuts reports to where they can be, and averages",
@@ -32,13 +33,18 @@ SCORE_HEADS = {
 }
 
 
+def _console() -> Console:
+    """Return what prints as wide as the terminal, or in 80 columns into a pipe."""
+    return console(None if sys.stdout.isatty() else 80)
+
+
 def print_experiment(result: ExperimentResult) -> None:
     """Print an experiment, its references first."""
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
+    out = _console()
     private = result.frame[result.frame["mechanism"] != "none"]
     references = result.frame[result.frame["mechanism"] == "none"]
     trials = int(private["trials"].max())
-    console.print(
+    out.print(
         f"{result.dataset}: {SCORE_HEADS[result.score][1]}, mean of {trials} trials\n",
         soft_wrap=True,
     )
@@ -48,12 +54,12 @@ def print_experiment(result: ExperimentResult) -> None:
     for _, row in references.iterrows():
         what = "constant guess" if row["method"] == "constant" else f"{row['method']}, not private"
         listed.add_row(_fold(what, 65, "  "), f"{row[result.score]:.4f}")
-    console.print(listed)
-    console.print()
+    out.print(listed)
+    out.print()
     guess = float(references.loc[references["method"] == "constant", result.score].iloc[0])
-    console.print(_experiment_table(result, private, guess))
+    out.print(_experiment_table(result, private, guess))
     notes = _experiment_notes(result, private, guess)
-    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+    out.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
 
 
 def _marks_participation(private: pd.DataFrame) -> bool:
@@ -148,9 +154,9 @@ def print_figure(result: FigureResult) -> None:
 
 def _print_methods(result: FigureResult) -> None:
     """Print a score of each method, one row per data set and method, one column per epsilon."""
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
+    out = _console()
     score, panel = result.figure.scores[0], result.figure.panel
-    console.print(f"{result.figure.title}: {SCORE_NAMES[score]}\n", soft_wrap=True)
+    out.print(f"{result.figure.title}: {SCORE_NAMES[score]}\n", soft_wrap=True)
     frame = result.frame
     epsilons = sorted(frame.loc[frame["mechanism"] != "none", "claimed_epsilon"].unique())
     heads = [f"eps.\n{epsilon:g}" for epsilon in epsilons]
@@ -168,19 +174,19 @@ def _print_methods(result: FigureResult) -> None:
             table.add_row(Text(f"  {method}"), *shown, _short(plain.get(method, math.nan)))
         if score != "weight_distance":
             table.add_row("  constant guess", *[""] * len(epsilons), _short(plain["constant"]))
-    console.print(table)
+    out.print(table)
     private = frame[frame["mechanism"] != "none"]
     relative = (private[f"{score}_se"] / private[score]).median()
     notes = (
         f"Means of {int(private['trials'].max())} trials on the same reports for all methods; the "
         f"median standard error is {relative:.1%} of the mean. plain: found in the plain answers."
     )
-    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+    out.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
     printed = private.loc[private[score].notna(), "method"]
     names = {str(method).split(",")[0] for method in printed}
     for name, what in UNLISTED.items():
         if name in names:
-            console.print(f"{name}: {what}.", soft_wrap=True)
+            out.print(f"{name}: {what}.", soft_wrap=True)
 
 
 def _short(number: float) -> str:
@@ -190,8 +196,8 @@ def _short(number: float) -> str:
 
 def _print_mechanisms(result: FigureResult) -> None:
     """Print the changes of the mean absolute error that a figure shows, one row per point."""
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 80)
-    console.print(f"{result.figure.title}\n", soft_wrap=True)
+    out = _console()
+    out.print(f"{result.figure.title}\n", soft_wrap=True)
     private = result.frame[result.frame["mechanism"] != "none"]
     names = list(private["mechanism"].drop_duplicates())
     crowd = "sparsity" if "sparsity" in private else "dataset"
@@ -210,7 +216,7 @@ def _print_mechanisms(result: FigureResult) -> None:
         ]
         plain = f"{mine.drop('constant').iloc[0]:.2f}"
         table.add_row(f"{place}", f"{epsilon:g}", *shown, f"{guesses[place]:+.2f}", plain)
-    console.print(table)
+    out.print(table)
     notes = (
         "For each mechanism: change of the mean absolute error from the plain answers, and "
         "correlation of estimated and known truths. constant: what the best constant guess "
@@ -221,4 +227,86 @@ def _print_mechanisms(result: FigureResult) -> None:
     open_ = private.loc[~private["participation_protected"], "mechanism"].unique()
     if len(open_):
         notes += f" Not hidden by {', '.join(open_)}: which tasks were answered."
-    console.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+    out.print(f"\n{textwrap.fill(notes, 80, break_on_hyphens=False)}")
+
+
+def print_densities(result: FigureResult) -> None:
+    """Print a table with a row per method, or one per score along the figure's axis."""
+    out = _console()
+    out.print(f"{result.figure.title}\n", soft_wrap=True)
+    if result.figure.across == "method":
+        _print_density_methods(out, result.frame)
+        notes = (
+            "ISE: sum of the tasks' integrated squared errors; SISE: sum of their square roots; "
+            "printed: sum of their squares. exact: what one claim loses at most; inf: no bound "
+            "holds. released: share of the wanted claims. A task of which nothing is released "
+            "counts as an even density."
+        )
+    else:
+        for score in result.figure.scores:
+            _print_density_scores(out, result, score)
+        notes = "A task of which nothing is released counts as an even density."
+        if "milliseconds" in result.frame:
+            notes = "Processor time of a release of all tasks; densities are learnt beforehand."
+    notes += f" Means of {int(result.frame['trials'].max())} trials."
+    out.print(textwrap.fill(notes, 80, break_on_hyphens=False))
+
+
+def _print_density_methods(out: Console, frame: pd.DataFrame) -> None:
+    for panel, rows in panels_of(frame):
+        table = plain_table(
+            f"{_in_lines(panel)}\n  method",
+            *("\nISE", "std.\nerror", "\nSISE", "SISE\nprinted"),
+            *("exact\nepsilon", "re-\nleased"),
+            numeric_from=1,
+        )
+        table.columns[0].no_wrap = True
+        for _, row in rows.iterrows():
+            table.add_row(
+                Text(f"  {row['method']}"),
+                *(_error_digits(row[name]) for name in ("ise", "ise_se", "sise", "sise_printed")),
+                show_loss(row["epsilon"]),
+                f"{row['released']:.2f}",
+            )
+        out.print(table)
+        out.print()
+
+
+def _print_density_scores(out: Console, result: FigureResult, score: str) -> None:
+    """Print a score, a row per method and a column per place along the axis."""
+    across = result.figure.across
+    places = sorted(result.frame[across].unique())
+    name = DENSITY_SCORES[score]
+    table = plain_table(f"{name}, by {across}", *(f"{place:g}" for place in places), numeric_from=1)
+    table.columns[0].no_wrap = True
+    for panel, rows in panels_of(result.frame):
+        table.add_row(Text(_in_lines(panel)))
+        for method, line in rows.groupby("method", sort=False):
+            cells = line.set_index(across)[score]
+            shown = (_few_digits(cells.get(place, math.nan)) for place in places)
+            table.add_row(Text(f"  {method}"), *shown)
+    out.print(table)
+    out.print()
+
+
+def _in_lines(panel: str) -> str:
+    """Return data set and true density in a line each."""
+    return panel.replace(", against", "\nagainst")
+
+
+def _few_digits(number: float) -> str:
+    """Print at most four characters of numbers from 0 to 9999, or nothing for NaN."""
+    if math.isnan(number):
+        return ""
+    if number < DUST:
+        return "0"
+    return f"{number:.{max(0, 2 - int(math.log10(max(number, 1.0))))}f}"
+
+
+def _error_digits(number: float) -> str:
+    """Print three significant digits of numbers at least 0, or nothing for NaN."""
+    if math.isnan(number):
+        return ""
+    if number < DUST:
+        return "0"
+    return f"{number:.0f}" if number >= 100 else f"{number:#.3g}".rstrip(".")

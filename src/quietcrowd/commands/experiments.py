@@ -10,24 +10,34 @@ from typing import Annotated, Any
 import typer
 
 from quietcrowd.commands import options
-from quietcrowd.commands.density_tables import print_densities
-from quietcrowd.commands.experiment_tables import print_experiment, print_figure
-from quietcrowd.commands.notes import tell
+from quietcrowd.commands.choices import (
+    MechanismNames,
+    MethodNames,
+    MethodsListed,
+    choose,
+    choose_mechanism,
+    choose_method,
+)
+from quietcrowd.commands.experiment_tables import print_densities, print_experiment, print_figure
+from quietcrowd.commands.printing import tell
 from quietcrowd.datasets import load_dataset
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.evaluation import FIGURES, Experiment
 from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.formats import check_target, write_table
 
-__all__ = ["evaluate", "reproduce"]
+__all__ = ["app", "evaluate", "reproduce"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 
+@app.command(cls=MethodsListed)
 def evaluate(
     dataset: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
     ],
-    mechanism: options.MechanismNames = None,
-    method: options.MethodNames = None,
+    mechanism: MechanismNames = None,
+    method: MethodNames = None,
     epsilon: options.Epsilons = ["1,0.5,0.1"],  # noqa: B006
     trials: Annotated[
         int, typer.Option(min=2, metavar="NUMBER", help="Randomisations per cell.")
@@ -60,9 +70,9 @@ def evaluate(
     names = method or (["majority", "weighted-vote"] if labels else ["mean", "weighted-mean"])
     experiment = Experiment(
         dataset=crowd,
-        mechanisms=dict(map(options.choose_mechanism, options.split_all(kinds))),
+        mechanisms=dict(map(choose_mechanism, options.split_all(kinds))),
         epsilons=sorted(set(options.parse_numbers(epsilon, "--epsilon")), reverse=True),
-        methods={name: options.choose_method(name) for name in options.split_all(names)},
+        methods={name: choose_method(name) for name in options.split_all(names)},
         trials=trials,
         seed=seed,
         equal_exact=equal_exact,
@@ -95,8 +105,16 @@ def _hand_over(
         show(result)
 
 
+@app.command()
 def reproduce(
-    figure: options.FigureName,
+    figure: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIGURE",
+            help=f"One of {', '.join(FIGURES)}.",
+            autocompletion=lambda: list(FIGURES),
+        ),
+    ],
     trials: Annotated[
         int, typer.Option(min=2, metavar="NUMBER", help="Crowds or randomisations per point.")
     ] = 3,
@@ -111,7 +129,7 @@ def reproduce(
 
     Example: quietcrowd reproduce sun2018-3 --plot figure3.png
     """
-    chosen = options.choose(figure, FIGURES, "FIGURE")
+    chosen = choose(figure, FIGURES, "FIGURE")
     _check_targets(output, plot)
     result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())
     show = print_densities if result.figure.lines == "density" else print_figure

@@ -11,10 +11,10 @@ import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.notes import closing_words, note
-from quietcrowd.commands.reading import read_gold, read_plain
+from quietcrowd.commands.choices import MethodName, MethodsListed, choose_method
+from quietcrowd.commands.files import read_gold, read_plain
+from quietcrowd.commands.printing import closing_words, note, print_frame
 from quietcrowd.commands.scale import infer_from_store, refuse_beside_store
-from quietcrowd.commands.tables import print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import refuse_overwriting
@@ -24,9 +24,12 @@ from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Reports
 from quietcrowd.scale import is_store
 
-__all__ = ["infer"]
+__all__ = ["app", "infer"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 
+@app.command(cls=MethodsListed)
 def infer(
     reports: Annotated[
         list[Path],
@@ -35,7 +38,7 @@ def infer(
             help="Files of reports, made alike; or one of answers, with --plain. Or a store.",
         ),
     ],
-    method: options.MethodName = None,
+    method: MethodName = None,
     gold: options.Gold = None,
     max_iterations: options.MaxIterations = None,
     output: options.Output = None,
@@ -69,7 +72,7 @@ def infer(
 
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
-    choose = partial(options.choose_method, max_iterations=max_iterations, seed=seed)
+    choose = partial(choose_method, max_iterations=max_iterations, seed=seed)
     targets = {"output": output, "workers": workers}
     domain = (labels, levels, between)
     if any(map(is_store, reports)):
@@ -104,11 +107,8 @@ def infer(
     data: Reports | Answers
     if plain:
         data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
-    elif skip_outside or (columns, duplicates) != (options.COLUMNS, options.DUPLICATES):
-        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
-    elif field is not None and gold is None:
-        raise ParameterError("--field goes with --plain, or with --gold")
     else:
+        _check_reports_options(columns, duplicates, field, gold, skip_outside=skip_outside)
         data = _read_reports(reports, domain)
     try:
         estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
@@ -116,6 +116,16 @@ def infer(
         raise AnswerError(error.in_file(gold)) from None
     _show_estimate(estimate, output, workers, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
+
+
+def _check_reports_options(
+    columns: str, duplicates: str, field: str | None, gold: Path | None, *, skip_outside: bool
+) -> None:
+    """Raise where options of plain answers are given with reports."""
+    if skip_outside or (columns, duplicates) != (options.COLUMNS, options.DUPLICATES):
+        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
+    if field is not None and gold is None:
+        raise ParameterError("--field goes with --plain, or with --gold")
 
 
 def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:

@@ -1,37 +1,21 @@
-"""The options of the command line, and what their words mean."""
+"""The options that several commands share, and what their words mean."""
 
 from __future__ import annotations
 
 import csv
-import textwrap
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
-from attrs import fields_dict
 
-from quietcrowd.domains import (
-    Categorical,
-    Domain,
-    Interval,
-    Label,
-    Ordinal,
-)
-from quietcrowd.evaluation import FIGURES
+from quietcrowd.domains import Categorical, Domain, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats.files import check_folder
-from quietcrowd.inference import METHODS
-from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.mechanisms import Mechanism
-from quietcrowd.validation import check_names, did_you_mean
 
 __all__ = [
     "COLUMNS",
     "DOMAIN",
     "DUPLICATES",
-    "METHOD_LIST",
     "AllTasks",
     "AllWorkers",
     "Between",
@@ -40,16 +24,11 @@ __all__ = [
     "Epsilon",
     "Epsilons",
     "Field",
-    "FigureName",
     "Gold",
     "Json",
     "Labels",
     "Levels",
     "MaxIterations",
-    "MechanismName",
-    "MechanismNames",
-    "MethodName",
-    "MethodNames",
     "NeededOutput",
     "NewLabelConfig",
     "Output",
@@ -58,52 +37,13 @@ __all__ = [
     "Scheduler",
     "Simulate",
     "SkipOutside",
+    "as_printed",
     "build_domain",
-    "check_label_config",
-    "choose",
-    "choose_mechanism",
-    "choose_method",
     "parse_numbers",
     "split",
     "split_all",
     "three_columns",
 ]
-
-T = TypeVar("T")
-
-MECHANISMS = Mechanism.registry()
-
-
-def _choice(known: Mapping[str, Any], *flags: str, names: str, more: str, several: bool) -> Any:
-    """Return an option whose value is a name, or several, and that completes it."""
-    return typer.Option(
-        *flags,
-        metavar="NAMES" if several else "NAME",
-        help=f"{f'Of {names}; by commas or repeated.' if several else f'One of {names}.'} {more}",
-        autocompletion=lambda: list(known),
-    )
-
-
-def _list_methods() -> str:
-    """Return all methods with parameters of their own, in lines that the help leaves alone."""
-    lines = ["\b", "Methods, and their parameters besides tolerance:"]
-    width = max(map(len, METHODS))
-    parameters = {name: list(fields_dict(kind)) for name, kind in METHODS.items()}
-    shared = set.intersection(*map(set, parameters.values()))
-    for name, keys in parameters.items():
-        own = ", ".join(key for key in keys if key not in shared)
-        lines += textwrap.wrap(
-            f"{name:<{width}}  {own}",
-            78,
-            initial_indent="  ",
-            subsequent_indent=" " * (width + 4),
-            break_on_hyphens=False,
-        )
-    return "\n".join(lines)
-
-
-METHOD_LIST = _list_methods()
-
 
 AllTasks = Annotated[
     Path | None,
@@ -160,14 +100,6 @@ Field = Annotated[
         help="Which answers are meant, where a file of MTurk, Toloka or Label Studio has several.",
     ),
 ]
-FigureName = Annotated[
-    str,
-    typer.Argument(
-        metavar="FIGURE",
-        help=f"One of {', '.join(FIGURES)}.",
-        autocompletion=lambda: list(FIGURES),
-    ),
-]
 Gold = Annotated[
     Path | None,
     typer.Option(
@@ -187,23 +119,6 @@ Levels = Annotated[
 MaxIterations = Annotated[
     int | None, typer.Option(metavar="NUMBER", help="Most iterations before giving up.")
 ]
-_mechanism_choice = partial(
-    _choice,
-    MECHANISMS,
-    "--mechanism",
-    "-m",
-    names=", ".join(MECHANISMS),
-    more="Parameters after colons: laplace:fill=midpoint.",
-)
-_method_choice = partial(_choice, METHODS, "--method", names="those below")
-_METHOD_PARAMETERS = "Parameters after colons: crh:loss=absolute."
-MechanismName = Annotated[str, _mechanism_choice(several=False)]
-MechanismNames = Annotated[list[str] | None, _mechanism_choice(several=True)]
-MethodName = Annotated[
-    str | None,
-    _method_choice(several=False, more=f"{_METHOD_PARAMETERS} Default: by what an answer is."),
-]
-MethodNames = Annotated[list[str] | None, _method_choice(several=True, more=_METHOD_PARAMETERS)]
 _SUFFIXES = "Ends in .csv, .tsv, .parquet or .jsonl; .csv.gz, .tsv.gz, .jsonl.gz."
 
 NewLabelConfig = Annotated[
@@ -252,17 +167,6 @@ ParticipationPublic = Annotated[
 ]
 
 
-def check_label_config(path: Path | None, file_format: str | None) -> None:
-    """Raise unless a config can be written to `path`, beside tasks of Label Studio."""
-    if path is None:
-        return
-    if file_format != "label-studio":
-        raise ParameterError(
-            "--label-config goes with a file of Label Studio's tasks, whose name ends in .json"
-        )
-    check_folder(path)
-
-
 def split(text: str) -> list[str]:
     """Return the parts of a list with commas; quotes keep a comma inside of a part."""
     try:
@@ -296,81 +200,6 @@ def parse_numbers(texts: Iterable[str], option: str) -> list[float]:
         ) from None
 
 
-def choose(name: str, known: Mapping[str, T], option: str) -> T:
-    """Return what a name stands for; ParameterError where it is unknown."""
-    if name not in known:
-        raise ParameterError(
-            f"{option} must be one of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
-        )
-    return known[name]
-
-
-def choose_mechanism(text: str) -> tuple[str, Callable[..., Mechanism]]:
-    """Return the name of a mechanism with its parameters, and what makes it from an epsilon.
-
-    ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``.
-    """
-    elsewhere = {"epsilon": "--epsilon", "domain": "--labels, --levels or --between"}
-    kind, parameters = _choose_with_parameters(text, MECHANISMS, "--mechanism", elsewhere)
-    return text, partial(kind.from_claimed_epsilon, **parameters)
-
-
-def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
-    """Return a method by its name with its parameters, and those of the options not None.
-
-    ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``. `options` are parameters that have an
-    option of their own on the command line, and no other place.
-    """
-    elsewhere = {key: f"--{key.replace('_', '-')}" for key in options}
-    kind, parameters = _choose_with_parameters(text, METHODS, "--method", elsewhere)
-    check_names(kind.name, parameters, [key for key in fields_dict(kind) if key not in elsewhere])
-    given = {key: value for key, value in options.items() if value is not None}
-    return kind(**given, **parameters)
-
-
-def _choose_with_parameters(
-    text: str, known: Mapping[str, T], option: str, elsewhere: Mapping[str, str]
-) -> tuple[T, dict[str, Any]]:
-    """Return what ``name:key=value:key=value`` names, and its parameters.
-
-    Values are numbers, ``true``, ``false``, ``none``, or words. `elsewhere` says of parameters that
-    belong to other options to which.
-    """
-    name, *given = text.split(":")
-    kind = choose(name, known, option)
-    parameters: dict[str, Any] = {}
-    for part in given:
-        key, _, value = part.partition("=")
-        if not key or not value:
-            raise ParameterError(
-                f"{option}: parameters are written name:key=value:key=value; got {text!r}"
-            )
-        if key in elsewhere:
-            raise ParameterError(
-                f"{option}: {key!r} belongs to another option, {elsewhere[key]}; got {text!r}"
-            )
-        if key in parameters:
-            raise ParameterError(f"{option}: {key!r} is given twice; got {text!r}")
-        parameters[key] = _parameter(value)
-    return kind, parameters
-
-
-_WORDS = {"none": None, "true": True, "false": False}
-
-_LARGEST_WHOLE = 2**53
-"""Whole numbers below are ints; from here on floats skip some."""
-
-
-def _parameter(text: str) -> Any:
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return _as_printed(number) if abs(number) < _LARGEST_WHOLE else number
-
-
 DOMAIN = ("--labels", "--levels", "--between")
 """The options that say what an answer can be, of which one is given."""
 
@@ -391,19 +220,20 @@ def build_domain(labels: str | None, levels: str | None, between: str | None = N
             raise ParameterError(f"--between must be two numbers, by a comma; got {between!r}")
         return Interval(low=bounds[0], high=bounds[1])
     if levels is not None:
-        return Ordinal([_as_printed(number) for number in parse_numbers([levels], "--levels")])
+        return Ordinal([as_printed(number) for number in parse_numbers([levels], "--levels")])
     parts = split(labels or "")
     values: list[Label] = [_label(part) for part in parts]
     return Categorical(parts if any(isinstance(value, str) for value in values) else values)
 
 
-def _as_printed(number: float) -> int | float:
+def as_printed(number: float) -> int | float:
+    """Return a whole number as an int, so that it prints without a point."""
     return int(number) if number.is_integer() else number
 
 
 def _label(text: str) -> Label:
     try:
-        value = _as_printed(float(text))
+        value = as_printed(float(text))
     except (OverflowError, ValueError):
         return text
     return value if str(value) == text else text  # 007 and 1e3 are names

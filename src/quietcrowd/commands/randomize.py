@@ -10,9 +10,9 @@ import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.commands.notes import counted, note
-from quietcrowd.commands.reading import read_ids, read_plain
+from quietcrowd.commands.choices import MechanismName, choose_mechanism
+from quietcrowd.commands.files import read_ids, read_plain, refuse_own_lists
+from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
 from quietcrowd.commands.scale import randomize_a_store, refuse_beside_store
 from quietcrowd.datasets import dataset_domain
 from quietcrowd.exceptions import ParameterError
@@ -21,15 +21,18 @@ from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.scale import is_store
 
-__all__ = ["randomize"]
+__all__ = ["app", "randomize"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 
+@app.command()
 def randomize(
     answers: Annotated[
         Path, typer.Argument(metavar="ANSWERS", help="File of answers, dataset folder, or store.")
     ],
     output: options.NeededOutput = None,
-    mechanism: options.MechanismName = "one-layer",
+    mechanism: MechanismName = "one-layer",
     epsilon: options.Epsilon = 1.0,
     labels: options.Labels = None,
     levels: options.Levels = None,
@@ -57,7 +60,7 @@ def randomize(
     """
     if output is None:
         raise ParameterError("say where the reports go: --output reports.parquet")
-    _, maker = options.choose_mechanism(mechanism)
+    _, maker = choose_mechanism(mechanism)
     domain = (labels, levels, between)
     if is_store(answers):
         refuse_beside_store(

@@ -10,13 +10,11 @@ from typing import Any
 
 import typer
 from attrs import asdict
-from rich.console import Console
 from rich.text import Text
 
 from quietcrowd.accounting.consent import show_most_sure
 from quietcrowd.answers import Answers
-from quietcrowd.commands.notes import counted
-from quietcrowd.commands.tables import plain_table
+from quietcrowd.commands.printing import console, counted, plain_table
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
@@ -37,7 +35,7 @@ PARAMETERS = (
 def _print(text: Any = "") -> None:
     if isinstance(text, str):
         text = textwrap.fill(text, 80, break_on_hyphens=False, break_long_words=False)
-    Console(highlight=False, markup=False, width=80, soft_wrap=isinstance(text, str)).print(text)
+    console(80).print(text, soft_wrap=isinstance(text, str))
 
 
 def print_plans(plans: list[ReleasePlan], answers: Answers, epsilon: float, per: Budget) -> None:

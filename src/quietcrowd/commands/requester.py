@@ -1,10 +1,13 @@
-"""How the commands of a requester speak to a server."""
+"""How the commands of a requester speak to a server: its options, and a client of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from quietcrowd.campaign.extra import require_client
 from quietcrowd.campaign.terms.plain_text import refusal
@@ -14,7 +17,38 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["checked", "requester_client"]
+__all__ = ["LOCAL", "Campaign", "Key", "Server", "checked", "requester_client"]
+
+
+def _check_id(one: str) -> str:
+    """Return the id of a campaign; ParameterError where it is something else."""
+    if re.fullmatch("[0-9a-f]{32}", one) is None:
+        raise ParameterError(
+            f"a campaign's id is 32 hexadecimal digits, got {one!r}: quietcrowd campaign list "
+            "tells it"
+        )
+    return one
+
+
+Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.", callback=_check_id)]
+Server = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        envvar="QUIETCROWD_SERVER",
+        help="Where the server is: https://, unless it is this machine.",
+    ),
+]
+Key = Annotated[
+    str,
+    typer.Option(
+        "--key",
+        metavar="KEY",
+        envvar="QUIETCROWD_KEY",
+        help="A requester's key; better in the environment than on the command line.",
+    ),
+]
+LOCAL = "http://127.0.0.1:8000"
 
 
 @contextmanager

@@ -11,9 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from quietcrowd.commands import options
-from quietcrowd.commands.noise import announce_exact_noise, refuse_own_lists, tell_guarantee
-from quietcrowd.commands.notes import closing_words, counted, note
-from quietcrowd.commands.reading import read_gold, read_ids, tell_dropped
+from quietcrowd.commands.files import read_gold, read_ids, refuse_own_lists, tell_dropped
+from quietcrowd.commands.printing import (
+    announce_exact_noise,
+    closing_words,
+    counted,
+    note,
+    tell_guarantee,
+)
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats.files import refuse_overwriting
 from quietcrowd.inference import usual_method
@@ -25,7 +30,9 @@ from quietcrowd.scale.executor import Executor
 from quietcrowd.scale.randomizing import check_randomizable
 from quietcrowd.validation import check_choice
 
-__all__ = ["infer_from_store", "partition", "randomize_a_store", "refuse_beside_store"]
+__all__ = ["app", "infer_from_store", "partition", "randomize_a_store", "refuse_beside_store"]
+
+app = typer.Typer(rich_markup_mode=None)
 
 _USUAL = {"--columns": options.COLUMNS, "--duplicates": options.DUPLICATES}
 """What options of a text are where they are not given; others are None, and flags False."""
@@ -38,6 +45,7 @@ def refuse_beside_store(given: Mapping[str, object]) -> None:
             raise ParameterError(f"a store knows what it holds: {option} does not go with it")
 
 
+@app.command()
 def partition(
     reports: Annotated[
         list[Path],

@@ -1,17 +1,24 @@
-"""``quietcrowd serve``: the campaign service."""
+"""``quietcrowd serve``, ``campaign key`` and ``campaign backup``: for whoever owns the database.
+
+They need no requester's key.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quietcrowd.campaign.extra import require_server
-from quietcrowd.commands.notes import note
+from quietcrowd.commands.printing import note
+from quietcrowd.exceptions import ParameterError
 
-__all__ = ["Database", "serve"]
+__all__ = ["app", "backup", "key", "serve"]
 
-Database = Annotated[
+app = typer.Typer(rich_markup_mode=None)
+
+DatabaseUrl = Annotated[
     str,
     typer.Option(
         metavar="URL",
@@ -21,8 +28,9 @@ Database = Annotated[
 ]
 
 
+@app.command()
 def serve(
-    database: Database = "sqlite:///quietcrowd.db",
+    database: DatabaseUrl = "sqlite:///quietcrowd.db",
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65_535, metavar="NUMBER", help="0: a free one.")
@@ -62,3 +70,54 @@ def serve(
             f"Serving campaigns on http://{place_of(host, found)}; stop with Ctrl+C."
         ),
     )
+
+
+def key(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the requester.")],
+    database: DatabaseUrl = "sqlite:///quietcrowd.db",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="End all earlier keys of the requester.")
+    ] = False,
+) -> None:
+    """Make a key for a requester.
+
+    The requester is added where there is none of that name. The key is printed once: what is
+    stored is a hash.
+
+    Example: quietcrowd campaign key "bird group"
+    """
+    require_server()
+    from quietcrowd.campaign.store.database import Database
+    from quietcrowd.campaign.store.opening import migrate_beside_server
+    from quietcrowd.campaign.store.requesters import issue_key
+
+    opened = Database.open(database)
+    migrate_beside_server(opened)
+    typer.echo(issue_key(opened, name, replace=replace))
+    opened.close()
+
+
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
+    database: Annotated[
+        str,
+        typer.Option(
+            metavar="URL", envvar="QUIETCROWD_DATABASE", help="Of the server: sqlite:///FILE."
+        ),
+    ] = "sqlite:///quietcrowd.db",
+) -> None:
+    """Copy an SQLite database to a file, while the server runs.
+
+    What is deleted later stays in the copy: delete old copies too.
+
+    Example: quietcrowd campaign backup copy.db
+    """
+    require_server()
+    from quietcrowd.campaign.store.database import Database
+
+    opened = Database.open(database)
+    if opened.path is not None and not opened.path.exists():
+        raise ParameterError(f"there is no database {opened.path}")
+    opened.backup(target)
+    opened.close()
+    note(f"Copied to {target}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -18,23 +18,22 @@ import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.notes import note
-from quietcrowd.commands.reading import read_plain
+from quietcrowd.commands.choices import choose
+from quietcrowd.commands.files import read_plain
+from quietcrowd.commands.printing import note
 from quietcrowd.commands.release_report import (
     print_plans,
     print_release,
     show_plans_as_json,
     show_release_as_json,
 )
-from quietcrowd.evaluation.plots import new_figure
-from quietcrowd.evaluation.task_plots import plot_task_densities
 from quietcrowd.exceptions import AnswerError, ParameterError, QuietcrowdWarning
 from quietcrowd.formats import check_target, read_truths, write_table
 from quietcrowd.formats.files import check_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
 from quietcrowd.known_truths import KnownTruthError, number_per_task
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
-from quietcrowd.synthesis import PrisCrowd
+from quietcrowd.synthesis import CrowdDensity, PrisCrowd
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.kde import KERNELS
 from quietcrowd.synthesis.parameters import Procedure
@@ -42,8 +41,9 @@ from quietcrowd.synthesis.planner import Budget, plan_for_claims
 from quietcrowd.synthesis.weights import Weighting
 from quietcrowd.validation import did_you_mean
 
-__all__ = ["synthesize"]
+__all__ = ["app", "synthesize"]
 
+app = typer.Typer(rich_markup_mode=None)
 
 LONGEST_NAME = 100
 """Longer ids of tasks are cut off in the names of pictures."""
@@ -63,60 +63,71 @@ def _number(text: str, *flags: str) -> Any:
     return typer.Option(*flags, metavar="NUMBER", help=text)
 
 
+Source = Annotated[
+    Path, typer.Argument(metavar="CLAIMS", help="File of claims, or dataset folder.")
+]
+Bandwidth = Annotated[
+    str | None,
+    _number("Of the kernel, public, in the unit of the claims; about spread * users^-0.2."),
+]
+Epsilon = Annotated[
+    float | None,
+    _number("Of one claim, at --delta; finds k, gamma, epsilon0.", "--epsilon", "-e"),
+]
+Per = Annotated[str, _words(*BUDGETS, text="What --epsilon bounds: a claim, or all of a user.")]
+Delta = Annotated[float, _number("Of the pair (epsilon, delta) of the bound.")]
+Claims = Annotated[int, _number("Synthetic claims wanted per task.")]
+K = Annotated[
+    int | None, _number("Users a task must have, and claims that a candidate must resemble.")
+]
+Gamma = Annotated[float | None, _number("How alike likelihoods must be; above 1.")]
+Epsilon0 = Annotated[
+    float | None, _number("Noise of the test is 1/epsilon0; instead of --epsilon.")
+]
+Weights = Annotated[
+    str | None, _words(*get_args(Weighting), text="Of the claims. Default: uniform.")
+]
+Kernel = Annotated[str, _words(*KERNELS, text="Of the densities.")]
+Release = Annotated[
+    str, _words(*get_args(Procedure), text="paper: as printed; has no finite loss.")
+]
+Plan = Annotated[bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")]
+Plot = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
+]
+PlotFolder = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Of the pictures. Default: collector-only."),
+]
+Truths = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Known truths for --plot, columns task and label."),
+]
+
+
+@app.command()
 def synthesize(
-    source: Annotated[
-        Path, typer.Argument(metavar="CLAIMS", help="File of claims, or dataset folder.")
-    ],
+    source: Source,
     output: options.Output = None,
     between: options.Between = None,
-    bandwidth: Annotated[
-        str | None,
-        _number("Of the kernel, public, in the unit of the claims; about spread * users^-0.2."),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        _number(
-            "Of one claim, at --delta; finds k, gamma, epsilon0.",
-            "--epsilon",
-            "-e",
-        ),
-    ] = None,
-    per: Annotated[
-        str, _words(*BUDGETS, text="What --epsilon bounds: a claim, or all of a user.")
-    ] = "claim",
-    delta: Annotated[float, _number("Of the pair (epsilon, delta) of the bound.")] = 1e-6,
-    claims: Annotated[int, _number("Synthetic claims wanted per task.")] = 30,
-    k: Annotated[
-        int | None, _number("Users a task must have, and claims that a candidate must resemble.")
-    ] = None,
-    gamma: Annotated[float | None, _number("How alike likelihoods must be; above 1.")] = None,
-    epsilon0: Annotated[
-        float | None, _number("Noise of the test is 1/epsilon0; instead of --epsilon.")
-    ] = None,
-    weights: Annotated[
-        str | None, _words(*get_args(Weighting), text="Of the claims. Default: uniform.")
-    ] = None,
-    kernel: Annotated[str, _words(*KERNELS, text="Of the densities.")] = "gaussian",
-    release: Annotated[
-        str, _words(*get_args(Procedure), text="paper: as printed; has no finite loss.")
-    ] = "attempts",
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")
-    ] = False,
+    bandwidth: Bandwidth = None,
+    epsilon: Epsilon = None,
+    per: Per = "claim",
+    delta: Delta = 1e-6,
+    claims: Claims = 30,
+    k: K = None,
+    gamma: Gamma = None,
+    epsilon0: Epsilon0 = None,
+    weights: Weights = None,
+    kernel: Kernel = "gaussian",
+    release: Release = "attempts",
+    plan: Plan = False,
     columns: options.Columns = options.COLUMNS,
     duplicates: options.Duplicates = options.DUPLICATES,
-    plot: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TASK", help="Draw a task's densities, not private; repeatable."),
-    ] = None,
-    plot_folder: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Of the pictures. Default: collector-only."),
-    ] = None,
-    truths: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Known truths for --plot, columns task and label."),
-    ] = None,
+    plot: Plot = None,
+    plot_folder: PlotFolder = None,
+    truths: Truths = None,
     simulate: options.Simulate = None,
     as_json: options.Json = False,
 ) -> None:
@@ -131,7 +142,7 @@ def synthesize(
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --k 28 --gamma 4 --epsilon0 0.568 -o synthetic.csv --plot "drug A"
     """
-    budget = options.choose(per, BUDGETS, "--per")
+    budget = choose(per, BUDGETS, "--per")
     _check_budget(epsilon, epsilon0, release, plan=plan, plot=bool(plot))
     parameters = _parameters(
         bandwidth=bandwidth or ("silverman" if release == "paper" else None),
@@ -156,18 +167,15 @@ def synthesize(
         plans = plan_for_claims(
             answers, epsilon, per=budget, delta=delta, progress=progress, **parameters
         )
-        method, expected = plans[0].method, plans[0].expected
         if plan:
             (show_plans_as_json if as_json else print_plans)(plans, answers, epsilon, budget)
             return
+        method, expected = plans[0].method, plans[0].expected
         _check_worth(expected, claims, epsilon, budget)
     density = method.fit(answers)
     _check_loss(density.guarantee(delta), epsilon, budget, method.release, simulate)
-    for task, path in pictures.items():
-        if truths is not None and drawn[task] is None:
-            note(f"{truths}: no truth is known of the task {task!r}")
-        path.parent.mkdir(exist_ok=True)
-        plot_task_densities(density, task, path, drawn[task])
+    if pictures:
+        _draw(density, pictures, drawn, truths)
     rng = None if simulate is None else np.random.default_rng(simulate)
     synthetic = density.release(rng, delta=delta, progress=progress)
     write_table(synthetic.claims_as("pyarrow"), target)
@@ -178,6 +186,22 @@ def synthesize(
         print_release(*told)
     for path in pictures.values():
         note(f"{path} is made from raw claims: for the collector's eyes only.")
+
+
+def _draw(
+    density: CrowdDensity,
+    pictures: Mapping[str, Path],
+    drawn: Mapping[str, float | None],
+    truths: Path | None,
+) -> None:
+    """Draw the densities of tasks, with the known truths `drawn`, from a file of `truths`."""
+    from quietcrowd.evaluation.task_plots import plot_task_densities
+
+    for task, path in pictures.items():
+        if truths is not None and drawn[task] is None:
+            note(f"{truths}: no truth is known of the task {task!r}")
+        path.parent.mkdir(exist_ok=True)
+        plot_task_densities(density, task, path, drawn[task])
 
 
 def _check_budget(
@@ -249,6 +273,9 @@ def _check_files(
     for picture in pictures.values():
         if not picture.parent.is_dir():
             check_folder(picture.parent)
+    if pictures:
+        from quietcrowd.evaluation.plots import new_figure
+
         new_figure()
     for source in filter(None, sources):
         refuse_overwriting(source, output, *pictures.values())

@@ -1,25 +1,28 @@
-"""A file of tasks, on its way from a requester to a server."""
+"""A file of tasks on its way from a requester to a server, and what it was taken for."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attrs import field, frozen
 
-from quietcrowd.campaign.terms.task_files import READERS, encode_known_truths
-from quietcrowd.commands.task_summary import summarize_tasks
+from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.task_files import READERS, TaskRow, encode_known_truths
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["TaskFile"]
+__all__ = ["TaskFile", "summarize_tasks"]
 
 PART = 900_000
 """Bytes of tasks that are sent at once."""
 
 _TABLES = {".csv": "text/csv", ".tsv": "text/tab-separated-values"}
 _LINES = "application/x-ndjson"
+
+_EXAMPLES = 2
+"""So many names of tasks are shown."""
 
 
 @frozen(kw_only=True)
@@ -97,3 +100,30 @@ class TaskFile:
             part += line
             quotes += line.count(b'"') if header else 0
         yield part
+
+
+def summarize_tasks(rows: Sequence[TaskRow]) -> str:
+    """Return how many tasks there are, how they are named, and what workers see of them.
+
+    Examples
+    --------
+    >>> rows = [TaskRow(row=2, name="b1", data='{"question":"Is it a robin?"}', known_truth="yes")]
+    >>> summarize_tasks(rows)
+    '1 task, named in the file: b1; 1 with known truth; workers see: question'
+    """
+    known = sum(row.known_truth is not None for row in rows)
+    shown = dict.fromkeys(field for row in rows for field in json.loads(row.data))
+    return (
+        f"{len(rows):,} task{'s' * (len(rows) != 1)}, {_naming(rows)}; {known:,} with known "
+        f"truth{'s' * (known != 1)}; workers see: {one_line(', '.join(shown)) or 'nothing'}"
+    )
+
+
+def _naming(rows: Sequence[TaskRow]) -> str:
+    named = [row.name for row in rows if row.name is not None]
+    if not named:
+        return "numbered, as the file has no task, external_id or id"
+    examples = one_line(", ".join(named[:_EXAMPLES])) + ", ..." * (len(named) > _EXAMPLES)
+    if len(named) < len(rows):
+        return f"{len(named):,} of them named in the file, the others numbered: {examples}"
+    return f"named in the file: {examples}"

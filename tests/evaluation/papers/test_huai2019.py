@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from quietcrowd.commands.density_tables import print_densities
+from quietcrowd.commands.experiment_tables import print_densities
 from quietcrowd.datasets import load_dataset, log10_dataset, opinion_crowd, selected_tasks
 from quietcrowd.evaluation import FIGURES, DensityExperiment
 from quietcrowd.evaluation.papers.huai2019 import (

@@ -1,22 +1,31 @@
-"""What the commands read, and what they leave out of it."""
+"""What the commands read and write: files, folders of data, and their columns."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from quietcrowd.answer_errors import Advice
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.commands import options
-from quietcrowd.commands.notes import counted, note
-from quietcrowd.datasets import load_dataset
+from quietcrowd.commands.printing import counted, note
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table, read_truths
+from quietcrowd.formats.files import check_folder
 from quietcrowd.formats.tables import read_names
+from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["read_gold", "read_ids", "read_plain", "tell_dropped"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "check_label_config",
+    "read_gold",
+    "read_ids",
+    "read_plain",
+    "refuse_own_lists",
+    "tell_dropped",
+]
 
 
 def read_plain(
@@ -38,6 +47,8 @@ def read_plain(
             raise ParameterError(
                 "--labels, --levels, --between and --field go with a file: a folder has its own"
             )
+        from quietcrowd.datasets import load_dataset  # with pandas
+
         ways = advice if advice == "claims" else "folder"
         answers = load_dataset(path, duplicates=duplicates, advice=ways, **lists).answers
     else:
@@ -81,3 +92,24 @@ def read_ids(path: Path | None, column: str) -> list[Any] | None:
     if column not in table.column_names:
         raise FormatError(f"{path}: column {column!r} is missing")
     return table[column].to_pylist()  # type: ignore[no-any-return]
+
+
+def refuse_own_lists(name: str, mechanism: Mechanism) -> None:
+    """Raise where a mechanism hides who answered, and the lists would be those who did."""
+    if mechanism.participation_protected:
+        raise ParameterError(
+            f"{name} hides which tasks were answered: name all tasks and all workers "
+            "with --all-tasks FILE and --all-workers FILE. Those that occur in the answers "
+            "would give it away."
+        )
+
+
+def check_label_config(path: Path | None, file_format: str | None) -> None:
+    """Raise unless a config can be written to `path`, beside tasks of Label Studio."""
+    if path is None:
+        return
+    if file_format != "label-studio":
+        raise ParameterError(
+            "--label-config goes with a file of Label Studio's tasks, whose name ends in .json"
+        )
+    check_folder(path)

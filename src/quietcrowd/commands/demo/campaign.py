@@ -11,16 +11,15 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.server.app import serve_in_background
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.terms.settings import Settings
-from quietcrowd.commands.demo.crowd import draw_crowd, own_answers, true_labels
-from quietcrowd.commands.demo.devices import send_all
+from quietcrowd.commands.demo.crowd import draw_crowd, own_answers, send_all, true_labels
 from quietcrowd.commands.demo.requester import DemoCampaign, requester_of
-from quietcrowd.commands.tables import plain_table
+from quietcrowd.commands.printing import console, plain_table
 from quietcrowd.datasets import Dataset
 from quietcrowd.domains import Label, check_finite
 from quietcrowd.evaluation.metrics import constant_error_rate
@@ -190,4 +189,4 @@ def _print(text: str) -> None:
 
 def _print_lines(what: RenderableType) -> None:
     """Print lines as they are, and an empty one."""
-    Console(highlight=False, markup=False, width=_WIDTH).print(what, "", sep="\n", soft_wrap=True)
+    console(_WIDTH).print(what, "", sep="\n", soft_wrap=True)

@@ -1,27 +1,79 @@
-"""From a server to files of a requester: reports in every format, truths, and label configs."""
+"""``quietcrowd campaign export``: reports in every format, truths, and label configs."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from quietcrowd.commands.requester import checked
+import typer
+
+from quietcrowd.commands import options
+from quietcrowd.commands.files import check_label_config
+from quietcrowd.commands.printing import note
+from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.formats import read_reports, write_reports
-from quietcrowd.formats.files import replacing, sidecar, write_beside
+from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
+from quietcrowd.formats.files import refuse_overwriting, replacing, sidecar, write_beside
 from quietcrowd.formats.label_config import common_texts, write_label_config
 from quietcrowd.formats.report_files import read_report_note
+from quietcrowd.formats.tables import find_format
 from quietcrowd.mechanisms import Mechanism
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["export_label_config", "export_reports", "export_truths"]
+__all__ = ["export"]
 
 
-def export_truths(client: httpx.Client, one: str, output: Path, chosen: str) -> None:
+def export(
+    campaign_id: Campaign,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Its suffix says how it is written."),
+    ],
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help=f"Where the suffix does not say so: one of {', '.join(FORMATS)}.",
+            autocompletion=lambda: list(FORMATS),
+        ),
+    ] = None,
+    truths: Annotated[
+        bool, typer.Option("--truths", help="The latest truths, and not the reports.")
+    ] = False,
+    label_config: options.NewLabelConfig = None,
+    server: Server = LOCAL,
+    secret: Key = "",
+) -> None:
+    """Write all reports, with what made them, or the truths to a file.
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef -o reports.jsonl
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef
+    -o pool.tsv --format toloka
+
+    Example: quietcrowd campaign export 0123456789abcdef0123456789abcdef --truths
+    -o tasks.json --label-config project.xml
+    """
+    chosen = find_format(output, file_format).name
+    check_target(output, chosen)
+    refuse_overwriting(None, output, sidecar(output), label_config)
+    check_label_config(label_config, chosen)
+    with requester_client(server, secret) as client:
+        if truths:
+            _export_truths(client, campaign_id, output, chosen)
+        else:
+            _export_reports(client, campaign_id, output, chosen)
+        if label_config is not None:
+            _export_label_config(client, campaign_id, output, label_config, truths=truths)
+    note(f"Written to {output}.")
+
+
+def _export_truths(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
     """Let the server write the latest truths to a file, in one of the formats.
 
     Raises
@@ -33,10 +85,10 @@ def export_truths(client: httpx.Client, one: str, output: Path, chosen: str) -> 
     if chosen not in served or output.suffix.lower() not in (".csv", ".jsonl", ".json"):
         raise ParameterError(f"{output}: truths go to a file .csv, .jsonl or .json")
     with replacing(output) as temporary:
-        _download(client, f"/campaigns/{one}/truths", served[chosen], temporary)
+        _download(client, f"/campaigns/{campaign_id}/truths", served[chosen], temporary)
 
 
-def export_reports(client: httpx.Client, one: str, output: Path, chosen: str) -> None:
+def _export_reports(client: httpx.Client, campaign_id: str, output: Path, chosen: str) -> None:
     """Let the server write reports in the formats that it can, and convert to the others here.
 
     Raises
@@ -44,7 +96,7 @@ def export_reports(client: httpx.Client, one: str, output: Path, chosen: str) ->
     ParameterError
         Where the server refuses.
     """
-    url = f"/campaigns/{one}/reports"
+    url = f"/campaigns/{campaign_id}/reports"
     if output.suffix.lower() == ".jsonl":
         with replacing(output) as temporary:
             _download(client, url, "jsonl", temporary)
@@ -61,8 +113,8 @@ def export_reports(client: httpx.Client, one: str, output: Path, chosen: str) ->
             write_reports(read_reports(received), output, file_format=chosen)
 
 
-def export_label_config(
-    client: httpx.Client, one: str, output: Path, label_config: Path, *, truths: bool
+def _export_label_config(
+    client: httpx.Client, campaign_id: str, output: Path, label_config: Path, *, truths: bool
 ) -> None:
     """Write the config of a project of Label Studio for the tasks that were written to a file.
 
@@ -70,10 +122,10 @@ def export_label_config(
     ----------
     client : httpx.Client
         Of a requester.
-    one : str
+    campaign_id : str
         The campaign, in hex.
     output : Path
-        What `export_reports` or `export_truths` has written.
+        What `_export_reports` or `_export_truths` has written.
     label_config : Path
         The file to write.
     truths : bool
@@ -87,7 +139,7 @@ def export_label_config(
     if not truths:
         write_label_config(label_config, read_report_note(output).mechanism.report_domain)
         return
-    about = checked(client.get(f"/campaigns/{one}")).json()
+    about = checked(client.get(f"/campaigns/{campaign_id}")).json()
     shown = common_texts(task["data"] for task in json.loads(output.read_text(encoding="utf-8")))
     write_label_config(label_config, Mechanism.from_dict(about["mechanism"]).domain, shown=shown)
 

@@ -1,0 +1,146 @@
+"""The commands: a table of them, of which one is loaded when it is called."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import warnings
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+from quietcrowd.commands.printing import tell
+from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
+
+__all__ = ["COMMANDS", "CommandTable", "app", "load", "run"]
+
+DEBUG = "QUIETCROWD_DEBUG"
+
+COMMANDS = {
+    "randomize": ("randomize", "Randomise answers, as the workers' devices do."),
+    "infer": ("infer", "Infer truths and workers' quality from reports."),
+    "evaluate": (
+        "experiments",
+        "Measure what privacy costs on answers whose truths are known.",
+    ),
+    "reproduce": ("experiments", "Run the experiments behind a published figure."),
+    "partition": ("scale", "Make a store of what does not fit into memory, for infer."),
+    "audit": ("audit", "Put what a mechanism guarantees to the test."),
+    "synthesize": ("synthesize", "Give synthetic claims for real ones (trusted collector)."),
+    "budget": ("budget", "Tell what each worker has spent."),
+    "answer": (
+        "answer",
+        "Answer a campaign's questions. They stay here: what is sent is randomised.",
+    ),
+    "convert": ("convert", "Convert answers, reports or truths into another format."),
+    "serve": ("serve", "Serve campaigns, until stopped."),
+    "demo": ("demo", "Play a campaign on this machine, with a simulated crowd."),
+    "campaign": ("campaign", "Make campaigns on a server, and read what came of them."),
+}
+"""Of every command the module that has it in its `app`, and the first line of its help."""
+
+
+class CommandTable(TyperGroup):
+    """A group that lists commands by their lines in `COMMANDS`, and loads the one that is called.
+
+    What is listed, in the help and by completion, are stand-ins without options.
+    """
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, (_, line) in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=line))
+
+    def resolve_command(
+        self, ctx: Any, args: list[str]
+    ) -> tuple[str | None, TyperCommand | TyperGroup | None, list[str]]:
+        """Return the name of a command, the command itself, and the words that follow it."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, None if listed is None else load(str(name)), rest
+
+
+def load(name: str) -> TyperCommand | TyperGroup:
+    """Return a command by its name, from its module."""
+    module = import_module(f"quietcrowd.commands.{COMMANDS[name][0]}")
+    command: Any = get_group(module.app).commands[name]
+    return command  # type: ignore[no-any-return]
+
+
+app = typer.Typer(
+    name="quietcrowd",
+    cls=CommandTable,
+    help="Find what is true from a crowd's answers without anyone having to see them.",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from quietcrowd import __version__
+
+        typer.echo(f"quietcrowd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options_of_all(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Find what is true from a crowd's answers without anyone having to see them."""
+
+
+def run(words: list[str]) -> int:
+    """Run a command, and return its exit status; warnings and errors are one line each.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Where somebody stops it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", QuietcrowdWarning)
+        warnings.showwarning = _show_warning
+        try:
+            status = app(words, standalone_mode=False)
+            sys.stdout.flush()
+        except typer.Abort:
+            raise KeyboardInterrupt from None
+        except BrokenPipeError:  # whoever read the output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except Exception as error:
+            if DEBUG in os.environ and not isinstance(error, _EXPECTED):
+                raise
+            tell(f"error: {_told(error)}")
+            return 2
+    return status if isinstance(status, int) else 0
+
+
+_EXPECTED = (typer.TyperException, QuietcrowdError, OSError)
+"""What is not our fault."""
+
+
+def _told(error: Exception) -> str:
+    """Return what an error says; the name of a file first, if it is the system's about one."""
+    if isinstance(error, typer.TyperException):
+        return str(getattr(error, "format_message", error.__str__)())
+    if isinstance(error, OSError) and error.filename is not None:
+        missing = error.strerror == os.strerror(errno.ENOENT)
+        return f"{error.filename}: {'there is no such file' if missing else error.strerror}"
+    if isinstance(error, _EXPECTED):
+        return str(error)
+    kind = type(error).__name__
+    return f"{kind}: {error}. This is our fault; {DEBUG}=1 shows where it was."
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    tell(f"note: {message}")

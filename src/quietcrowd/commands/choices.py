@@ -1,0 +1,178 @@
+"""Mechanisms and methods by their names on the command line, with their parameters."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from attrs import fields_dict
+from typer.core import TyperCommand
+
+from quietcrowd.commands.options import as_printed
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.validation import check_names, did_you_mean
+
+if TYPE_CHECKING:
+    from quietcrowd.inference.fitting import FittingMethod
+
+__all__ = [
+    "MECHANISMS",
+    "MechanismName",
+    "MechanismNames",
+    "MethodName",
+    "MethodNames",
+    "MethodsListed",
+    "choose",
+    "choose_mechanism",
+    "choose_method",
+]
+
+T = TypeVar("T")
+
+MECHANISMS = Mechanism.registry()
+
+
+def _choice(
+    *flags: str, known: Callable[[], Iterable[str]], names: str, more: str, several: bool
+) -> Any:
+    """Return an option whose value is a name, or several, and that completes it."""
+    return typer.Option(
+        *flags,
+        metavar="NAMES" if several else "NAME",
+        help=f"{f'Of {names}; by commas or repeated.' if several else f'One of {names}.'} {more}",
+        autocompletion=lambda: list(known()),
+    )
+
+
+def _methods() -> Mapping[str, type[FittingMethod[Any, Any]]]:
+    """Return all methods by name; they bring Numba, and are loaded where one is asked for."""
+    from quietcrowd.inference import METHODS
+
+    return METHODS
+
+
+_mechanism = partial(
+    _choice,
+    "--mechanism",
+    "-m",
+    known=MECHANISMS.keys,
+    names=", ".join(MECHANISMS),
+    more="Parameters after colons: laplace:fill=midpoint.",
+)
+_method = partial(_choice, "--method", known=_methods, names="those below")
+_METHOD_PARAMETERS = "Parameters after colons: crh:loss=absolute."
+
+MechanismName = Annotated[str, _mechanism(several=False)]
+MechanismNames = Annotated[list[str] | None, _mechanism(several=True)]
+MethodName = Annotated[
+    str | None,
+    _method(several=False, more=f"{_METHOD_PARAMETERS} Default: by what an answer is."),
+]
+MethodNames = Annotated[list[str] | None, _method(several=True, more=_METHOD_PARAMETERS)]
+
+
+class MethodsListed(TyperCommand):
+    """A command whose help ends with all methods."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the methods, which are loaded for this help alone."""
+        self.epilog = _list_methods()
+        super().format_epilog(ctx, formatter)
+
+
+def _list_methods() -> str:
+    """Return all methods with parameters of their own, in lines that the help leaves alone."""
+    methods = _methods()
+    lines = ["\b", "Methods, and their parameters besides tolerance:"]
+    width = max(map(len, methods))
+    parameters = {name: list(fields_dict(kind)) for name, kind in methods.items()}
+    shared = set.intersection(*map(set, parameters.values()))
+    for name, keys in parameters.items():
+        own = ", ".join(key for key in keys if key not in shared)
+        lines += textwrap.wrap(
+            f"{name:<{width}}  {own}",
+            78,
+            initial_indent="  ",
+            subsequent_indent=" " * (width + 4),
+            break_on_hyphens=False,
+        )
+    return "\n".join(lines)
+
+
+def choose(name: str, known: Mapping[str, T], option: str) -> T:
+    """Return what a name stands for; ParameterError where it is unknown."""
+    if name not in known:
+        raise ParameterError(
+            f"{option} must be one of {', '.join(known)}; got {name!r}{did_you_mean(name, known)}"
+        )
+    return known[name]
+
+
+def choose_mechanism(text: str) -> tuple[str, Callable[..., Mechanism]]:
+    """Return the name of a mechanism with its parameters, and what makes it from an epsilon.
+
+    ``laplace:fill=midpoint`` is `LaplacePerturbation` with ``fill="midpoint"``.
+    """
+    elsewhere = {"epsilon": "--epsilon", "domain": "--labels, --levels or --between"}
+    kind, parameters = _choose_with_parameters(text, MECHANISMS, "--mechanism", elsewhere)
+    return text, partial(kind.from_claimed_epsilon, **parameters)
+
+
+def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
+    """Return a method by its name with its parameters, and those of the options not None.
+
+    ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``. `options` are parameters that have an
+    option of their own on the command line, and no other place.
+    """
+    elsewhere = {key: f"--{key.replace('_', '-')}" for key in options}
+    kind, parameters = _choose_with_parameters(text, _methods(), "--method", elsewhere)
+    check_names(kind.name, parameters, [key for key in fields_dict(kind) if key not in elsewhere])
+    given = {key: value for key, value in options.items() if value is not None}
+    return kind(**given, **parameters)
+
+
+def _choose_with_parameters(
+    text: str, known: Mapping[str, T], option: str, elsewhere: Mapping[str, str]
+) -> tuple[T, dict[str, Any]]:
+    """Return what ``name:key=value:key=value`` names, and its parameters.
+
+    Values are numbers, ``true``, ``false``, ``none``, or words. `elsewhere` says of parameters that
+    belong to other options to which.
+    """
+    name, *given = text.split(":")
+    kind = choose(name, known, option)
+    parameters: dict[str, Any] = {}
+    for part in given:
+        key, _, value = part.partition("=")
+        if not key or not value:
+            raise ParameterError(
+                f"{option}: parameters are written name:key=value:key=value; got {text!r}"
+            )
+        if key in elsewhere:
+            raise ParameterError(
+                f"{option}: {key!r} belongs to another option, {elsewhere[key]}; got {text!r}"
+            )
+        if key in parameters:
+            raise ParameterError(f"{option}: {key!r} is given twice; got {text!r}")
+        parameters[key] = _parameter(value)
+    return kind, parameters
+
+
+_WORDS = {"none": None, "true": True, "false": False}
+
+_LARGEST_WHOLE = 2**53
+"""Whole numbers below are ints; from here on floats skip some."""
+
+
+def _parameter(text: str) -> Any:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return as_printed(number) if abs(number) < _LARGEST_WHOLE else number

@@ -1,0 +1,187 @@
+"""What the commands print: notes on standard error; tables, or CSV in a pipe, as their output.
+
+Rich is loaded by what draws with it: the help of a command does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
+
+    from quietcrowd.inference import TruthEstimate
+    from quietcrowd.mechanisms import Mechanism
+    from quietcrowd.privacy.guarantee import Tasks
+    from quietcrowd.scale import StoreEstimate
+
+__all__ = [
+    "announce_exact_noise",
+    "closing_words",
+    "console",
+    "counted",
+    "note",
+    "plain_table",
+    "print_frame",
+    "tell",
+    "tell_guarantee",
+    "tell_no_signal",
+]
+
+DRAWS_A_SECOND = 100_000
+
+SLOW = 5.0
+"""Seconds: what takes longer is announced."""
+
+SHOWN = 20
+"""So many rows of a table are printed."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count and what is counted, in the plural unless it is one."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def note(text: str) -> None:
+    """Print a sentence on standard error."""
+    from rich.console import Console
+
+    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
+
+
+def tell(message: object) -> None:
+    """Print what the program says of itself, in one line, on standard error."""
+    print(f"quietcrowd: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def closing_words(
+    estimate: TruthEstimate | StoreEstimate,
+    *,
+    counts: tuple[int, int, int],
+    known: int,
+    null_reports: int,
+    tied: int | None,
+    by_default: bool,
+) -> str:
+    """Return what to say in the end of truths that were found.
+
+    `counts` are those of tasks, workers and answers; `tied` is None where truths are numbers.
+    """
+    tasks, workers, answers = counts
+    parts = [
+        f"{counted(known, 'truth')} known; " * bool(known),
+        f"{counted(null_reports, 'NULL report')} left out; " * bool(null_reports),
+        "" if tied is None else f"{tied:,} tied; ",
+        f"method {estimate.method.name}, by default; " * by_default,
+    ]
+    end = "converged" if estimate.converged else "NOT converged: try more with --max-iterations"
+    return (
+        f"{counted(tasks, 'task')}, {counted(workers, 'worker')}, {counted(answers, 'answer')}; "
+        f"{''.join(parts)}{counted(estimate.iterations, 'iteration')}, {end}."
+    )
+
+
+def announce_exact_noise(draws: int, pace: int = DRAWS_A_SECOND) -> None:
+    """Say how long so many draws of exact noise will take, at so many a second; if it is long."""
+    if draws > SLOW * pace:
+        note(f"Drawing {draws:,} exact numbers of noise: about {draws / pace:,.0f} s.")
+
+
+def tell_guarantee(
+    mechanism: Mechanism,
+    name: str,
+    answers_per_worker: npt.NDArray[np.int64],
+    tasks: Tasks,
+    *,
+    simulated: bool,
+    listed: bool,
+    left_out: int,
+) -> None:
+    """Say what reports protect, of the worker who gave most answers.
+
+    `listed` is whether all tasks were listed, as is needed where it is hidden who answered;
+    `left_out` is how many rows were left out because their answers were not possible.
+    """
+    if listed and not mechanism.participation_protected:
+        note(
+            f"{name} does NOT hide which tasks were answered; laplace and "
+            "one-layer:null=category do."
+        )
+    busiest = int(answers_per_worker.max())
+    if not mechanism.every_task:
+        note(f"Answers of the busiest worker: {busiest:,}.")
+    note(str(mechanism.guarantee(answers=max(1, busiest), tasks=tasks)))
+    if left_out and not mechanism.participation_protected:
+        note(
+            f"Not covered by this: that no report comes of {counted(left_out, 'row')} tells that "
+            "the answer was missing or not possible."
+        )
+    note("Randomising the same answers once more costs as much once more.")
+    tell_no_signal(mechanism)
+    if simulated:
+        note("The noise is simulated: these reports protect nobody.")
+
+
+def tell_no_signal(mechanism: Mechanism) -> None:
+    """Say so where reports do not depend on the answers."""
+    if mechanism.tells_nothing:
+        note("Epsilon is 0 or next to it: reports tell nothing, and no truth can be inferred.")
+
+
+def console(width: int | None = None) -> Console:
+    """Return what prints texts and tables as they are; as wide as the terminal, or as `width`."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, width=width)
+
+
+def plain_table(*columns: str, numeric_from: int) -> Table:
+    """Return an empty table whose columns from `numeric_from` on are numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    for place, column in enumerate(columns):
+        numeric = place >= numeric_from
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    return table
+
+
+def print_frame(frame: pd.DataFrame, way: str) -> None:
+    """Print a frame: all of it as CSV into a pipe, its first rows as a table to a terminal.
+
+    `way` says there what writes all of it to a file, where there are more rows.
+    """
+    if not sys.stdout.isatty():
+        _guarded(frame).to_csv(sys.stdout, index=False)
+        return
+    from rich.text import Text
+
+    table = plain_table(*frame.columns, numeric_from=2)
+    for row in frame.head(SHOWN).itertuples(index=False):
+        table.add_row(
+            *(f"{cell:.3f}" if isinstance(cell, float) else Text(str(cell)) for cell in row)
+        )
+    console().print(table)
+    if len(frame) > SHOWN:
+        print(f"… and {len(frame) - SHOWN:,} more; write all with {way}")
+
+
+def _guarded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with its texts as CSV files have them."""
+    from pandas.api.types import is_numeric_dtype
+
+    from quietcrowd.formats.csv_files import guard_cell
+
+    def guarded(cell: object) -> object:
+        return guard_cell(cell) if isinstance(cell, str) else cell
+
+    texts = {
+        str(name): frame[name].map(guarded) for name in frame if not is_numeric_dtype(frame[name])
+    }
+    return frame.assign(**texts)
