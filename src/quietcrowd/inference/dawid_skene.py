@@ -12,9 +12,8 @@ from attrs import evolve, field, frozen
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.confusion_update import learn_coins, learn_confusions
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels.confusion import confusion_kernel
+from quietcrowd.inference.kernels.confusion import confusion_kernel, learn_coins, learn_confusions
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import share_of_agreements

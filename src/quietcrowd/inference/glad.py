@@ -12,8 +12,7 @@ from attrs import frozen
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels.glad import glad_kernel
-from quietcrowd.inference.kernels.glad_easiness import MOST_EASE
+from quietcrowd.inference.kernels.glad import MOST_EASE, glad_kernel
 from quietcrowd.inference.kernels.posteriors import block_of
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Partition, Summary

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
@@ -15,15 +14,7 @@ from attrs import field, frozen
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels.numeric import (
-    LEAST_SPREAD,
-    Codes,
-    Counts,
-    Floats,
-    add_squared,
-    longest_of,
-)
-from quietcrowd.inference.kernels.ranking import deviation_of, median_of, rank_values
+from quietcrowd.inference.kernels.gtm import EVIDENCE_ONE, FARTHEST, gtm_kernel
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import (
     NumericMethod,
@@ -37,9 +28,6 @@ from quietcrowd.validation import check_real, plain
 
 __all__ = ["GTM", "GaussianTally", "VarianceState"]
 
-FARTHEST = 64.0
-"""Standardised answers are cut at this; a known truth alone can be so far off."""
-
 LARGEST_MEAN = 2.0
 """The mean of the prior is at most this far off: errors then stay below twice the range."""
 
@@ -48,11 +36,6 @@ SHAPES = (1e-4, 1e4)
 
 PRIOR_SDS = (1e-2, 1e2)
 """Limits of the deviation of the prior: no posterior variance is far above a squared error."""
-
-ROBUST_SCALE = 1.4826
-"""Standard deviations in a median absolute deviation, of a Gaussian."""
-
-_EVIDENCE_ONE = 2.0**24
 
 _MOST_EVIDENCE = 2.0**38
 """Sums of the evidence stay below it: half of what 64 bits hold."""
@@ -222,7 +205,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         least = self.beta / (self.alpha + 1.0) if state is None else float(state.variance.min())
         squared, kept, errors = (np.zeros(summary.workers, np.int64) for _ in range(3))
         evidence = np.zeros(1, np.int64)
-        _gtm_kernel(
+        gtm_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
@@ -277,121 +260,9 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         count = 2.0 * (self.alpha + 1.0) + tally.kept
         variance = (2.0 * self.beta + squared) / count
         climbed: npt.NDArray[np.float64] = -count / 2.0 * (np.log(variance) + 1.0)
-        total = fixed_point.exact_sum(climbed, summary.workers) + tally.evidence[0] / _EVIDENCE_ONE
+        total = fixed_point.exact_sum(climbed, summary.workers) + tally.evidence[0] / EVIDENCE_ONE
         return VarianceState(variance=variance), float(total / summary.answers)
 
     def error(self, summary: Summary, tally: GaussianTally) -> npt.NDArray[np.float64]:
         """Return the workers' errors; see `NumericMethod.error`."""
         return root_mean_square(summary, tally.errors)
-
-
-@numba.njit(nogil=True, cache=True)
-def _standardise(
-    values: Floats,
-    known: float,
-    cut: float,
-    ranked: Floats,
-    places: Counts,
-    kept: npt.NDArray[np.bool_],
-) -> Any:
-    """Mark the answers of a task that are no outliers; return their mean and their spread.
-
-    A known truth counts for the spread, so that no error is much more than one. `ranked` and
-    `places` have room for the answers.
-    """
-    rank_values(values, ranked, places)
-    median = median_of(ranked)
-    farthest = cut * ROBUST_SCALE * deviation_of(ranked)
-    unit = 2.0**61 / (len(values) + 2)
-    count, total, squared = 0, np.int64(0), np.int64(0)
-    for place in range(len(values)):
-        kept[place] = farthest == 0.0 or abs(values[place] - median) <= farthest
-        if kept[place]:
-            count += 1
-            total += np.int64(np.rint(values[place] * unit))
-    mean = total / unit / max(count, 1)
-    largest = 0.0 if np.isnan(known) else abs(known - mean)
-    for place in range(len(values)):
-        if kept[place]:
-            largest = max(largest, abs(values[place] - mean))
-    if largest == 0.0:
-        return mean, 0.0
-    for place in range(len(values)):
-        if kept[place]:
-            squared += np.int64(np.rint(((values[place] - mean) / largest) ** 2 * unit))
-    if not np.isnan(known):
-        count += 1
-        squared += np.int64(np.rint(((known - mean) / largest) ** 2 * unit))
-    return mean, np.sqrt(squared / unit / max(count, 1)) * largest
-
-
-@numba.njit(nogil=True, cache=True)
-def _gtm_kernel(
-    offsets: Counts,
-    worker_codes: Codes,
-    values: Floats,
-    gold: Floats,
-    weights: Floats,
-    precision_unit: float,
-    prior_mean: float,
-    prior_precision: float,
-    cut: float,
-    weight_unit: float,
-    square_unit: float,
-    error_unit: float,
-    squared: Counts,
-    kept: Counts,
-    evidence: Counts,
-    errors: Counts,
-    truths: Floats,
-    standard_errors: Floats,
-    spreads: Floats,
-) -> None:
-    """Find each task's posterior and tally the expected squared errors.
-
-    The precision of a worker is ``precision_unit`` times its weight; the rest is as of the kernels
-    in `numeric_kernels`.
-    """
-    longest = longest_of(offsets)
-    inliers, ranked = np.empty(longest, np.bool_), np.empty(longest)
-    places = np.empty(longest, np.int64)
-    for task in range(len(offsets) - 1):
-        start, end = offsets[task], offsets[task + 1]
-        known = not np.isnan(gold[task])
-        count = end - start
-        centre, spread = _standardise(
-            values[start:end], gold[task], cut, ranked[:count], places[:count], inliers
-        )
-        scale = spread if spread > LEAST_SPREAD else 1.0
-        total, weighted = np.int64(0), np.int64(0)
-        for row in range(start, end):
-            if inliers[row - start]:
-                weight = weights[worker_codes[row]] * weight_unit
-                total += np.int64(np.rint(weight))
-                weighted += np.int64(np.rint(weight * (values[row] - centre) / scale))
-        precision = prior_precision + precision_unit * total / weight_unit
-        pulled = prior_precision * prior_mean + precision_unit * weighted / weight_unit
-        mean = float(pulled / precision)
-        variance = float(1.0 / precision)
-        if known:
-            mean = min(max((gold[task] - centre) / scale, -FARTHEST), FARTHEST)
-            variance = 0.0
-        else:
-            surprise = ((mean - prior_mean) ** 2 + variance) * prior_precision
-            evidence[0] += np.int64(
-                np.rint((np.log(variance * prior_precision) + 1.0 - surprise) / 2 * _EVIDENCE_ONE)
-            )
-        for row in range(start, end):
-            if inliers[row - start]:
-                error = (values[row] - centre) / scale - mean
-                error = min(max(error, -2.0 * FARTHEST), 2.0 * FARTHEST)
-                squared[worker_codes[row]] += np.int64(
-                    np.rint((error * error + variance) * square_unit)
-                )
-                kept[worker_codes[row]] += 1
-        truth = gold[task] if known else centre + scale * mean
-        missed = add_squared(start, end, worker_codes, values, truth, error_unit, errors)
-        if len(truths):
-            truths[task] = truth
-            spreads[task] = np.sqrt(missed / error_unit / max(end - start, 1))
-            standard_errors[task] = scale * np.sqrt(variance)

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, NumericDomain
-from quietcrowd.inference.kernels import compiling as kernels
+from quietcrowd.inference.kernels.voting import hash_texts
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 
@@ -205,4 +205,4 @@ def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     payload = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return kernels.hash_texts(ends, payload)
+    return hash_texts(ends, payload)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.inference.carrying import Move
-from quietcrowd.inference.kernels import compiling as kernels
 from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels.voting import vote_kernel
 from quietcrowd.inference.method import LabelEstimates, Tally
 from quietcrowd.inference.partition import Partition, Summary
 
@@ -61,7 +61,7 @@ def sweep_votes(
     """
     room = estimates or LabelEstimates.empty(0, partition.values.dtype)
     agreed = np.zeros(summary.workers, np.int64)
-    kernels.vote_kernel(summary.labels, estimating=estimates is not None)(
+    vote_kernel(summary.labels, estimating=estimates is not None)(
         partition.offsets,
         partition.worker_codes.view(np.uint32),
         partition.values,

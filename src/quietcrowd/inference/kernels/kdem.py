@@ -16,12 +16,13 @@ from quietcrowd.inference.kernels.numeric import (
     Counts,
     Floats,
     add_squared,
+    deviation_of,
     longest_of,
+    rank_values,
     spread_of,
     standard_error_of,
     weighted_mean_of,
 )
-from quietcrowd.inference.kernels.ranking import deviation_of, rank_values
 
 __all__ = ["density_kernel"]
 

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.kernels.erfcx import fraction_tails
-from quietcrowd.inference.kernels.vector_math import exp_minus, log
+from quietcrowd.inference.kernels.vector_math import exp_minus, fraction_tails, log
 
 __all__ = [
     "bend",

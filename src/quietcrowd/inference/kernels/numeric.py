@@ -1,4 +1,4 @@
-"""The inner loops over numbers; see `quietcrowd.inference.kernels.compiling`.
+"""The inner loops over numbers; see `quietcrowd.inference.kernels.voting`.
 
 All take, in this order, ``offsets``, ``worker_codes`` (as unsigned numbers), ``values`` and
 ``gold`` of a `Partition`, values and known truths scaled to -1/2..1/2; what a method believes of
@@ -14,7 +14,6 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference.kernels.ranking import median_of, rank_values
 from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT, to_integer
 
 __all__ = [
@@ -23,10 +22,13 @@ __all__ = [
     "Counts",
     "Floats",
     "add_squared",
+    "deviation_of",
     "longest_of",
     "loss_kernel",
     "mean_kernel",
     "median_kernel",
+    "median_of",
+    "rank_values",
     "spread_of",
     "standard_error_of",
     "sum_kernel",
@@ -39,6 +41,63 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 
 LEAST_SPREAD = 1e-12
 """Answers of a task that differ by no more than this share of the range count as all equal."""
+
+FEW = 32
+"""So many values or fewer are sorted by insertion."""
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def rank_values(
+    values: Floats,
+    ranked: Floats,
+    places: Counts,
+) -> None:
+    """Fill in a task's values, ascending, and their places."""
+    if len(values) > FEW:
+        places[:] = np.argsort(values)
+        for rank in range(len(values)):
+            ranked[rank] = values[places[rank]]
+        return
+    for place in range(len(values)):
+        value, rank = values[place], place
+        while rank > 0 and ranked[rank - 1] > value:
+            ranked[rank], places[rank] = ranked[rank - 1], places[rank - 1]
+            rank -= 1
+        ranked[rank], places[rank] = value, place
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def median_of(ranked: Floats) -> float:
+    """Return the median of ascending numbers; of an even number the middle of two; 0 of none."""
+    half = len(ranked) // 2
+    if len(ranked) == 0:
+        return 0.0
+    if len(ranked) % 2:
+        return float(ranked[half])
+    return float((ranked[half - 1] + ranked[half]) / 2.0)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def deviation_of(ranked: Floats) -> float:
+    """Return the median absolute deviation from the median, of ascending numbers; 0 of none."""
+    count = len(ranked)
+    if count == 0:
+        return 0.0
+    half = count // 2
+    odd = count % 2 == 1
+    middle = median_of(ranked)
+    above = half
+    below = half - 1
+    last, before = 0.0, 0.0
+    for _ in range(half + 1):
+        before = last
+        if below < 0 or (above < count and ranked[above] - middle <= middle - ranked[below]):
+            last = ranked[above] - middle
+            above += 1
+        else:
+            last = middle - ranked[below]
+            below -= 1
+    return float(last if odd else (before + last) / 2.0)
 
 
 @numba.njit(nogil=True, cache=True, inline="always")

@@ -1,4 +1,4 @@
-"""The inner loops over labels: serial functions over plain arrays that Numba compiles.
+"""The inner loop of voting, and ties: serial functions over plain arrays that Numba compiles.
 
 They hold no lock, so that a pool of threads can run them on runs of tasks, and they add in
 integers alone, so that neither threads nor partitions change a bit of what comes out.
