@@ -33,7 +33,7 @@ def sweep(folder, sweeps, executor):
     """Pass and update so many times."""
     store, method = Store.open(folder), qc.WeightedVote()
     known = match_truths(store, method, None)
-    summary = method.summarize(store.overview, known.values)
+    summary = method.summarize(store.summary, known.values)
     job = Job(store=store, method=method, summary=summary, gold=known)
     state, laps = None, [time.perf_counter()]
     for _ in range(sweeps):

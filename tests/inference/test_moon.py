@@ -22,6 +22,7 @@ from quietcrowd.exceptions import (
 from quietcrowd.inference import CRH, MOON, Mean, Median, WeightedMean, noise_ignored
 from quietcrowd.inference.kernels.normal_laplace import log_density, score
 from quietcrowd.inference.moon_state import ErrorModel
+from quietcrowd.inference.observations import Observations
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse, SampledVarianceGaussian
 from quietcrowd.testing import check_method
 
@@ -59,8 +60,7 @@ def error_of(estimate, truths):
 def oracle(reports, sigma):
     """Return the most likely truths where every sigma is known."""
     method = MOON()
-    ready = method.prepare(method.read(reports))
-    partition, summary = ready.partition, ready.summary
+    partition, summary, _ = method.prepare(Observations.read(reports, method))
     state = ErrorModel.of(summary, (sigma / summary.extent) ** 2, 1.0)
     room = method.room(partition.tasks, summary)
     method.sweep(partition, summary, state, room)
@@ -343,8 +343,7 @@ def test_any_ratio_of_errors_to_noise(ratio):
     found = MOON().fit(reports)
     assert np.isfinite(found.estimates.truths).all()
     assert np.isfinite(found.estimates.standard_error).all()
-    ready = MOON().prepare(MOON().read(reports))
-    partition, summary = ready.partition, ready.summary
+    partition, summary, _ = MOON().prepare(Observations.read(reports, MOON()))
     state = ErrorModel.of(summary, np.full(30, (ratio / epsilon) ** 2), 1.0)
     tally = MOON().sweep(partition, summary, state, None)
     assert np.isfinite(tally.own).all()

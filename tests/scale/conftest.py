@@ -73,5 +73,5 @@ def job(crowd_files, tmp_path):
     method = qc.RatioMean()
     gold = match_truths(store, method, None)
     return Job(
-        store=store, method=method, summary=method.summarize(store.overview, gold.values), gold=gold
+        store=store, method=method, summary=method.summarize(store.summary, gold.values), gold=gold
     )

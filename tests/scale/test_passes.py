@@ -5,6 +5,7 @@ import pandas as pd
 from attrs import evolve
 
 import quietcrowd as qc
+from quietcrowd.inference.observations import Observations
 
 
 def test_a_job_can_be_done_in_another_process(job):
@@ -18,8 +19,9 @@ def test_a_job_can_be_done_in_another_process(job):
 def test_tallies_add_up_to_that_of_all(job, crowd_files):
     tallies = [job.tally(index, None).sums for index in range(3)]
     method = job.method
-    ready = method.prepare(method.read(qc.read_reports(crowd_files / "released.parquet")))
-    whole = method.sweep(ready.partition, ready.summary, None, None).sums
+    reports = qc.read_reports(crowd_files / "released.parquet")
+    partition, summary, _ = method.prepare(Observations.read(reports, method))
+    whole = method.sweep(partition, summary, None, None).sums
     assert np.sum(tallies, axis=0).tolist() == whole.tolist()
 
 

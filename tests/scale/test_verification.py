@@ -32,7 +32,7 @@ def rewrite(store, arrays, tmp_path, ids=None):
     """Verify a partition of these arrays, whose digest is right."""
     ids = store.task_ids(1) if ids is None else ids
     record = write_partition(tmp_path / "p", ids, arrays)
-    verify_partition(tmp_path / "p", record, {"values": store.domain}, store.overview)
+    verify_partition(tmp_path / "p", record, {"values": store.domain}, store.summary)
 
 
 def test_what_was_written_is_right(store, arrays, tmp_path):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import fields_dict, frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
@@ -132,6 +133,7 @@ class LabelEstimate(TruthEstimate):
     estimates: LabelEstimates
     agreement: npt.NDArray[np.float64]
 
+    @override
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
         return {"agreement": self.agreement, "quality": self.quality}
 
@@ -164,6 +166,7 @@ class NumericEstimate(TruthEstimate):
     error: npt.NDArray[np.float64]
     sigma: npt.NDArray[np.float64] | None = None
 
+    @override
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
         known = {"error": self.error, "quality": self.quality}
         return known if self.sigma is None else {**known, "sigma": self.sigma}
@@ -227,7 +230,7 @@ def worker_columns(
     workers : pyarrow.Array
         Their ids.
     qualities : mapping of str to ndarray of float64, shape (workers,)
-        What the method says of them; see `FittingMethod.qualities`.
+        What the method says of them; see `TruthInference.qualities`.
     counts : ndarray of int64, shape (workers,)
         How many answers each gave.
     """

@@ -10,20 +10,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.kernels.gtm import EVIDENCE_ONE, FARTHEST, gtm_kernel
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
+from quietcrowd.inference.method import (
+    IterativeInference,
+    NumericEstimates,
+    State,
+    Tally,
+    known_or_median,
+)
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,
     error_unit,
-    root_mean_square,
     unit_for,
 )
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.validation import check_real, plain
 
 __all__ = ["GTM", "GaussianTally", "VarianceState"]
@@ -56,10 +61,10 @@ class VarianceState(State):
 
     variance: npt.NDArray[np.float64]
 
+    @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
         """Return the state of other workers; a new one is worth the median of the known."""
-        middle = np.sort(self.variance)[len(self.variance) // 2]
-        return type(self)(variance=np.where(positions >= 0, self.variance[positions], middle))
+        return type(self)(variance=self.variance[known_or_median(positions, self.variance)])
 
 
 @frozen(kw_only=True, eq=False)
@@ -83,21 +88,13 @@ class GaussianTally(Tally):
     evidence: npt.NDArray[np.int64]
     errors: SquaredErrors
 
-    def __add__(self, other: Self) -> Self:
+    @override
+    def extended(self, extension: Extension) -> Self:
         return type(self)(
-            squared=self.squared + other.squared,
-            kept=self.kept + other.kept,
-            evidence=self.evidence + other.evidence,
-            errors=self.errors + other.errors,
-        )
-
-    def carried(self, move: Move) -> Self:
-        """Return the same for more answers; see `Tally.carried`."""
-        return type(self)(
-            squared=move.sums(self.squared, _square_unit),
-            kept=move.sums(self.kept),
+            squared=extension.sums(self.squared, _square_unit),
+            kept=extension.sums(self.kept),
             evidence=self.evidence,
-            errors=self.errors.carried(move),
+            errors=self.errors.extended(extension),
         )
 
 
@@ -185,13 +182,15 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
     prior_sd: float = field(default=1.0, converter=plain, validator=_within(*PRIOR_SDS))
     outliers: float = field(default=10.0, converter=plain, validator=_check_positive)
 
+    @override
     def weights(self, summary: Summary, state: VarianceState | None) -> npt.NDArray[np.float64]:
-        """Return one over the variances, the greatest being 1; see `NumericMethod.weights`."""
+        """Return one over the variances, the greatest being 1."""
         if state is None:
             return np.ones(summary.workers)
         weights: npt.NDArray[np.float64] = state.variance.min() / state.variance
         return weights
 
+    @override
     def sweep(
         self,
         partition: Partition,
@@ -199,7 +198,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         state: VarianceState | None,
         estimates: NumericEstimates | None,
     ) -> GaussianTally:
-        """Find the truths' posteriors; see `TruthInference.sweep`."""
+        """Find the truths' posteriors."""
         self._check_evidence(summary)
         room = estimates or NumericEstimates.empty(0)
         least = self.beta / (self.alpha + 1.0) if state is None else float(state.variance.min())
@@ -209,7 +208,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
-            partition.gold,
+            partition.known_truths,
             self.weights(summary, state),
             1.0 / least,
             self.prior_mean,
@@ -245,13 +244,14 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
                 "evidence may overflow. Take a larger prior_sd or a prior_mean nearer to 0."
             )
 
+    @override
     def update(
         self,
         summary: Summary,
         tally: GaussianTally,
-        state: VarianceState | None,  # noqa: ARG002
+        state: VarianceState | None,
     ) -> tuple[VarianceState, float]:
-        """Estimate the workers' variances; see `IterativeInference.update`.
+        """Estimate the workers' variances.
 
         The objective is the lower bound of the log posterior of the variances that expectation
         maximisation climbs, per answer, up to a constant.
@@ -262,7 +262,3 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         climbed: npt.NDArray[np.float64] = -count / 2.0 * (np.log(variance) + 1.0)
         total = fixed_point.exact_sum(climbed, summary.workers) + tally.evidence[0] / EVIDENCE_ONE
         return VarianceState(variance=variance), float(total / summary.answers)
-
-    def error(self, summary: Summary, tally: GaussianTally) -> npt.NDArray[np.float64]:
-        """Return the workers' errors; see `NumericMethod.error`."""
-        return root_mean_square(summary, tally.errors)

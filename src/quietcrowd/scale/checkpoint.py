@@ -16,7 +16,7 @@ from attrs import frozen
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.whole_file import check_folder, replacing
 from quietcrowd.inference.method import State, TruthInference
-from quietcrowd.inference.sweep import Course
+from quietcrowd.inference.sweep import LoopProgress
 
 __all__ = ["Checkpoint"]
 
@@ -35,7 +35,7 @@ _UNREADABLE = (
 
 @frozen(kw_only=True)
 class Checkpoint:
-    """Where a run keeps its course, and what run it is.
+    """Where a run keeps its progress, and what run it is.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class Checkpoint:
     gold: str
     example: Callable[[], State | None]
 
-    def load(self) -> Course[Any]:
-        """Return the course so far; one that is yet to begin where there is no file.
+    def load(self) -> LoopProgress[Any]:
+        """Return the progress so far; one that is yet to begin where there is no file.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Checkpoint:
         """
         check_folder(self.path)
         if not self.path.exists():
-            return Course()
+            return LoopProgress()
         try:
             with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
@@ -83,17 +83,17 @@ class Checkpoint:
             raise self._wrong(f"history is {history.dtype} of shape {history.shape}")
         self._check(note, len(history))
         state = self._state(note.get("state"), arrays)
-        return Course(state=state, history=tuple(history.tolist()))
+        return LoopProgress(state=state, history=tuple(history.tolist()))
 
-    def save(self, course: Course[Any]) -> None:
-        """Keep a course."""
-        note = {**self._note(), "state": type(course.state).__name__}
-        arrays: dict[str, Any] = dict(_flat(course.state))
+    def save(self, progress: LoopProgress[Any]) -> None:
+        """Keep a progress."""
+        note = {**self._note(), "state": type(progress.state).__name__}
+        arrays: dict[str, Any] = dict(_flat(progress.state))
         with replacing(self.path) as temporary, temporary.open("wb") as file:
             np.savez(
                 file,
                 note=np.array(json.dumps(note)),
-                history=np.array(course.history, np.float64),
+                history=np.array(progress.history, np.float64),
                 **arrays,
             )
 

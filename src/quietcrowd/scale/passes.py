@@ -11,9 +11,8 @@ from attrs import frozen
 
 from quietcrowd.inference.estimate import truth_columns
 from quietcrowd.inference.fitting import FittingMethod, is_known
-from quietcrowd.inference.method import IterativeInference, State, Tally
+from quietcrowd.inference.method import IterativeInference, Scatter, State, Tally
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.sweep import estimate
 from quietcrowd.scale.gold import StoredTruths
 from quietcrowd.scale.store import Store

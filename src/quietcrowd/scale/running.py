@@ -20,9 +20,9 @@ from quietcrowd.formats.tables import check_target, write_table
 from quietcrowd.formats.whole_file import check_folder, refuse_overwriting, replacing
 from quietcrowd.inference.estimate import worker_columns
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.method import State, Tally
-from quietcrowd.inference.scatter import Scatter
-from quietcrowd.inference.sweep import Course, available_threads, iterate
+from quietcrowd.inference.method import Scatter, State, Tally
+from quietcrowd.inference.noise_warning import report_warnings, warn_of
+from quietcrowd.inference.sweep import LoopProgress, available_threads, iterate
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.gold import match_truths
@@ -137,15 +137,16 @@ def infer_store(
     check_whole("threads", threads, 1)
     job = _job(store, method, gold)
     states = None if kept is None else _checkpoint(job, kept)
-    course = Course() if states is None else states.load()
+    course = LoopProgress() if states is None else states.load()
     if store.mechanism is not None:  # after all errors of what came in
-        method.warn_of_reports(store.mechanism, 3, simulated=store.simulated)
+        told = report_warnings(method, store.mechanism, simulated=store.simulated)
+        warn_of(told, 2)
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
         run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
         save = None if states is None else states.save
         course = iterate(method, job.summary, run.tally, course, save)
         last = run.estimate(course.state, target)
-    method.warn_of_signal(job.summary, course.state, last.scatter, 3)
+    warn_of(method.signal_warnings(job.summary, course.state, last.scatter), 2)
     qualities = method.qualities(job.summary, last.tally, course.state)
     table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
     if workers is not None:
@@ -187,7 +188,7 @@ def _job(store: Store, method: FittingMethod[Any, Any], gold: Any) -> Job:
     if store.mechanism is not None:
         method.refuse(store.mechanism)
     known = match_truths(store, method, gold)
-    summary = method.summarize(store.overview, known.values)
+    summary = method.summarize(store.summary, known.values)
     place = store.folder.absolute()  # another process may stand in another folder
     return Job(store=evolve(store, folder=place), method=method, summary=summary, gold=known)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from quietcrowd.domains import Domain, NumericDomain
 from quietcrowd.exceptions import FormatError
-from quietcrowd.inference.partition import Overview, hash_ids
+from quietcrowd.inference.partition import Summary, hash_ids
 from quietcrowd.scale.partition_files import (
     IDS,
     PartitionRecord,
@@ -31,7 +31,7 @@ def verify_partition(
     folder: Path,
     record: PartitionRecord,
     domains: Mapping[str, Domain],
-    overview: Overview,
+    summary: Summary,
 ) -> None:
     """Read the files of a partition once, and raise unless they are what the store says.
 
@@ -43,7 +43,7 @@ def verify_partition(
         What the store knows of it.
     domains : mapping of str to Domain
         What is in ``values``, and in ``participation`` where there is one.
-    overview : Overview
+    summary : Summary
         What the store says of all partitions.
 
     Raises
@@ -53,8 +53,8 @@ def verify_partition(
     """
     arrays = {name: map_array(folder, name) for name in array_names(domains)}
     _check_kinds(folder, record, arrays)
-    _check_offsets(folder, record.rows, arrays["offsets"], overview.longest_task)
-    workers = len(overview.answers_per_worker)
+    _check_offsets(folder, record.rows, arrays["offsets"], summary.longest_task)
+    workers = len(summary.answers_per_worker)
     if (arrays["worker_codes"].view(np.uint32) >= workers).any():
         raise _damaged(array_path(folder, "worker_codes"), f"a code is not below {workers:,}")
     for name, domain in domains.items():
@@ -62,7 +62,7 @@ def verify_partition(
         wide = values.astype(np.float64) if values.dtype == np.float32 else values
         if not domain.holds(wide):
             raise _damaged(array_path(folder, name), f"a value is none of {domain.describe()}")
-    _check_ends(array_path(folder, "values"), arrays["values"], overview)
+    _check_ends(array_path(folder, "values"), arrays["values"], summary)
     if digest_of(arrays) != record.digest:
         raise _damaged(folder, "the digest of the arrays is another one")
     if not np.array_equal(hash_ids(read_ids(folder, record.tasks)), arrays["draws"]):
@@ -95,12 +95,12 @@ def _check_offsets(
         raise _damaged(path, f"a task has {longest:,} answers, the longest {longest_task:,}")
 
 
-def _check_ends(path: Path, values: npt.NDArray[Any], overview: Overview) -> None:
+def _check_ends(path: Path, values: npt.NDArray[Any], summary: Summary) -> None:
     """Raise where a number lies outside of those that the store tells of."""
-    if isinstance(overview.domain, NumericDomain) and len(values):
-        low, high = overview.domain.numbers(np.array([values.min(), values.max()]))
-        if low < overview.low or high > overview.high:
-            raise _damaged(path, f"a number is not from {overview.low!r} to {overview.high!r}")
+    if isinstance(summary.domain, NumericDomain) and len(values):
+        low, high = summary.domain.numbers(np.array([values.min(), values.max()]))
+        if low < summary.low or high > summary.high:
+            raise _damaged(path, f"a number is not from {summary.low!r} to {summary.high!r}")
 
 
 def _damaged(path: Path, what: str) -> FormatError:

@@ -102,8 +102,8 @@ def confusion_kernel(labels: int, *, one_coin: bool) -> Callable[..., int]:
 
     The kernel returns the sum of the entropies in units, and takes, in this order:
 
-    - ``offsets``, ``worker_codes``, ``values``, ``draws``, ``gold`` of a `Partition`; worker codes
-      as unsigned numbers;
+    - ``offsets``, ``worker_codes``, ``values``, ``draws``, ``known_truths`` of a `Partition`;
+      worker codes as unsigned numbers;
     - ``log_odds``, int32 in units of ``nats``, one after the other: from place ``(worker
       labels + answer) labels`` on the log-likelihoods of the answer for each truth; one-coin: at
       place ``worker`` the one log-odds of its answer against another;
@@ -128,7 +128,7 @@ def confusion_kernel(labels: int, *, one_coin: bool) -> Callable[..., int]:
         worker_codes: npt.NDArray[np.uint32],
         values: npt.NDArray[Any],
         draws: npt.NDArray[np.uint64],
-        gold: npt.NDArray[np.int32],
+        known_truths: npt.NDArray[np.int32],
         log_odds: npt.NDArray[np.int32],
         nats: float,
         log_priors: npt.NDArray[np.float64],
@@ -149,7 +149,7 @@ def confusion_kernel(labels: int, *, one_coin: bool) -> Callable[..., int]:
         entropy = np.int64(0)
         for first in range(0, len(offsets) - 1, block):
             last = min(first + block, len(offsets) - 1)
-            rows, known = offsets[first : last + 1], gold[first:last]
+            rows, known = offsets[first : last + 1], known_truths[first:last]
             if voting:
                 _count(rows, values, beliefs.votes)
             else:

@@ -353,7 +353,7 @@ def glad_kernel(
     worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[Any],
     draws: npt.NDArray[np.uint64],
-    gold: npt.NDArray[np.int32],
+    known_truths: npt.NDArray[np.int32],
     abilities: npt.NDArray[np.int64],
     labels: int,
     block: int,
@@ -375,7 +375,7 @@ def glad_kernel(
 
     Parameters
     ----------
-    offsets, worker_codes, values, draws, gold
+    offsets, worker_codes, values, draws, known_truths
         Of a `Partition`; worker codes as unsigned numbers.
     abilities : ndarray of int64
         Per worker, in units of 2^-32.
@@ -403,7 +403,7 @@ def glad_kernel(
     rest = np.int64(0)
     for first in range(0, len(offsets) - 1, block):
         last = min(first + block, len(offsets) - 1)
-        rows, known = offsets[first : last + 1], gold[first:last]
+        rows, known = offsets[first : last + 1], known_truths[first:last]
         betas, eases = room[0, : last - first], all_eases[: last - first]
         _gather(rows, worker_codes, values, abilities, sums, answers)
         _ease(answers, known, spread, beliefs, room, eases)

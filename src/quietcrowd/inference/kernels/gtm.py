@@ -77,7 +77,7 @@ def gtm_kernel(
     offsets: Counts,
     worker_codes: Codes,
     values: Floats,
-    gold: Floats,
+    known_truths: Floats,
     weights: Floats,
     precision_unit: float,
     prior_mean: float,
@@ -104,10 +104,10 @@ def gtm_kernel(
     places = np.empty(longest, np.int64)
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
-        known = not np.isnan(gold[task])
+        known = not np.isnan(known_truths[task])
         count = end - start
         centre, spread = _standardise(
-            values[start:end], gold[task], cut, ranked[:count], places[:count], inliers
+            values[start:end], known_truths[task], cut, ranked[:count], places[:count], inliers
         )
         scale = spread if spread > LEAST_SPREAD else 1.0
         total, weighted = np.int64(0), np.int64(0)
@@ -121,7 +121,7 @@ def gtm_kernel(
         mean = float(pulled / precision)
         variance = float(1.0 / precision)
         if known:
-            mean = min(max((gold[task] - centre) / scale, -FARTHEST), FARTHEST)
+            mean = min(max((known_truths[task] - centre) / scale, -FARTHEST), FARTHEST)
             variance = 0.0
         else:
             surprise = ((mean - prior_mean) ** 2 + variance) * prior_precision
@@ -136,7 +136,7 @@ def gtm_kernel(
                     np.rint((error * error + variance) * square_unit)
                 )
                 kept[worker_codes[row]] += 1
-        truth = gold[task] if known else centre + scale * mean
+        truth = known_truths[task] if known else centre + scale * mean
         missed = add_squared(start, end, worker_codes, values, truth, error_unit, errors)
         if len(truths):
             truths[task] = truth

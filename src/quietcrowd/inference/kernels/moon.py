@@ -188,7 +188,7 @@ def mixture_kernel(
     offsets: Counts,
     worker_codes: Codes,
     values: Floats,
-    gold: Floats,
+    known_truths: Floats,
     sigmas: Floats,
     weights: Floats,
     scale: float,
@@ -214,7 +214,7 @@ def mixture_kernel(
 
     Parameters
     ----------
-    offsets, worker_codes, values, gold, truths, standard_errors, spreads
+    offsets, worker_codes, values, known_truths, truths, standard_errors, spreads
         As of `quietcrowd.inference.kernels.numeric.mean_kernel`.
     sigmas : ndarray of float64
         Per worker, the standard deviation of its own errors, in units of the scale b.
@@ -265,9 +265,9 @@ def mixture_kernel(
             inverses[place] = law[worker, 1]
             peaks[place] = law[worker, 2]
             task_weights[place] = law[worker, 3]
-        known = not np.isnan(gold[task])
+        known = not np.isnan(known_truths[task])
         if known:
-            truth, curvature = gold[task] * per_scale, np.inf
+            truth, curvature = known_truths[task] * per_scale, np.inf
         elif end == start:
             truth, curvature = min(max(0.0, low * per_scale), high * per_scale), 0.0
         else:
@@ -305,7 +305,7 @@ def mixture_kernel(
             information,
         )
         _credit(worker_codes[start:end], own, information, sums)
-        found = gold[task] if known else truth * scale
+        found = known_truths[task] if known else truth * scale
         if len(squared):
             missed = add_squared(start, end, worker_codes, values, found, error_unit, squared)
         if len(truths):
