@@ -18,8 +18,7 @@ from peak_memory import peak_gigabytes
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.scale import Store, connect, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
-from quietcrowd.scale.gold import match_truths
-from quietcrowd.scale.passes import Job
+from quietcrowd.scale.inferring import Job, match_truths
 
 
 def read(path, folder):

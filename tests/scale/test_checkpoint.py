@@ -19,7 +19,7 @@ def checkpoint(tmp_path):
         path=tmp_path / "run.checkpoint",
         method=qc.WeightedVote(),
         store="s",
-        gold="g",
+        known_truths="g",
         example=lambda: STATE,
     )
 

@@ -35,7 +35,7 @@ _UNREADABLE = (
 
 @frozen(kw_only=True)
 class Checkpoint:
-    """Where a run keeps its progress, and what run it is.
+    """Where a run keeps how far it has come, and what run it is.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Checkpoint:
         The file; it is replaced as a whole after every update.
     method : TruthInference
         What runs.
-    store, gold : str
+    store, known_truths : str
         Fingerprints of the answers and of the known truths.
     example : callable
         Gives a state as the method makes it of these answers, if it does: one that is loaded must
@@ -53,11 +53,11 @@ class Checkpoint:
     path: Path
     method: TruthInference[Any, Any]
     store: str
-    gold: str
+    known_truths: str
     example: Callable[[], State | None]
 
     def load(self) -> LoopProgress[Any]:
-        """Return the progress so far; one that is yet to begin where there is no file.
+        """Return how far it has come; a loop that is yet to begin where there is no file.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class Checkpoint:
         return LoopProgress(state=state, history=tuple(history.tolist()))
 
     def save(self, progress: LoopProgress[Any]) -> None:
-        """Keep a progress."""
+        """Keep how far the loop has come."""
         note = {**self._note(), "state": type(progress.state).__name__}
         arrays: dict[str, Any] = dict(_flat(progress.state))
         with replacing(self.path) as temporary, temporary.open("wb") as file:
@@ -103,7 +103,7 @@ class Checkpoint:
             "version": VERSION,
             "method": self.method.to_dict(),
             "store": self.store,
-            "gold": self.gold,
+            "gold": self.known_truths,
         }
 
     def _check(self, note: Any, updates: int) -> None:

@@ -14,7 +14,7 @@ from uuid import uuid4
 from attrs import field, frozen
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.scale.in_order import in_order
+from quietcrowd.scale.executor import in_order
 
 if TYPE_CHECKING:
     from distributed import Client, Future

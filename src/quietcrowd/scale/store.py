@@ -29,8 +29,8 @@ from quietcrowd.scale.partition_files import (
     is_count,
     map_array,
     read_ids,
+    verify_partition,
 )
-from quietcrowd.scale.verification import verify_partition
 
 __all__ = ["Store", "is_store", "partition_name", "partition_places"]
 
