@@ -20,7 +20,7 @@ from quietcrowd.exceptions import (
     SimulatedNoiseWarning,
 )
 from quietcrowd.inference import CRH, MOON, Mean, Median, WeightedMean, noise_ignored
-from quietcrowd.inference.kernels.normal_laplace import log_density, score
+from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.moon_state import ErrorModel
 from quietcrowd.inference.observations import Observations
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse, SampledVarianceGaussian
@@ -109,7 +109,8 @@ def test_the_battery_on_reports(variant, solver, parameters):
 def posterior(answers, scale, alpha, beta, truths, variance):
     """Return the log posterior of truths and variances in plain NumPy."""
     errors = answers.domain.numbers(answers.values) - truths[answers.task_codes]
-    likely = log_density(errors, np.sqrt(variance)[answers.worker_codes], scale).sum()
+    law = NormalLaplace(np.sqrt(variance)[answers.worker_codes], scale)
+    likely = law.log_density(errors).sum()
     return likely - ((alpha + 1) * np.log(variance) + beta / variance).sum()
 
 
@@ -177,7 +178,8 @@ def test_lagrange_rests_where_its_equations_hold(variant):
     assert found.state.weights == pytest.approx(weights / weights.max(), rel=1e-3)
     weight = found.state.weights[table.worker_codes]
     if variant == "mixture":
-        slopes = weight * score(errors, found.sigma[table.worker_codes], channel.scale)
+        law = NormalLaplace(found.sigma[table.worker_codes], channel.scale)
+        slopes = weight * law.score(errors)
     else:
         slopes = weight * errors
     inside = (found.estimates.truths > 0.01) & (found.estimates.truths < 9.99)

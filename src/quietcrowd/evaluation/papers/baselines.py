@@ -20,7 +20,7 @@ from quietcrowd.domains import Domain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.gtm import VarianceState
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels.normal_laplace import posterior_mean
+from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.moon_state import ErrorModel, ErrorTally
@@ -318,7 +318,7 @@ class TeslaLike(
             if self.filter == "clip":
                 filtered = np.clip(reports, centres - farthest, centres + farthest)
             else:
-                own = posterior_mean(reports - centres, sigma, scale)
+                own = NormalLaplace(sigma, scale).posterior_mean(reports - centres)
                 filtered = centres + own
             if self.within_bounds:
                 filtered = np.clip(filtered, low, high)
