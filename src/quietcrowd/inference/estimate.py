@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
-from quietcrowd.frames import Backend, to_native
+from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.method import Estimates, LabelEstimates, NumericEstimates, State
 
 if TYPE_CHECKING:
@@ -97,6 +97,12 @@ class TruthEstimate(ABC):
             self.answers.workers, self._qualities(), self.summary.answers_per_worker
         )
         return to_native(columns, backend)
+
+    def state_of(self, workers: pa.Array) -> State | None:
+        """Return what is believed of workers with these ids, matched by what they print as."""
+        if self.state is None:
+            return None
+        return self.state.take(positions_by_text(workers, self.answers.workers))
 
     @abstractmethod
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 from attrs import evolve, frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.extending import (
     extend_loop,
@@ -100,8 +98,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         if start is not None:
             self._check_start(start, observed.answers.domain)
         partition, summary, known = self.prepare(observed, gold)
-        first = None if start is None else self._align(start, observed.answers.workers)
-        warn_of(noise_warnings(self, data), 3)  # after all errors of what came in
+        first: Any = None if start is None else start.state_of(observed.answers.workers)
+        warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
         result = run_loop(self, [partition], summary, start=first, threads=threads)
         warn_of(self.signal_warnings(summary, result.state, Scatter.of(result.estimates)), 3)
         return self._estimate(observed, known, summary, result, partition.draws)
@@ -165,7 +163,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         observed, earlier = join_workers(start, observed)
         joined = joined_summary(start.summary, observed.summary, earlier)
         partition, summary, known = self.prepare(observed, gold, joined)
-        warn_of(noise_warnings(self, data), 2)
+        warn_of(noise_warnings(self, observed), 2)
         result = extend_loop(self, start, earlier, partition, summary)
         warn_of(self.signal_warnings(summary, result.state, Scatter.of(result.estimates)), 2)
         swept = np.concatenate([start.swept, partition.draws])
@@ -245,14 +243,6 @@ class FittingMethod(TruthInference[StateT, TallyT]):
                 f"start must be an estimate on {domain.example()}; "
                 f"got one on {start.answers.domain.example()}"
             )
-
-    def _align(self, start: TruthEstimate, workers: pa.Array) -> StateT | None:
-        """Return the state of an earlier estimate, for these workers."""
-        if start.state is None:
-            return None
-        places = positions_by_text(workers, start.answers.workers)
-        state: StateT = start.state.take(places)  # type: ignore[assignment]
-        return state
 
 
 def is_known(truths: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -95,6 +95,11 @@ class LossWeighted(
     def infers_labels(self) -> bool:
         return self.loss == "zero-one"
 
+    @property
+    def _kind(self) -> Any:
+        """The class whose part of the work is the right one for the answers."""
+        return CategoricalMethod if self.infers_labels else NumericMethod
+
     @override
     def extend_tally(
         self, tally: AgreementTally | Losses, extension: Extension
@@ -113,17 +118,15 @@ class LossWeighted(
 
     @override
     def room(self, tasks: int, summary: Summary) -> Any:
-        kind = CategoricalMethod if self.infers_labels else NumericMethod
-        return kind.room(self, tasks, summary)
+        return self._kind.room(self, tasks, summary)
 
     @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Any:
-        kind = CategoricalMethod if self.infers_labels else NumericMethod
         if not self.infers_labels and "label" in frame.columns and len(frame):
             column = column_of(frame, "label")
             if column.null_count < len(column) and np.isnan(as_numbers(column)).all():
                 raise self._labels_error("labels that are no numbers")
-        domain: Domain = kind.domain_of(self, frame)
+        domain: Domain = self._kind.domain_of(self, frame)
         return domain
 
     def _labels_error(self, what: str) -> AnswerError:
@@ -135,33 +138,33 @@ class LossWeighted(
 
     @override
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
-        kind = CategoricalMethod if self.infers_labels else NumericMethod
         if not self.infers_labels and isinstance(domain, Categorical):
             raise self._labels_error(domain.example())
-        return kind.known(self, tasks, domain, truths)
+        known: npt.NDArray[Any] = self._kind.known(self, tasks, domain, truths)
+        return known
 
     @override
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        kind = CategoricalMethod if self.infers_labels else NumericMethod
-        return kind.summarize(self, summary, known)
+        summarized: Summary = self._kind.summarize(self, summary, known)
+        return summarized
 
     @override
     def scale(self, partition: Partition, summary: Summary) -> Partition:
         """Return the partition, scaled where it holds numbers."""
-        kind = CategoricalMethod if self.infers_labels else NumericMethod
-        return kind.scale(self, partition, summary)
+        scaled: Partition = self._kind.scale(self, partition, summary)
+        return scaled
 
     @override
     def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> Any:
-        kind = CategoricalMethod if self.infers_labels else NumericMethod
-        return kind.finish(self, estimates, known, summary)
+        return self._kind.finish(self, estimates, known, summary)
 
     @override
     def qualities(
         self, summary: Summary, tally: AgreementTally | Losses, state: WeightState | None
     ) -> dict[str, npt.NDArray[np.float64]]:
-        kind = CategoricalMethod if self.infers_labels else NumericMethod
-        return kind.qualities(self, summary, tally, state)
+        columns: dict[str, npt.NDArray[np.float64]]
+        columns = self._kind.qualities(self, summary, tally, state)
+        return columns
 
     @override
     def sweep(

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from quietcrowd.answers import Answers
 from quietcrowd.exceptions import NoiseIgnoredWarning, NoSignalWarning, SimulatedNoiseWarning
-from quietcrowd.frames import mark_of
 from quietcrowd.inference.method import TruthInference
-from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.inference.observations import Observations
 
 __all__ = ["noise_ignored", "noise_warnings", "report_warnings", "warn_of"]
 
@@ -24,13 +22,13 @@ def warn_of(found: Iterable[Warning], stacklevel: int) -> None:
         warnings.warn(one, stacklevel=stacklevel + 1)
 
 
-def noise_warnings(method: Method, data: Any) -> Iterator[Warning]:
-    """Yield what to warn of where a method is given reports, or a frame that holds them."""
-    if isinstance(data, Reports):
-        yield from report_warnings(method, data.mechanism, simulated=data.simulated)
-    elif not isinstance(data, Answers) and (mark := mark_of(data)) is not None:
-        if mark.get("simulated"):
-            yield _simulated()
+def noise_warnings(method: Method, observed: Observations) -> Iterator[Warning]:
+    """Yield what to warn of where a method reads reports, or a frame that holds them."""
+    if observed.mechanism is not None:
+        yield from report_warnings(method, observed.mechanism, simulated=observed.simulated)
+    elif observed.simulated:
+        yield _simulated()
+    if observed.marked:
         yield NoiseIgnoredWarning(
             f"the frame says that it holds randomised reports: {type(method).__name__} reads them "
             "as plain answers, and is surer of the truths than it should be. Give it the Reports "

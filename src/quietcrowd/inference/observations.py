@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.frames import Backend, as_frame, backend_of, unmarked
+from quietcrowd.frames import Backend, as_frame, backend_of, mark_of, unmarked
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channel import Channel
@@ -30,8 +30,12 @@ class Observations:
     ----------
     answers : Answers
         Answers, or reports that are read as answers; NULL reports are left out and counted.
-    channel : Channel or None
-        What was done to each report, as far as that is known.
+    mechanism : Mechanism or None
+        What made the reports.
+    simulated : bool
+        Whether the noise of the reports, or of those of a frame, is simulated.
+    marked : bool
+        Whether a frame says that it holds reports: they are read as answers nevertheless.
     participation : ndarray or None
         See `Reports`.
     backend : {"pandas", "polars", "pyarrow"}
@@ -39,7 +43,9 @@ class Observations:
     """
 
     answers: Answers
-    channel: Channel | None = None
+    mechanism: Any = None
+    simulated: bool = False
+    marked: bool = False
     participation: npt.NDArray[np.float64] | None = None
     backend: Backend = "pandas"
 
@@ -58,13 +64,18 @@ class Observations:
         elif isinstance(data, Answers):
             observed = cls(answers=data)
         else:
-            frame = unmarked(data)  # what the mark says is told by a warning, after errors
+            frame, mark = unmarked(data), mark_of(data)
             if domain is None:
                 found = method.domain_of(as_frame(frame))
                 answers = Answers.from_frame(frame, found, advice="frame")
             else:  # no other one would do
                 answers = Answers.from_frame(frame, domain, advice="reports")
-            observed = cls(answers=answers, backend=backend_of(data))
+            observed = cls(
+                answers=answers,
+                simulated=mark is not None and bool(mark.get("simulated")),
+                marked=mark is not None,
+                backend=backend_of(data),
+            )
         if not len(observed.answers):
             raise AnswerError("there is no answer")
         return observed
@@ -76,7 +87,8 @@ class Observations:
             answers = answers.without_null(answers.values == domain.null_code, domain.domain)
         return cls(
             answers=answers,
-            channel=reports.mechanism.worker_channel,
+            mechanism=reports.mechanism,
+            simulated=reports.simulated,
             participation=reports.participation,
         )
 
@@ -103,6 +115,11 @@ class Observations:
             ),
             participation=None if bits is None else bits[order],
         )
+
+    @property
+    def channel(self) -> Channel | None:
+        """What was done to each report, as far as that is known."""
+        return None if self.mechanism is None else self.mechanism.worker_channel
 
     @property
     def summary(self) -> Summary:
