@@ -60,7 +60,7 @@ def test_records_within_a_state_come_back(checkpoint):
     ("change", "words"),
     [
         ({"store": "other"}, "was made with another store"),
-        ({"gold": "other"}, "was made with other known truths"),
+        ({"known_truths": "other"}, "was made with other known truths"),
         ({"method": qc.WeightedVote(smoothing=2)}, r'is of {"method": "weighted-vote"'),
         ({"method": qc.DawidSkene()}, "this run of"),
         ({"method": qc.WeightedVote(max_iterations=1)}, "has 2 iterations, max_iterations is 1"),

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
+from typing_extensions import override
+
 __all__ = [
     "Executor",
     "Pending",
@@ -50,7 +52,7 @@ class Executor(Protocol):
         """
 
 
-class ThreadExecutor:
+class ThreadExecutor(Executor):
     """Threads of this process; each holds one partition at a time.
 
     Parameters
@@ -62,6 +64,7 @@ class ThreadExecutor:
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
+    @override
     def each(
         self,
         work: Callable[[JobT, int, GivenT], T],
@@ -69,7 +72,6 @@ class ThreadExecutor:
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[T]:
-        """See `Executor`."""
         with ThreadPoolExecutor(self.threads) as pool:
 
             def start(index: int) -> Future[T]:
@@ -77,6 +79,7 @@ class ThreadExecutor:
 
             yield from in_order(start, indices, self.threads + 1)
 
+    @override
     def sums(
         self,
         work: Callable[[JobT, int, GivenT], T],
@@ -84,7 +87,6 @@ class ThreadExecutor:
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[tuple[T, int]]:
-        """See `Executor`."""
         for one in self.each(work, job, indices, given):
             yield one, 1
 
