@@ -35,7 +35,14 @@ from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.store import Store
 from quietcrowd.validation import check_whole
 
-__all__ = ["Job", "StoreEstimate", "StoredTruths", "infer_store", "match_truths"]
+__all__ = [
+    "EstimatedPartition",
+    "Job",
+    "StoreEstimate",
+    "StoredTruths",
+    "infer_store",
+    "match_truths",
+]
 
 
 @frozen(kw_only=True, eq=False)
