@@ -34,6 +34,7 @@ def sensors(request):
     answers = np.repeat(truths, PER_TASK) + sigma[codes] * rng.normal(size=REPORTS)
     reports = np.clip(answers, 0, 10) + rng.laplace(0, mechanism.channel.scale, REPORTS)
     summary = Summary(
+        domain=mechanism.domain,
         answers_per_worker=np.bincount(codes, minlength=workers),
         tasks=tasks,
         longest_task=PER_TASK,
@@ -46,7 +47,7 @@ def sensors(request):
         worker_codes=codes,
         values=(reports - summary.middle) / summary.extent,
         draws=np.zeros(tasks, np.uint64),
-        gold=np.full(tasks, np.nan),
+        known_truths=np.full(tasks, np.nan),
     )
     return partition, summary, truths
 

@@ -15,7 +15,7 @@ from scipy.special import log_expit, logsumexp
 
 import quietcrowd as qc
 from own_process import HERE, run_script
-from quietcrowd.inference.partition import Overview, partition_of
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
@@ -65,7 +65,7 @@ def own_gigabytes(method, path):
 
 def run_ours(method, answers, iterations):
     """Return what our loop ended with after so many iterations, and its seconds."""
-    partition, summary = partition_of(answers), Overview.of(answers).summary(labels=LABELS)
+    partition, summary = Partition.of(answers), Summary.of(answers)
     begin = time.perf_counter()
     result = run_loop(evolve(method, max_iterations=iterations, tolerance=0), [partition], summary)
     return result, time.perf_counter() - begin
@@ -74,8 +74,8 @@ def run_ours(method, answers, iterations):
 def seconds_per_iteration(method, answers):
     """Return the least time of a sweep and an update, on all cores."""
     threads = available_threads()
-    summary = Overview.of(answers).summary(labels=LABELS)
-    runs = partition_of(answers).split(threads)
+    summary = Summary.of(answers)
+    runs = Partition.of(answers).split(threads)
     state = run_ours(method, answers, 2)[0].state
     with ThreadPoolExecutor(threads) as pool:
 

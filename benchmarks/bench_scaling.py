@@ -90,7 +90,7 @@ def test_pace(benchmark, name, compare, tabulate):
     )
     crowd = f"{name}, a sweep over 10^7 answers of 10^5 workers"
     compare(crowd, seconds, "the limit of 4 ns an answer", 4e-9 * answers, 1)
-    columns = (partition.offsets, partition.worker_codes, partition.values, partition.gold)
+    columns = (partition.offsets, partition.worker_codes, partition.values, partition.known_truths)
     size = sum(column.nbytes for column in columns)
     copied = copy_seconds(size)
     tabulate(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quietcrowd.inference import WeightedVote
-from quietcrowd.inference.partition import Overview, partition_of
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
 
@@ -14,17 +14,17 @@ from timing import least_seconds
 @pytest.fixture(scope="module")
 def state(million):
     """Return what weighted voting believes after a few iterations."""
-    partition = partition_of(million.answers)
-    summary = Overview.of(million.answers).summary(labels=4)
+    partition = Partition.of(million.answers)
+    summary = Summary.of(million.answers)
     return run_loop(WeightedVote(max_iterations=3), [partition], summary).state
 
 
 def test_weighted_vote(benchmark, million, state, crowd_kit, compare):
     """One sweep over 10^6 answers on all cores, against NumPy and against crowd-kit."""
     answers = million.answers
-    summary = Overview.of(answers).summary(labels=4)
+    summary = Summary.of(answers)
     threads = available_threads()
-    runs = partition_of(answers).split(threads)
+    runs = Partition.of(answers).split(threads)
     method = WeightedVote()
     with ThreadPoolExecutor(threads) as pool:
 

@@ -34,23 +34,22 @@ def drawn(answers, workers, labels):
         truths = np.repeat(rng.integers(0, labels, tasks, dtype=np.uint8), PER_TASK)
         wrong = rng.integers(0, labels, answers, dtype=np.uint8)
         values = np.where(rng.random(answers, np.float32) < 0.75, truths, wrong)
-        gold = np.full(tasks, -1, np.int32)
+        known = np.full(tasks, -1, np.int32)
     else:
         values = np.repeat(rng.uniform(-0.4, 0.4, tasks), PER_TASK)
         values += rng.uniform(-0.1, 0.1, answers)
-        gold = np.full(tasks, np.nan)
+        known = np.full(tasks, np.nan)
     partition = Partition(
         offsets=np.arange(tasks + 1) * PER_TASK,
         worker_codes=codes,
         values=values,
         draws=rng.integers(0, 2**64, tasks, dtype=np.uint64),
-        gold=gold,
+        known_truths=known,
     )
     summary = Summary(
         answers_per_worker=np.bincount(codes, minlength=workers),
         tasks=tasks,
         longest_task=PER_TASK,
-        labels=labels,
         low=-0.5,
         high=0.5,
         domain=qc.Categorical(range(labels)) if labels else qc.Interval(low=-0.5, high=0.5),

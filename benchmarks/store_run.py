@@ -18,8 +18,7 @@ from peak_memory import peak_gigabytes
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.scale import Store, connect, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
-from quietcrowd.scale.gold import match_truths
-from quietcrowd.scale.passes import Job
+from quietcrowd.scale.inferring import Job, match_truths
 
 
 def read(path, folder):
@@ -33,7 +32,7 @@ def sweep(folder, sweeps, executor):
     """Pass and update so many times."""
     store, method = Store.open(folder), qc.WeightedVote()
     known = match_truths(store, method, None)
-    summary = method.summarize(store.overview, known.values)
+    summary = method.summarize(store.summary, known.values)
     job = Job(store=store, method=method, summary=summary, gold=known)
     state, laps = None, [time.perf_counter()]
     for _ in range(sweeps):

@@ -16,7 +16,7 @@ from quietcrowd.inference import (
     WeightedMean,
     WeightedVote,
 )
-from quietcrowd.inference.voting import sweep_votes
+from quietcrowd.inference.categorical import sweep_votes
 from quietcrowd.mechanisms import (
     LaplacePerturbation,
     MatrixFactorization,

@@ -264,7 +264,7 @@ def test_a_cluster_finds_what_threads_find(run, store, tmp_path):
 
 SLOW = """
 import sys, time
-from quietcrowd.scale.sorting import Sorter
+from quietcrowd.scale.importing import Sorter
 
 def wait(*_):
     print("sorting", flush=True)

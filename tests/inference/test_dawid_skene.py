@@ -12,7 +12,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.inference import DawidSkene, MajorityVote, method_from_dict
-from quietcrowd.inference.partition import Overview, partition_of
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.testing import crowds
 
 ABC = Categorical(["a", "b", "c"])
@@ -288,19 +288,18 @@ def test_a_new_worker_starts_as_the_median():
 
 def test_too_many_cells_are_refused_before_room_is_made():
     crowd = crowd_of(2)
-    partition, summary = (
-        partition_of(crowd.answers),
-        Overview.of(crowd.answers).summary(labels=40_000),
-    )
+    partition = Partition.of(crowd.answers)
+    domain = qc.Categorical(range(40_000))
+    summary = attrs.evolve(Summary.of(crowd.answers), domain=domain)
     with pytest.raises(ParameterError, match=r"12 workers and 40,000 labels.*Take one_coin=True"):
         DawidSkene().sweep(partition, summary, None, None)
 
 
 def test_very_long_tasks_are_refused():
     crowd = crowd_of(2)
-    summary = attrs.evolve(Overview.of(crowd.answers).summary(labels=2), longest_task=2**27)
+    summary = attrs.evolve(Summary.of(crowd.answers), longest_task=2**27)
     with pytest.raises(ParameterError, match="a task may have at most"):
-        DawidSkene().sweep(partition_of(crowd.answers), summary, None, None)
+        DawidSkene().sweep(Partition.of(crowd.answers), summary, None, None)
 
 
 def test_a_start_with_the_other_kind_of_worker_is_refused():

@@ -8,8 +8,8 @@ from attrs import evolve
 import quietcrowd as qc
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.method import Tally
+from quietcrowd.inference.partition import Extension
 
 LABELS = qc.synthetic_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
 NUMBERS = qc.sparse_crowd(tasks=400, workers=40, sparsity=0.7, truths="uniform", seed=5)
@@ -225,14 +225,14 @@ def test_a_label_that_the_estimate_does_not_know_is_refused():
         )
 
 
-def test_a_tally_that_says_nothing_of_it_cannot_be_carried():
+def test_a_tally_that_says_nothing_of_it_cannot_be_extended():
     class Mute(Tally):
         def __add__(self, other):
             return self
 
     summary = qc.Mean().fit(NUMBERS.answers).summary
-    with pytest.raises(NotImplementedError, match="Mute is carried by its method"):
-        qc.Mean().carry(Mute(), Move(positions=np.arange(1), old=summary, new=summary))
+    with pytest.raises(NotImplementedError, match="Mute is extended by its method"):
+        qc.Mean().extend_tally(Mute(), Extension(positions=np.arange(1), old=summary, new=summary))
 
 
 @pytest.mark.parametrize(

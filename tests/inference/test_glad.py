@@ -14,7 +14,7 @@ from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import GLAD, MajorityVote
 from quietcrowd.inference.glad import AbilityState, GladTally
-from quietcrowd.inference.partition import Overview, partition_of
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.testing import crowds
 
 ABC = Categorical(["a", "b", "c"])
@@ -233,7 +233,7 @@ def test_a_new_worker_starts_as_the_median():
 
 
 def test_abilities_stay_in_range():
-    summary = Overview.of(crowd_of(2).answers).summary(labels=2)
+    summary = Summary.of(crowd_of(2).answers)
     unit = GLAD()._units(summary)[0]
     pulls = np.zeros(summary.workers, np.int64)
     pulls[:2] = [round(1e5 * unit), -round(1e5 * unit)]
@@ -245,6 +245,6 @@ def test_abilities_stay_in_range():
 
 def test_very_long_tasks_are_refused():
     crowd = crowd_of(2)
-    summary = attrs.evolve(Overview.of(crowd.answers).summary(labels=2), longest_task=2**19)
+    summary = attrs.evolve(Summary.of(crowd.answers), longest_task=2**19)
     with pytest.raises(ParameterError, match="a task may have at most 266"):
-        GLAD().sweep(partition_of(crowd.answers), summary, None, None)
+        GLAD().sweep(Partition.of(crowd.answers), summary, None, None)

@@ -166,8 +166,9 @@ def test_nothing_overflows_at_the_limits(shapes, mean, sd):
 
 def test_a_narrow_prior_far_off_is_refused_for_many_tasks():
     counts = np.array([10**8])
+    domain = Interval(low=0, high=1)
     summary = Summary(
-        answers_per_worker=counts, tasks=10**8, longest_task=1, labels=0, low=0.0, high=1.0
+        domain=domain, answers_per_worker=counts, tasks=10**8, longest_task=1, low=0.0, high=1.0
     )
     with pytest.raises(ParameterError, match=r"prior_mean=2\.0 with prior_sd=0\.01 is too narrow"):
         GTM(prior_mean=2.0, prior_sd=0.01)._check_evidence(summary)

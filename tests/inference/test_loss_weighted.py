@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-import quietcrowd.inference.catd as catd_module
+import quietcrowd.inference.loss_weighted as catd_module
 from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd, synthetic_crowd
 from quietcrowd.domains import Categorical, Interval

@@ -20,8 +20,9 @@ from quietcrowd.exceptions import (
     SimulatedNoiseWarning,
 )
 from quietcrowd.inference import CRH, MOON, Mean, Median, WeightedMean, noise_ignored
-from quietcrowd.inference.kernels.normal_laplace import log_density, score
+from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.moon_state import ErrorModel
+from quietcrowd.inference.observations import Observations
 from quietcrowd.mechanisms import LaplacePerturbation, RandomizedResponse, SampledVarianceGaussian
 from quietcrowd.testing import check_method
 
@@ -59,8 +60,7 @@ def error_of(estimate, truths):
 def oracle(reports, sigma):
     """Return the most likely truths where every sigma is known."""
     method = MOON()
-    ready = method.prepare(method.read(reports))
-    partition, summary = ready.partition, ready.summary
+    partition, summary, _ = method.prepare(Observations.read(reports, method))
     state = ErrorModel.of(summary, (sigma / summary.extent) ** 2, 1.0)
     room = method.room(partition.tasks, summary)
     method.sweep(partition, summary, state, room)
@@ -109,7 +109,8 @@ def test_the_battery_on_reports(variant, solver, parameters):
 def posterior(answers, scale, alpha, beta, truths, variance):
     """Return the log posterior of truths and variances in plain NumPy."""
     errors = answers.domain.numbers(answers.values) - truths[answers.task_codes]
-    likely = log_density(errors, np.sqrt(variance)[answers.worker_codes], scale).sum()
+    law = NormalLaplace(np.sqrt(variance)[answers.worker_codes], scale)
+    likely = law.log_density(errors).sum()
     return likely - ((alpha + 1) * np.log(variance) + beta / variance).sum()
 
 
@@ -177,7 +178,8 @@ def test_lagrange_rests_where_its_equations_hold(variant):
     assert found.state.weights == pytest.approx(weights / weights.max(), rel=1e-3)
     weight = found.state.weights[table.worker_codes]
     if variant == "mixture":
-        slopes = weight * score(errors, found.sigma[table.worker_codes], channel.scale)
+        law = NormalLaplace(found.sigma[table.worker_codes], channel.scale)
+        slopes = weight * law.score(errors)
     else:
         slopes = weight * errors
     inside = (found.estimates.truths > 0.01) & (found.estimates.truths < 9.99)
@@ -343,8 +345,7 @@ def test_any_ratio_of_errors_to_noise(ratio):
     found = MOON().fit(reports)
     assert np.isfinite(found.estimates.truths).all()
     assert np.isfinite(found.estimates.standard_error).all()
-    ready = MOON().prepare(MOON().read(reports))
-    partition, summary = ready.partition, ready.summary
+    partition, summary, _ = MOON().prepare(Observations.read(reports, MOON()))
     state = ErrorModel.of(summary, np.full(30, (ratio / epsilon) ** 2), 1.0)
     tally = MOON().sweep(partition, summary, state, None)
     assert np.isfinite(tally.own).all()

@@ -5,7 +5,7 @@ import pytest
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
-from quietcrowd.inference.partition import Overview, partition_of
+from quietcrowd.inference.partition import Partition, Summary
 
 
 def answers_with(sizes):
@@ -17,7 +17,7 @@ def answers_with(sizes):
 @pytest.mark.parametrize("sizes", [[1], [3, 0, 2], [0, 0, 5, 0], [9, 1, 1, 1, 1], list(range(20))])
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 50])
 def test_split_keeps_every_task_once_and_in_order(sizes, parts):
-    whole = partition_of(answers_with(sizes))
+    whole = Partition.of(answers_with(sizes))
     split = whole.split(parts)
     assert 1 <= len(split) <= parts
     assert np.array_equal(np.concatenate([part.draws for part in split]), whole.draws)
@@ -31,16 +31,16 @@ def test_split_keeps_every_task_once_and_in_order(sizes, parts):
 def test_parts_have_about_as_many_answers_each():
     sizes = np.random.default_rng(0).integers(1, 30, 1_000)
     counts = [
-        part.offsets[-1] - part.offsets[0] for part in partition_of(answers_with(sizes)).split(4)
+        part.offsets[-1] - part.offsets[0] for part in Partition.of(answers_with(sizes)).split(4)
     ]
     assert max(counts) - min(counts) <= 60
 
 
 def test_draws_depend_on_what_an_id_prints_as():
     frame = pd.DataFrame({"task": [7, 8], "worker": 1, "label": 1})
-    one = partition_of(Answers.from_frame(frame, Categorical([1]))).draws
+    one = Partition.of(Answers.from_frame(frame, Categorical([1]))).draws
     texts = frame.astype({"task": str}).iloc[::-1]
-    other = partition_of(Answers.from_frame(texts, Categorical([1]))).draws
+    other = Partition.of(Answers.from_frame(texts, Categorical([1]))).draws
     assert one.tolist() == other[::-1].tolist()
     assert one[0] != one[1]
 
@@ -48,7 +48,7 @@ def test_draws_depend_on_what_an_id_prints_as():
 def test_ids_of_a_slice_and_beyond_ascii():
     answers = answers_with([1, 1, 1])
     ids = pa.array(["null", "ä", "b", "日本"]).slice(1)
-    sliced = partition_of(
+    sliced = Partition.of(
         Answers(
             domain=answers.domain,
             tasks=ids,
@@ -59,11 +59,11 @@ def test_ids_of_a_slice_and_beyond_ascii():
         )
     )
     frame = pd.DataFrame({"task": ["ä", "b", "日本"], "worker": 1, "label": 1})
-    whole = partition_of(Answers.from_frame(frame, Categorical([1])))
+    whole = Partition.of(Answers.from_frame(frame, Categorical([1])))
     assert sliced.draws.tolist() == whole.draws.tolist()
 
 
 def test_summary():
-    summary = Overview.of(answers_with([3, 0, 2])).summary(labels=2)
+    summary = Summary.of(answers_with([3, 0, 2]))
     assert summary.answers_per_worker.tolist() == [2, 2, 1]
     assert (summary.longest_task, summary.workers, summary.answers) == (3, 3, 5)

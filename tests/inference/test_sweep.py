@@ -4,15 +4,15 @@ import pytest
 from quietcrowd.datasets import synthetic_crowd
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import MajorityVote, WeightedVote
-from quietcrowd.inference.partition import Overview, partition_of
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import available_threads, run_loop
 
 CROWD = synthetic_crowd(tasks=300, workers=30, answers_per_task=5, seed=4)
-SUMMARY = Overview.of(CROWD.answers).summary(labels=2)
+SUMMARY = Summary.of(CROWD.answers)
 
 
 def loop(method, threads=1, start=None):
-    return run_loop(method, [partition_of(CROWD.answers)], SUMMARY, start=start, threads=threads)
+    return run_loop(method, [Partition.of(CROWD.answers)], SUMMARY, start=start, threads=threads)
 
 
 def test_a_method_without_state_passes_once():
@@ -43,7 +43,7 @@ def test_it_stops_at_the_limit_and_says_so():
 def test_estimates_belong_to_the_last_state():
     limited = loop(WeightedVote(max_iterations=3))
     method = WeightedVote(max_iterations=3)
-    tally = method.sweep(partition_of(CROWD.answers), SUMMARY, limited.state, limited.estimates)
+    tally = method.sweep(Partition.of(CROWD.answers), SUMMARY, limited.state, limited.estimates)
     assert np.array_equal(tally.agreed, limited.tally.agreed)
 
 

@@ -6,8 +6,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.scale import partition_parquet
-from quietcrowd.scale.gold import match_truths
-from quietcrowd.scale.passes import Job
+from quietcrowd.scale.inferring import Job, match_truths
 
 LABELS = qc.Categorical(["no", "perhaps", "yes"])
 NUMBERS = qc.Interval(low=0, high=10)
@@ -71,7 +70,10 @@ def write(tmp_path):
 def job(crowd_files, tmp_path):
     store = partition_parquet(crowd_files / "released.parquet", tmp_path / "s", partitions=3)
     method = qc.RatioMean()
-    gold = match_truths(store, method, None)
+    known = match_truths(store, method, None)
     return Job(
-        store=store, method=method, summary=method.summarize(store.overview, gold.values), gold=gold
+        store=store,
+        method=method,
+        summary=method.summarize(store.summary, known.values),
+        known_truths=known,
     )

@@ -6,8 +6,8 @@ from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.inference.moon_state import ErrorModel, TruthPrior
-from quietcrowd.inference.sweep import Course
-from quietcrowd.inference.weighted_vote import AccuracyState
+from quietcrowd.inference.sweep import LoopProgress
+from quietcrowd.inference.voting import AccuracyState
 from quietcrowd.scale.checkpoint import Checkpoint
 
 STATE = AccuracyState.from_accuracy(np.array([0.3, 0.9]), 3)
@@ -19,20 +19,20 @@ def checkpoint(tmp_path):
         path=tmp_path / "run.checkpoint",
         method=qc.WeightedVote(),
         store="s",
-        gold="g",
+        known_truths="g",
         example=lambda: STATE,
     )
 
 
 def test_a_course_comes_back(checkpoint):
     assert checkpoint.load().state is None
-    checkpoint.save(Course(state=STATE, history=(-1.5, -0.1)))
-    course = checkpoint.load()
-    assert course.history == (-1.5, -0.1)
-    assert type(course.state) is AccuracyState
+    checkpoint.save(LoopProgress(state=STATE, history=(-1.5, -0.1)))
+    progress = checkpoint.load()
+    assert progress.history == (-1.5, -0.1)
+    assert type(progress.state) is AccuracyState
     for name in ("accuracy", "weights"):
-        assert getattr(course.state, name).tobytes() == getattr(STATE, name).tobytes()
-        assert getattr(course.state, name).dtype == getattr(STATE, name).dtype
+        assert getattr(progress.state, name).tobytes() == getattr(STATE, name).tobytes()
+        assert getattr(progress.state, name).dtype == getattr(STATE, name).dtype
 
 
 def test_records_within_a_state_come_back(checkpoint):
@@ -48,7 +48,7 @@ def test_records_within_a_state_come_back(checkpoint):
         haste=variance,
         cautious=variance,
     )
-    checkpoint.save(Course(state=state, history=(0.0,)))
+    checkpoint.save(LoopProgress(state=state, history=(0.0,)))
     found = evolve(checkpoint, example=lambda: state).load().state
     assert found.truths == state.truths
     assert np.isnan(found.pooled)
@@ -60,21 +60,21 @@ def test_records_within_a_state_come_back(checkpoint):
     ("change", "words"),
     [
         ({"store": "other"}, "was made with another store"),
-        ({"gold": "other"}, "was made with other known truths"),
+        ({"known_truths": "other"}, "was made with other known truths"),
         ({"method": qc.WeightedVote(smoothing=2)}, r'is of {"method": "weighted-vote"'),
         ({"method": qc.DawidSkene()}, "this run of"),
         ({"method": qc.WeightedVote(max_iterations=1)}, "has 2 iterations, max_iterations is 1"),
     ],
 )
 def test_another_run_is_refused(checkpoint, change, words):
-    checkpoint.save(Course(state=STATE, history=(0.0, 1.0)))
+    checkpoint.save(LoopProgress(state=STATE, history=(0.0, 1.0)))
     with pytest.raises(qc.ParameterError, match=words) as error:
         evolve(checkpoint, **change).load()
     assert str(error.value).endswith("Name another file, or delete this one to begin anew.")
 
 
 def test_a_run_may_go_on_for_longer(checkpoint):
-    checkpoint.save(Course(state=STATE, history=(0.0, 1.0)))
+    checkpoint.save(LoopProgress(state=STATE, history=(0.0, 1.0)))
     longer = evolve(checkpoint, method=qc.WeightedVote(max_iterations=500))
     assert longer.load().history == (0.0, 1.0)
 
@@ -130,7 +130,7 @@ def test_arrays_of_another_kind(checkpoint, change, words):
 
 def kept(checkpoint):
     """Return what stands in a file of a checkpoint."""
-    checkpoint.save(Course(state=STATE, history=(0.0,)))
+    checkpoint.save(LoopProgress(state=STATE, history=(0.0,)))
     with np.load(checkpoint.path) as file:
         return dict(file)
 

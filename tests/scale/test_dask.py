@@ -15,7 +15,7 @@ import quietcrowd as qc
 from quietcrowd.inference import METHODS
 from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
 from quietcrowd.scale.dask import DaskExecutor, _Pending
-from quietcrowd.scale.passes import Job
+from quietcrowd.scale.inferring import Job
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 

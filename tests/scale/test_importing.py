@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.inference.partition import Overview, partition_of
+from quietcrowd.inference.observations import Observations
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.scale import Store, partition_parquet, sources
 
@@ -55,28 +56,28 @@ def test_a_store_of_answers_holds_what_is_held_in_memory(crowd_files, tmp_path, 
     assert len(store.partitions) == partitions
     assert rows_of(store) == rows_in_memory(answers)
     assert store.workers.equals(answers.workers)
-    assert_overviews_equal(store.overview, Overview.of(answers))
+    assert_summaries_equal(store.summary, Summary.of(answers))
 
 
 @pytest.mark.parametrize("name", ["randomised", "null", "laplace", "filled", "released"])
 def test_a_store_of_reports_holds_what_is_held_in_memory(crowd_files, tmp_path, partitions, name):
     path = crowd_files / f"{name}.parquet"
     reports = qc.read_reports(path)
-    given = qc.MajorityVote().read(reports)
+    observed = Observations.read(reports, qc.MajorityVote())
     store = partition_parquet(path, tmp_path / "s", partitions=partitions)
-    assert rows_of(store) == rows_in_memory(given.answers)
+    assert rows_of(store) == rows_in_memory(observed.answers)
     assert store.workers.equals(reports.table.workers)
     assert store.mechanism == reports.mechanism
     assert store.simulated
-    assert store.dropped.null_reports == given.answers.dropped.null_reports
-    bits = given.participation is not None
-    assert_overviews_equal(store.overview, Overview.of(given.answers, given.channel, bits))
+    assert store.dropped.null_reports == observed.answers.dropped.null_reports
+    bits = observed.participation is not None
+    assert_summaries_equal(store.summary, Summary.of(observed.answers, observed.channel, bits))
     if bits:
         parts = [store.partition(index).participation for index in range(partitions)]
-        assert sorted(np.concatenate(parts)) == sorted(given.participation)
+        assert sorted(np.concatenate(parts)) == sorted(observed.participation)
 
 
-def assert_overviews_equal(left, right):
+def assert_summaries_equal(left, right):
     assert left.answers_per_worker.tolist() == right.answers_per_worker.tolist()
     for name in ("domain", "tasks", "longest_task", "low", "high", "participation"):
         assert getattr(left, name) == getattr(right, name)
@@ -87,7 +88,7 @@ def assert_overviews_equal(left, right):
 def test_one_partition_is_that_of_memory(crowd_files, tmp_path):
     path, domain = crowd_files / "numbers.parquet", qc.Interval(low=0, high=10)
     stored = partition_parquet(path, tmp_path / "s", domain=domain).partition(0)
-    own = partition_of(qc.read_answers(path, domain))
+    own = Partition.of(qc.read_answers(path, domain))
     for name in ("offsets", "worker_codes", "values", "draws"):
         assert getattr(stored, name).tolist() == getattr(own, name).tolist()
     for name in ("offsets", "worker_codes", "draws"):

@@ -87,7 +87,7 @@ def audit(
     else:
         typer.echo(str(report))
     if plot is not None:
-        from quietcrowd.evaluation.audit_plots import plot_audit
+        from quietcrowd.evaluation.plots import plot_audit
 
         plot_audit(report, plot)
     if not report.holds:

@@ -1,21 +1,17 @@
 """The requester side: truth-inference methods, one file each, on one shared loop."""
 
-from quietcrowd.inference.catd import CATD
-from quietcrowd.inference.crh import CRH
+from quietcrowd.inference.averaging import Mean, Median, WeightedMean
 from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.estimate import LabelEstimate, NumericEstimate, TruthEstimate
 from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
-from quietcrowd.inference.majority_vote import MajorityVote
-from quietcrowd.inference.mean import Mean
-from quietcrowd.inference.median import Median
+from quietcrowd.inference.loss_weighted import CATD, CRH
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.registry import METHODS, method_from_dict, usual_method
-from quietcrowd.inference.weighted_mean import WeightedMean
-from quietcrowd.inference.weighted_vote import WeightedVote
+from quietcrowd.inference.voting import MajorityVote, WeightedVote
 
 __all__ = [
     "CATD",

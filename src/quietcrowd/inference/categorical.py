@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -11,18 +10,80 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
+from typing_extensions import override
 
 from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.method import LabelEstimates, StateT, TallyT
-from quietcrowd.inference.partition import Overview, Partition, Summary
+from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels.voting import vote_kernel
+from quietcrowd.inference.method import LabelEstimates, StateT, Tally, TallyT
+from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.known_truths import label_per_task
 from quietcrowd.mechanisms.channel import FiniteChannel
 
-__all__ = ["CategoricalMethod"]
+__all__ = ["AgreementTally", "CategoricalMethod", "sweep_votes"]
+
+
+@frozen(kw_only=True, eq=False)
+class AgreementTally(Tally):
+    """How often each worker agreed with the estimates.
+
+    Attributes
+    ----------
+    agreed : ndarray of int64, shape (workers,)
+        Sums of `fixed_point.shares`: an agreement with one of t tied labels counts 1 / t.
+    """
+
+    agreed: npt.NDArray[np.int64]
+
+    @override
+    def extended(self, extension: Extension) -> Self:
+        return type(self)(agreed=extension.sums(self.agreed))
+
+
+def sweep_votes(
+    partition: Partition,
+    summary: Summary,
+    *,
+    weights: npt.NDArray[np.int64],
+    nats: float,
+    seed: int,
+    estimates: LabelEstimates | None,
+) -> AgreementTally:
+    """Let every answer vote with its worker's weight, and credit the workers who agree.
+
+    Parameters
+    ----------
+    partition, summary, estimates
+        See `TruthInference.sweep`.
+    weights : ndarray of int64, shape (workers,)
+        What a worker's vote counts.
+    nats : float
+        Log-odds of a vote of 1, for confidences; 0 where votes are counts.
+    seed : int
+        For ties.
+    """
+    room = estimates or LabelEstimates.empty(0, partition.values.dtype)
+    agreed = np.zeros(summary.workers, np.int64)
+    vote_kernel(summary.labels, estimating=estimates is not None)(
+        partition.offsets,
+        partition.worker_codes.view(np.uint32),
+        partition.values,
+        partition.draws,
+        partition.known_truths,
+        weights,
+        fixed_point.shares(summary.labels),
+        nats,
+        np.uint64(seed),
+        agreed,
+        room.truths,
+        room.confidence,
+        room.tied,
+    )
+    return AgreementTally(agreed=agreed)
 
 
 @frozen(kw_only=True, slots=False)
@@ -32,22 +93,26 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
     corrects_quality: ClassVar[bool] = True
 
     @property
+    @override
     def infers_labels(self) -> bool:
-        """True: truths are labels."""
         return True
 
+    @override
     def room(self, tasks: int, summary: Summary) -> LabelEstimates:
-        """Return room for labels; see `TruthInference.room`."""
         return LabelEstimates.empty(tasks, np.min_scalar_type(summary.labels))
 
-    @abstractmethod
     def agreement(self, summary: Summary, tally: TallyT) -> npt.NDArray[np.float64]:
         """Return the share of each worker's answers that agree with the estimates.
 
-        NaN for a worker without answers.
+        NaN for a worker without answers. Here of a tally whose ``agreed`` is as that of
+        `AgreementTally`.
         """
+        agreed: npt.NDArray[np.int64] = tally.agreed  # type: ignore[attr-defined]
+        with np.errstate(invalid="ignore"):
+            return fixed_point.from_shares(agreed) / summary.answers_per_worker
 
-    def _domain_of(self, frame: nw.DataFrame[Any]) -> Categorical:
+    @override
+    def domain_of(self, frame: nw.DataFrame[Any]) -> Categorical:
         labels = (
             pc.unique(column_of(frame, "label", ADVICE["frame"].column)).drop_null().to_pylist()
         )
@@ -55,16 +120,18 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
             raise AnswerError("there is no answer: column 'label' is empty")
         return Categorical(sorted(labels))
 
+    @override
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.int32]:
-        """Return codes; see `FittingMethod.known`."""
         return label_per_task(tasks, truths, self._check_labels(domain))
 
-    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:  # noqa: ARG002
-        """Count the labels; see `FittingMethod.summarize`."""
-        return overview.summary(labels=self._check_labels(overview.domain).size)
+    @override
+    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
+        """Check that there are labels."""
+        self._check_labels(summary.domain)
+        return summary
 
-    def scale(self, partition: Partition, summary: Summary) -> Partition:  # noqa: ARG002
-        """Return the partition as it is; see `FittingMethod.scale`."""
+    @override
+    def scale(self, partition: Partition, summary: Summary) -> Partition:
         return partition
 
     def _check_labels(self, domain: Domain) -> FiniteDomain:
@@ -76,23 +143,23 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
             )
         return domain
 
+    @override
     def finish(
         self,
         estimates: Any,
-        gold: npt.NDArray[Any],  # noqa: ARG002
-        summary: Summary,  # noqa: ARG002
+        known: npt.NDArray[Any],
+        summary: Summary,
     ) -> LabelEstimates:
-        """Return the estimates as they are; see `FittingMethod.finish`."""
         labels: LabelEstimates = estimates
         return labels
 
+    @override
     def qualities(
         self,
         summary: Summary,
         tally: TallyT,
-        state: StateT | None,  # noqa: ARG002
+        state: StateT | None,
     ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return agreement and quality; see `FittingMethod.qualities`."""
         agreement = self.agreement(summary, tally)
         shares = summary.answers_per_worker / max(summary.tasks, 1)
         quality = _quality(agreement, shares, summary.channel, summary.labels)

@@ -8,16 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.confusion_update import learn_coins, learn_confusions
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels.confusion import confusion_kernel
+from quietcrowd.inference.kernels.confusion import confusion_kernel, learn_coins, learn_confusions
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
-from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.voting import share_of_agreements
+from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.validation import check_real, one_of, plain
 
 __all__ = ["ConfusionState", "ConfusionTally", "DawidSkene"]
@@ -74,6 +72,7 @@ class ConfusionState(State):
         frequencies: npt.NDArray[np.float64] = np.exp(self.log_priors / fixed_point.ONE)
         return frequencies
 
+    @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
         """Return the state of other workers; a new one is the median of the known."""
         chosen = self.log_odds[np.maximum(positions, 0)]
@@ -107,14 +106,6 @@ class ConfusionTally(Tally):
     classes: npt.NDArray[np.int64]
     entropy: int
     agreed: npt.NDArray[np.int64]
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            counts=self.counts + other.counts,
-            classes=self.classes + other.classes,
-            entropy=self.entropy + other.entropy,
-            agreed=self.agreed + other.agreed,
-        )
 
 
 @frozen(kw_only=True, slots=False)
@@ -173,6 +164,7 @@ class DawidSkene(
     trust: float = field(default=1.0, converter=plain, validator=_check_count)
     class_smoothing: float = field(default=1.0, converter=plain, validator=_check_count)
 
+    @override
     def sweep(
         self,
         partition: Partition,
@@ -180,7 +172,7 @@ class DawidSkene(
         state: ConfusionState | None,
         estimates: LabelEstimates | None,
     ) -> ConfusionTally:
-        """Find posteriors, and vote shares at first; see `TruthInference.sweep`."""
+        """Find posteriors, and vote shares at first."""
         labels = summary.labels
         shape = self._check_shape(summary, state)
         fixed_point.check_room(summary.longest_task + 1, _LARGEST_LOG + math.log(labels))
@@ -194,7 +186,7 @@ class DawidSkene(
             partition.worker_codes.view(np.uint32),
             partition.values,
             partition.draws,
-            partition.gold,
+            partition.known_truths,
             np.zeros(0, np.int32) if state is None else state.log_odds.reshape(-1),
             1.0 if state is None else 2.0**-state.fraction_bits,
             np.zeros(labels) if state is None else state.log_priors / fixed_point.ONE,
@@ -211,13 +203,14 @@ class DawidSkene(
         )
         return ConfusionTally(counts=counts, classes=classes, entropy=entropy, agreed=agreed)
 
+    @override
     def update(
         self,
         summary: Summary,
         tally: ConfusionTally,
-        state: ConfusionState | None,  # noqa: ARG002
+        state: ConfusionState | None,
     ) -> tuple[ConfusionState, float]:
-        """Learn rates and frequencies from posteriors; see `IterativeInference.update`."""
+        """Learn rates and frequencies from posteriors."""
         unit = self.unit(summary)
         bits = self._fraction_bits(summary)
         log_odds, climbed = self._learn(summary, tally, bits)
@@ -229,18 +222,14 @@ class DawidSkene(
         )
         return learned, (climbed + tally.entropy) / unit / summary.answers
 
-    def agreement(self, summary: Summary, tally: ConfusionTally) -> npt.NDArray[np.float64]:
-        """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
-        return share_of_agreements(summary, tally.agreed)
-
-    def carry(self, tally: ConfusionTally, move: Move) -> ConfusionTally:
-        """Return the same tally for more answers; see `TruthInference.carry`."""
-        entropy = move.total(np.array([tally.entropy]), self.unit)
+    @override
+    def extend_tally(self, tally: ConfusionTally, extension: Extension) -> ConfusionTally:
+        entropy = extension.total(np.array([tally.entropy]), self.unit)
         return ConfusionTally(
-            counts=move.sums(tally.counts, self.unit),
-            classes=move.total(tally.classes, self.unit),
+            counts=extension.sums(tally.counts, self.unit),
+            classes=extension.total(tally.classes, self.unit),
             entropy=int(entropy[0]),
-            agreed=move.sums(tally.agreed),
+            agreed=extension.sums(tally.agreed),
         )
 
     def unit(self, summary: Summary) -> float:

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import fields_dict, frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
-from quietcrowd.frames import Backend, to_native
+from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.method import Estimates, LabelEstimates, NumericEstimates, State
 
 if TYPE_CHECKING:
@@ -97,6 +98,12 @@ class TruthEstimate(ABC):
         )
         return to_native(columns, backend)
 
+    def state_of(self, workers: pa.Array) -> State | None:
+        """Return what is believed of workers with these ids, matched by what they print as."""
+        if self.state is None:
+            return None
+        return self.state.take(positions_by_text(workers, self.answers.workers))
+
     @abstractmethod
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
         """Return the columns of `workers` between the ids and the counts."""
@@ -132,6 +139,7 @@ class LabelEstimate(TruthEstimate):
     estimates: LabelEstimates
     agreement: npt.NDArray[np.float64]
 
+    @override
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
         return {"agreement": self.agreement, "quality": self.quality}
 
@@ -164,6 +172,7 @@ class NumericEstimate(TruthEstimate):
     error: npt.NDArray[np.float64]
     sigma: npt.NDArray[np.float64] | None = None
 
+    @override
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
         known = {"error": self.error, "quality": self.quality}
         return known if self.sigma is None else {**known, "sigma": self.sigma}
@@ -227,7 +236,7 @@ def worker_columns(
     workers : pyarrow.Array
         Their ids.
     qualities : mapping of str to ndarray of float64, shape (workers,)
-        What the method says of them; see `FittingMethod.qualities`.
+        What the method says of them; see `TruthInference.qualities`.
     counts : ndarray of int64, shape (workers,)
         How many answers each gave.
     """

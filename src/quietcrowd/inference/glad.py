@@ -8,16 +8,20 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+from typing_extensions import override
 
-from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels.glad import glad_kernel
-from quietcrowd.inference.kernels.glad_easiness import MOST_EASE
+from quietcrowd.inference.kernels.glad import MOST_EASE, glad_kernel
 from quietcrowd.inference.kernels.posteriors import block_of
-from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
-from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.voting import share_of_agreements
+from quietcrowd.inference.method import (
+    IterativeInference,
+    LabelEstimates,
+    State,
+    Tally,
+    known_or_median,
+)
+from quietcrowd.inference.partition import Extension, Partition, Summary
 
 __all__ = ["GLAD", "AbilityState", "EasinessEstimates", "GladTally"]
 
@@ -51,8 +55,8 @@ class EasinessEstimates(LabelEstimates):
     easiness: npt.NDArray[np.float64]
 
     @classmethod
+    @override
     def empty(cls, tasks: int, dtype: npt.DTypeLike) -> EasinessEstimates:
-        """Return room for the estimates of a number of tasks."""
         return cls(
             truths=np.zeros(tasks, dtype),
             confidence=np.zeros(tasks, np.float64),
@@ -79,11 +83,10 @@ class AbilityState(State):
         """Ability as a number, shape (workers,)."""
         return self.ability / fixed_point.ONE
 
+    @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
         """Return the state of other workers; a new one is as able as the median of the known."""
-        middle = np.sort(self.ability)[len(self.ability) // 2]
-        chosen = self.ability[np.maximum(positions, 0)]
-        return type(self)(ability=np.where(positions >= 0, chosen, middle))
+        return type(self)(ability=self.ability[known_or_median(positions, self.ability)])
 
 
 @frozen(kw_only=True, eq=False)
@@ -104,14 +107,6 @@ class GladTally(Tally):
     bends: npt.NDArray[np.int64]
     rest: int
     agreed: npt.NDArray[np.int64]
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            pulls=self.pulls + other.pulls,
-            bends=self.bends + other.bends,
-            rest=self.rest + other.rest,
-            agreed=self.agreed + other.agreed,
-        )
 
 
 @frozen(kw_only=True, slots=False)
@@ -155,10 +150,11 @@ class GLAD(
 
     name: ClassVar[str] = "glad"
 
+    @override
     def room(self, tasks: int, summary: Summary) -> EasinessEstimates:
-        """Return room for labels and easiness; see `TruthInference.room`."""
         return EasinessEstimates.empty(tasks, np.min_scalar_type(summary.labels))
 
+    @override
     def sweep(
         self,
         partition: Partition,
@@ -166,7 +162,7 @@ class GLAD(
         state: AbilityState | None,
         estimates: EasinessEstimates | None,
     ) -> GladTally:
-        """Find easiness and posteriors; see `TruthInference.sweep`."""
+        """Find easiness and posteriors."""
         most = MOST_ABILITY * _MOST_BETA + math.log(summary.labels)
         fixed_point.check_room(summary.longest_task, most)
         room = estimates or EasinessEstimates.empty(0, partition.values.dtype)
@@ -178,7 +174,7 @@ class GLAD(
             partition.worker_codes.view(np.uint32),
             partition.values,
             partition.draws,
-            partition.gold,
+            partition.known_truths,
             prior if state is None else state.ability,
             summary.labels,
             block_of(summary.labels),
@@ -196,13 +192,14 @@ class GLAD(
         )
         return GladTally(pulls=pulls, bends=bends, rest=rest, agreed=agreed)
 
+    @override
     def update(
         self,
         summary: Summary,
         tally: GladTally,
-        state: AbilityState | None,  # noqa: ARG002
+        state: AbilityState | None,
     ) -> tuple[AbilityState, float]:
-        """Climb to the top of the bound; see `IterativeInference.update`."""
+        """Climb to the top of the bound."""
         unit, rest_unit = self._units(summary)
         pulls, bends = tally.pulls / unit, tally.bends / unit
         top = (PRIOR_ABILITY + pulls) / (1.0 + bends)
@@ -213,22 +210,18 @@ class GLAD(
         objective = fixed_point.exact_sum(climbed, summary.workers) + tally.rest / rest_unit
         return learned, objective / summary.answers
 
-    def agreement(self, summary: Summary, tally: GladTally) -> npt.NDArray[np.float64]:
-        """Return the share of agreeing answers; see `CategoricalMethod.agreement`."""
-        return share_of_agreements(summary, tally.agreed)
-
-    def carry(self, tally: GladTally, move: Move) -> GladTally:
-        """Return the same tally for more answers; see `TruthInference.carry`."""
+    @override
+    def extend_tally(self, tally: GladTally, extension: Extension) -> GladTally:
 
         def unit(summary: Summary) -> float:
             return self._units(summary)[0]
 
-        rest = move.total(np.array([tally.rest]), lambda summary: self._units(summary)[1])
+        rest = extension.total(np.array([tally.rest]), lambda summary: self._units(summary)[1])
         return GladTally(
-            pulls=move.sums(tally.pulls, unit),
-            bends=move.sums(tally.bends, unit),
+            pulls=extension.sums(tally.pulls, unit),
+            bends=extension.sums(tally.bends, unit),
             rest=int(rest[0]),
-            agreed=move.sums(tally.agreed),
+            agreed=extension.sums(tally.agreed),
         )
 
     def _units(self, summary: Summary) -> tuple[float, float]:

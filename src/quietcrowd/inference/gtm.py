@@ -7,38 +7,31 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels.numeric import (
-    LEAST_SPREAD,
-    Codes,
-    Counts,
-    Floats,
-    add_squared,
-    longest_of,
+from quietcrowd.inference.kernels.gtm import EVIDENCE_ONE, FARTHEST, gtm_kernel
+from quietcrowd.inference.method import (
+    IterativeInference,
+    NumericEstimates,
+    State,
+    Tally,
+    known_or_median,
 )
-from quietcrowd.inference.kernels.ranking import deviation_of, median_of, rank_values
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,
     error_unit,
-    root_mean_square,
     unit_for,
 )
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.validation import check_real, plain
 
 __all__ = ["GTM", "GaussianTally", "VarianceState"]
-
-FARTHEST = 64.0
-"""Standardised answers are cut at this; a known truth alone can be so far off."""
 
 LARGEST_MEAN = 2.0
 """The mean of the prior is at most this far off: errors then stay below twice the range."""
@@ -48,11 +41,6 @@ SHAPES = (1e-4, 1e4)
 
 PRIOR_SDS = (1e-2, 1e2)
 """Limits of the deviation of the prior: no posterior variance is far above a squared error."""
-
-ROBUST_SCALE = 1.4826
-"""Standard deviations in a median absolute deviation, of a Gaussian."""
-
-_EVIDENCE_ONE = 2.0**24
 
 _MOST_EVIDENCE = 2.0**38
 """Sums of the evidence stay below it: half of what 64 bits hold."""
@@ -73,10 +61,10 @@ class VarianceState(State):
 
     variance: npt.NDArray[np.float64]
 
+    @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
         """Return the state of other workers; a new one is worth the median of the known."""
-        middle = np.sort(self.variance)[len(self.variance) // 2]
-        return type(self)(variance=np.where(positions >= 0, self.variance[positions], middle))
+        return type(self)(variance=self.variance[known_or_median(positions, self.variance)])
 
 
 @frozen(kw_only=True, eq=False)
@@ -100,21 +88,13 @@ class GaussianTally(Tally):
     evidence: npt.NDArray[np.int64]
     errors: SquaredErrors
 
-    def __add__(self, other: Self) -> Self:
+    @override
+    def extended(self, extension: Extension) -> Self:
         return type(self)(
-            squared=self.squared + other.squared,
-            kept=self.kept + other.kept,
-            evidence=self.evidence + other.evidence,
-            errors=self.errors + other.errors,
-        )
-
-    def carried(self, move: Move) -> Self:
-        """Return the same for more answers; see `Tally.carried`."""
-        return type(self)(
-            squared=move.sums(self.squared, _square_unit),
-            kept=move.sums(self.kept),
+            squared=extension.sums(self.squared, _square_unit),
+            kept=extension.sums(self.kept),
             evidence=self.evidence,
-            errors=self.errors.carried(move),
+            errors=self.errors.extended(extension),
         )
 
 
@@ -202,13 +182,15 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
     prior_sd: float = field(default=1.0, converter=plain, validator=_within(*PRIOR_SDS))
     outliers: float = field(default=10.0, converter=plain, validator=_check_positive)
 
+    @override
     def weights(self, summary: Summary, state: VarianceState | None) -> npt.NDArray[np.float64]:
-        """Return one over the variances, the greatest being 1; see `NumericMethod.weights`."""
+        """Return one over the variances, the greatest being 1."""
         if state is None:
             return np.ones(summary.workers)
         weights: npt.NDArray[np.float64] = state.variance.min() / state.variance
         return weights
 
+    @override
     def sweep(
         self,
         partition: Partition,
@@ -216,17 +198,17 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         state: VarianceState | None,
         estimates: NumericEstimates | None,
     ) -> GaussianTally:
-        """Find the truths' posteriors; see `TruthInference.sweep`."""
+        """Find the truths' posteriors."""
         self._check_evidence(summary)
         room = estimates or NumericEstimates.empty(0)
         least = self.beta / (self.alpha + 1.0) if state is None else float(state.variance.min())
         squared, kept, errors = (np.zeros(summary.workers, np.int64) for _ in range(3))
         evidence = np.zeros(1, np.int64)
-        _gtm_kernel(
+        gtm_kernel(
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
-            partition.gold,
+            partition.known_truths,
             self.weights(summary, state),
             1.0 / least,
             self.prior_mean,
@@ -262,13 +244,14 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
                 "evidence may overflow. Take a larger prior_sd or a prior_mean nearer to 0."
             )
 
+    @override
     def update(
         self,
         summary: Summary,
         tally: GaussianTally,
-        state: VarianceState | None,  # noqa: ARG002
+        state: VarianceState | None,
     ) -> tuple[VarianceState, float]:
-        """Estimate the workers' variances; see `IterativeInference.update`.
+        """Estimate the workers' variances.
 
         The objective is the lower bound of the log posterior of the variances that expectation
         maximisation climbs, per answer, up to a constant.
@@ -277,121 +260,5 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         count = 2.0 * (self.alpha + 1.0) + tally.kept
         variance = (2.0 * self.beta + squared) / count
         climbed: npt.NDArray[np.float64] = -count / 2.0 * (np.log(variance) + 1.0)
-        total = fixed_point.exact_sum(climbed, summary.workers) + tally.evidence[0] / _EVIDENCE_ONE
+        total = fixed_point.exact_sum(climbed, summary.workers) + tally.evidence[0] / EVIDENCE_ONE
         return VarianceState(variance=variance), float(total / summary.answers)
-
-    def error(self, summary: Summary, tally: GaussianTally) -> npt.NDArray[np.float64]:
-        """Return the workers' errors; see `NumericMethod.error`."""
-        return root_mean_square(summary, tally.errors)
-
-
-@numba.njit(nogil=True, cache=True)
-def _standardise(
-    values: Floats,
-    known: float,
-    cut: float,
-    ranked: Floats,
-    places: Counts,
-    kept: npt.NDArray[np.bool_],
-) -> Any:
-    """Mark the answers of a task that are no outliers; return their mean and their spread.
-
-    A known truth counts for the spread, so that no error is much more than one. `ranked` and
-    `places` have room for the answers.
-    """
-    rank_values(values, ranked, places)
-    median = median_of(ranked)
-    farthest = cut * ROBUST_SCALE * deviation_of(ranked)
-    unit = 2.0**61 / (len(values) + 2)
-    count, total, squared = 0, np.int64(0), np.int64(0)
-    for place in range(len(values)):
-        kept[place] = farthest == 0.0 or abs(values[place] - median) <= farthest
-        if kept[place]:
-            count += 1
-            total += np.int64(np.rint(values[place] * unit))
-    mean = total / unit / max(count, 1)
-    largest = 0.0 if np.isnan(known) else abs(known - mean)
-    for place in range(len(values)):
-        if kept[place]:
-            largest = max(largest, abs(values[place] - mean))
-    if largest == 0.0:
-        return mean, 0.0
-    for place in range(len(values)):
-        if kept[place]:
-            squared += np.int64(np.rint(((values[place] - mean) / largest) ** 2 * unit))
-    if not np.isnan(known):
-        count += 1
-        squared += np.int64(np.rint(((known - mean) / largest) ** 2 * unit))
-    return mean, np.sqrt(squared / unit / max(count, 1)) * largest
-
-
-@numba.njit(nogil=True, cache=True)
-def _gtm_kernel(
-    offsets: Counts,
-    worker_codes: Codes,
-    values: Floats,
-    gold: Floats,
-    weights: Floats,
-    precision_unit: float,
-    prior_mean: float,
-    prior_precision: float,
-    cut: float,
-    weight_unit: float,
-    square_unit: float,
-    error_unit: float,
-    squared: Counts,
-    kept: Counts,
-    evidence: Counts,
-    errors: Counts,
-    truths: Floats,
-    standard_errors: Floats,
-    spreads: Floats,
-) -> None:
-    """Find each task's posterior and tally the expected squared errors.
-
-    The precision of a worker is ``precision_unit`` times its weight; the rest is as of the kernels
-    in `numeric_kernels`.
-    """
-    longest = longest_of(offsets)
-    inliers, ranked = np.empty(longest, np.bool_), np.empty(longest)
-    places = np.empty(longest, np.int64)
-    for task in range(len(offsets) - 1):
-        start, end = offsets[task], offsets[task + 1]
-        known = not np.isnan(gold[task])
-        count = end - start
-        centre, spread = _standardise(
-            values[start:end], gold[task], cut, ranked[:count], places[:count], inliers
-        )
-        scale = spread if spread > LEAST_SPREAD else 1.0
-        total, weighted = np.int64(0), np.int64(0)
-        for row in range(start, end):
-            if inliers[row - start]:
-                weight = weights[worker_codes[row]] * weight_unit
-                total += np.int64(np.rint(weight))
-                weighted += np.int64(np.rint(weight * (values[row] - centre) / scale))
-        precision = prior_precision + precision_unit * total / weight_unit
-        pulled = prior_precision * prior_mean + precision_unit * weighted / weight_unit
-        mean = float(pulled / precision)
-        variance = float(1.0 / precision)
-        if known:
-            mean = min(max((gold[task] - centre) / scale, -FARTHEST), FARTHEST)
-            variance = 0.0
-        else:
-            surprise = ((mean - prior_mean) ** 2 + variance) * prior_precision
-            evidence[0] += np.int64(
-                np.rint((np.log(variance * prior_precision) + 1.0 - surprise) / 2 * _EVIDENCE_ONE)
-            )
-        for row in range(start, end):
-            if inliers[row - start]:
-                error = (values[row] - centre) / scale - mean
-                error = min(max(error, -2.0 * FARTHEST), 2.0 * FARTHEST)
-                squared[worker_codes[row]] += np.int64(
-                    np.rint((error * error + variance) * square_unit)
-                )
-                kept[worker_codes[row]] += 1
-        truth = gold[task] if known else centre + scale * mean
-        missed = add_squared(start, end, worker_codes, values, truth, error_unit, errors)
-        if len(truths):
-            truths[task] = truth
-            spreads[task] = np.sqrt(missed / error_unit / max(end - start, 1))
-            standard_errors[task] = scale * np.sqrt(variance)

@@ -7,21 +7,22 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
+from typing_extensions import override
 
-from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.kernels.kdem import density_kernel
 from quietcrowd.inference.loss_weighted import Losses
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.numeric import (
+    LEAST_SHARE,
     NumericMethod,
     SquaredErrors,
+    WeightState,
     error_unit,
-    root_mean_square,
+    scaled_weights,
     unit_for,
 )
-from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.weights import LEAST_SHARE, WeightState, scaled_weights
+from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.validation import one_of
 
 __all__ = ["KDEm"]
@@ -84,10 +85,7 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
     name: ClassVar[str] = "kdem"
     truth: TruthOf = field(default="mode", validator=one_of(*get_args(TruthOf)))
 
-    def weights(self, summary: Summary, state: WeightState | None) -> npt.NDArray[np.float64]:
-        """Return what each worker's answers count; see `NumericMethod.weights`."""
-        return np.ones(summary.workers) if state is None else state.weights
-
+    @override
     def sweep(
         self,
         partition: Partition,
@@ -95,7 +93,7 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
         state: WeightState | None,
         estimates: NumericEstimates | None,
     ) -> Losses:
-        """Form the densities and tally the distances; see `TruthInference.sweep`.
+        """Form the densities and tally the distances.
 
         Truths, and errors from them, are found where there is room for estimates.
         """
@@ -105,7 +103,7 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
-            partition.gold,
+            partition.known_truths,
             self.weights(summary, state),
             self.truth == "mode",
             unit_for(summary.longest_task),
@@ -119,17 +117,20 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
 
-    def carry(self, tally: Losses, move: Move) -> Losses:
-        """Return the same tally for more answers; see `TruthInference.carry`."""
-        return Losses(losses=move.sums(tally.losses, _loss_unit), errors=tally.errors.carried(move))
+    @override
+    def extend_tally(self, tally: Losses, extension: Extension) -> Losses:
+        return Losses(
+            losses=extension.sums(tally.losses, _loss_unit), errors=tally.errors.extended(extension)
+        )
 
+    @override
     def update(
         self,
         summary: Summary,
         tally: Losses,
-        state: WeightState | None,  # noqa: ARG002
+        state: WeightState | None,
     ) -> tuple[WeightState, float]:
-        """Weigh the workers by their distances; see `IterativeInference.update`.
+        """Weigh the workers by their distances.
 
         The objective is minus the weighted loss per answer.
         """
@@ -142,7 +143,3 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
         cost: npt.NDArray[np.float64] = -weights * losses
         objective = fixed_point.exact_sum(cost, summary.workers) / summary.answers
         return WeightState(weights=scaled_weights(weights, summary)), objective
-
-    def error(self, summary: Summary, tally: Losses) -> npt.NDArray[np.float64]:
-        """Return the workers' errors; see `NumericMethod.error`."""
-        return root_mean_square(summary, tally.errors)

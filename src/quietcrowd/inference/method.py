@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from attrs import asdict, field, fields_dict, frozen
 
-from quietcrowd.inference.carrying import Move
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.domains import Domain
+from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.validation import at_least, check_whole, plain
 
 __all__ = [
@@ -19,9 +23,11 @@ __all__ = [
     "IterativeInference",
     "LabelEstimates",
     "NumericEstimates",
+    "Scatter",
     "State",
     "Tally",
     "TruthInference",
+    "known_or_median",
 ]
 
 
@@ -33,15 +39,25 @@ class State(ABC):
         """Return the state of the workers at these positions; -1 stands for a new worker."""
 
 
-class Tally(ABC):
-    """What a pass over tasks tells of the workers: a frozen record that adds."""
+def known_or_median(
+    positions: npt.NDArray[np.intp], known: npt.NDArray[Any]
+) -> npt.NDArray[np.intp]:
+    """Return positions of workers, -1 being replaced by that of the one with the median number."""
+    middle = np.argsort(known, kind="stable")[len(known) // 2]
+    return np.where(positions >= 0, positions, middle)
 
-    @abstractmethod
-    def __add__(self, other: Self) -> Self: ...
 
-    def carried(self, move: Move) -> Self:
+@frozen(kw_only=True, eq=False)
+class Tally:
+    """What a pass over tasks tells of the workers: a frozen record that adds, field by field."""
+
+    def __add__(self, other: Self) -> Self:
+        names = fields_dict(type(self))
+        return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+    def extended(self, extension: Extension) -> Self:
         """Return the tally of an earlier pass as one of the workers and units of more answers."""
-        raise NotImplementedError(f"{type(self).__name__} is carried by its method")
+        raise NotImplementedError(f"{type(self).__name__} is extended by its method")
 
 
 @frozen(kw_only=True, eq=False)
@@ -117,6 +133,68 @@ class NumericEstimates(Estimates):
         return cls(truths=np.zeros(tasks), standard_error=np.zeros(tasks), spread=np.zeros(tasks))
 
 
+@frozen(kw_only=True)
+class Scatter:
+    """Moments of numbers that a pass inferred; those of partitions add up to those of all tasks.
+
+    All are scaled as the numbers of the pass are: by `Summary.extent`.
+
+    Attributes
+    ----------
+    inferred : int
+        How many truths have a standard error above 0.
+    mean : float
+        Of these truths.
+    squares : float
+        Sum of their squared distances from the mean.
+    errors : float
+        Sum of their squared standard errors.
+    """
+
+    inferred: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    errors: float = 0.0
+
+    @classmethod
+    def of(cls, estimates: Estimates) -> Self:
+        """Return those of some tasks; of labels there are none."""
+        if not isinstance(estimates, NumericEstimates):
+            return cls()
+        inferred = estimates.standard_error > 0
+        truths, count = estimates.truths[inferred], int(inferred.sum())
+        if not count:
+            return cls()
+        return cls(
+            inferred=count,
+            mean=float(np.mean(truths)),
+            squares=float(np.var(truths)) * count,
+            errors=float(np.sum(estimates.standard_error[inferred] ** 2)),
+        )
+
+    def __add__(self, other: Self) -> Self:
+        count = self.inferred + other.inferred
+        if not count:
+            return self
+        apart, share = other.mean - self.mean, other.inferred / count
+        return type(self)(
+            inferred=count,
+            mean=self.mean + apart * share,
+            squares=self.squares + other.squares + apart**2 * share * self.inferred,
+            errors=self.errors + other.errors,
+        )
+
+    @property
+    def noise(self) -> float:
+        """Root mean square of the standard errors."""
+        return math.sqrt(self.errors / self.inferred)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the truths."""
+        return math.sqrt(self.squares / self.inferred)
+
+
 StateT = TypeVar("StateT", bound=State)
 TallyT = TypeVar("TallyT", bound=Tally)
 
@@ -143,10 +221,22 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         The loop rests when the objective per answer changes by no more than this.
     seed : int
         For ties, which are broken by a hash of seed and task id.
+
+    Attributes
+    ----------
+    reads_answers : bool
+        Whether plain answers are enough.
+    corrects_quality : bool
+        Whether the noise is taken out of the workers' quality, though not out of the truths.
+    counts_filled : bool
+        Whether what was filled in for no answer counts as an answer, though the noise is known.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
+    reads_answers: ClassVar[bool] = True
+    corrects_quality: ClassVar[bool] = False
+    counts_filled: ClassVar[bool] = False
     max_iterations: int = field(default=100, converter=plain, validator=_check_limit)
     tolerance: float = field(default=1e-8, converter=plain, validator=at_least(0))
     seed: int = field(default=0, converter=plain, validator=_check_seed)
@@ -155,9 +245,65 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         """Return a JSON-ready description; `method_from_dict` gives back an equal method."""
         return {"method": self.name, "version": self.version, **asdict(self)}
 
-    def carry(self, tally: TallyT, move: Move) -> TallyT:
-        """Return the tally of an earlier pass as one of the workers and units of more answers."""
-        return tally.carried(move)
+    @property
+    @abstractmethod
+    def infers_labels(self) -> bool:
+        """Whether truths are labels; otherwise they are numbers."""
+
+    def reads_reports(self, channel: Channel) -> bool:  # noqa: ARG002
+        """Return whether reports of such a channel are enough for the method."""
+        return True
+
+    def models_noise(self, channel: Channel | None) -> bool:  # noqa: ARG002
+        """Return whether the method knows what such a channel did to a report."""
+        return False
+
+    def refuse(self, mechanism: Any) -> None:
+        """Raise AnswerError where the reports of a mechanism are not enough for the method."""
+
+    @abstractmethod
+    def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
+        """Return the domain of the answers in a frame."""
+
+    @abstractmethod
+    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
+        """Return the known truth of each task, shape (tasks,), as `Partition` holds it.
+
+        Parameters
+        ----------
+        tasks : pyarrow.Array
+            Ids.
+        domain : Domain
+            What an answer can be.
+        truths : dataframe or None
+            As `gold` of `FittingMethod.fit`.
+
+        Raises
+        ------
+        AnswerError
+            As of `FittingMethod.fit`.
+        """
+
+    @abstractmethod
+    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
+        """Return what sweeps and updates of this method know of all answers.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of all answers, as every method is given it.
+        known : ndarray
+            All known truths, in any order, among others that are unknown.
+
+        Raises
+        ------
+        AnswerError
+            Where the method cannot use the domain, or needs more than it was given.
+        """
+
+    @abstractmethod
+    def scale(self, partition: Partition, summary: Summary) -> Partition:
+        """Return a partition as the sweep takes it, from values and truths as they are stored."""
 
     @abstractmethod
     def room(self, tasks: int, summary: Summary) -> Estimates:
@@ -184,6 +330,59 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         estimates : Estimates or None
             Room for the estimates of the partition's tasks, to be filled where it is given.
         """
+
+    def extend_tally(self, tally: TallyT, extension: Extension) -> TallyT:
+        """Return the tally of an earlier pass as one of the workers and units of more answers."""
+        return tally.extended(extension)
+
+    @abstractmethod
+    def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> Estimates:
+        """Return the estimates of some tasks as answers are, from what a pass says of them.
+
+        Parameters
+        ----------
+        estimates : Estimates
+            Of all tasks, or of a partition.
+        known : ndarray, shape (tasks,)
+            Known truths, not scaled.
+        summary : Summary
+            Of all answers.
+        """
+
+    @abstractmethod
+    def qualities(
+        self, summary: Summary, tally: TallyT, state: StateT | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return what is found of the workers, each of shape (workers,), NaN where nothing tells.
+
+        Names are those of the columns of `TruthEstimate.workers`.
+
+        Parameters
+        ----------
+        summary : Summary
+            Of all answers.
+        tally : Tally
+            Of the whole pass that gave the estimates.
+        state : State or None
+            What that pass believed of the workers.
+        """
+
+    def signal_warnings(
+        self,
+        summary: Summary,  # noqa: ARG002
+        state: StateT | None,  # noqa: ARG002
+        scatter: Scatter,  # noqa: ARG002
+    ) -> list[Warning]:
+        """Return what to warn of where the noise hides what was to be found.
+
+        Parameters
+        ----------
+        summary, state
+            As of `qualities`.
+        scatter : Scatter
+            Of all estimates.
+        """
+        return []
 
 
 @frozen(kw_only=True, slots=False)

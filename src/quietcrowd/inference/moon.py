@@ -3,49 +3,45 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
+from typing_extensions import override
 
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.kernels.moon import mixture_kernel
-from quietcrowd.inference.method import IterativeInference, NumericEstimates
+from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
 from quietcrowd.inference.moon_state import (
+    LEAST_VARIANCE,
     ErrorModel,
     ErrorTally,
     TruthPrior,
+    cautious_step,
     evidence_unit,
+    learn_truths,
+    log_prior,
     noise_scale,
     noise_variance,
+    pooled_variance,
+    scores_step,
     slope_unit,
     square_unit,
     truth_unit,
 )
-from quietcrowd.inference.moon_update import (
-    LEAST_VARIANCE,
-    cautious_step,
-    learn_truths,
-    log_prior,
-    pooled_variance,
-    scores_step,
-)
-from quietcrowd.inference.noise_warning import warn_filled
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,
     error_unit,
-    root_mean_square,
+    log_share_weights,
+    scaled_weights,
     unit_for,
 )
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.inference.scatter import Scatter
-from quietcrowd.inference.weights import log_share_weights, scaled_weights
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 from quietcrowd.validation import at_least, check_real, one_of, plain
@@ -153,6 +149,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     """
 
     name: ClassVar[str] = "moon"
+    counts_filled: ClassVar[bool] = True
     variant: Variant = field(default="mixture", validator=one_of(*get_args(Variant)))
     solver: Solver = field(default="em", validator=one_of(*get_args(Solver)))
     alpha: float = field(default=0.5, converter=plain, validator=_check_prior)
@@ -167,20 +164,24 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
                 f"got variant={self.variant!r}, solver={self.solver!r}"
             )
 
+    @override
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether the noise is Laplace noise of known scale, or ignored anyway."""
         return self.variant == "quadratic" or isinstance(channel, LaplaceChannel)
 
+    @override
     def models_noise(self, channel: Channel | None) -> bool:
-        """Return whether the variant knows of the noise; see `FittingMethod.models_noise`."""
+        """Return whether the variant knows of the noise."""
         return self.variant != "quadratic" and isinstance(channel, LaplaceChannel)
 
+    @override
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
-        """Return the ends of the public grid; see `NumericMethod.bounds`."""
+        """Return the ends of the public grid."""
         return channel.grid.ends if isinstance(channel, LaplaceChannel) else None
 
+    @override
     def refuse(self, mechanism: Any) -> None:
-        """Refuse reports without noise of known scale; see `FittingMethod.refuse`."""
+        """Refuse reports without noise of known scale."""
         check_numeric(mechanism.domain, type(self).__name__)
         if not self.reads_reports(mechanism.channel):
             raise AnswerError(
@@ -188,12 +189,6 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
                 f"as those of LaplacePerturbation; got those of {type(mechanism).__name__}. For "
                 "them take Mean, or variant='quadratic'."
             )
-
-    def warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
-        """Warn also of what was filled in; see `FittingMethod.warn_of_noise`."""
-        super().warn_of_noise(mechanism, stacklevel + 1)
-        if mechanism.every_task and self.models_noise(mechanism.worker_channel):
-            warn_filled(type(self).__name__, stacklevel)
 
     def _treats(self, summary: Summary) -> Variant:
         """Return the variant that there is noise for."""
@@ -203,8 +198,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         """Return the variance of the noise that the variant knows of, scaled."""
         return 0.0 if self._treats(summary) == "quadratic" else noise_variance(summary)
 
+    @override
     def weights(self, summary: Summary, state: ErrorModel | None) -> npt.NDArray[np.float64]:
-        """Return what each worker's reports count; see `NumericMethod.weights`."""
         if state is None:
             return np.ones(summary.workers)
         if self.solver == "lagrange":
@@ -213,6 +208,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         weights: npt.NDArray[np.float64] = total.min() / total
         return weights
 
+    @override
     def sweep(
         self,
         partition: Partition,
@@ -220,7 +216,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         state: ErrorModel | None,
         estimates: NumericEstimates | None,
     ) -> ErrorTally:
-        """Find the truths and what they tell of the workers; see `TruthInference.sweep`."""
+        """Find the truths and what they tell of the workers."""
         room = estimates or NumericEstimates.empty(0)
         state = _usable(state, summary)
         if self._treats(summary) == "mixture":
@@ -247,7 +243,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
-            partition.gold,
+            partition.known_truths,
             np.maximum(sigmas, LEAST_SIGMA),
             ones if self.solver == "em" else self.weights(summary, state),
             scale,
@@ -291,7 +287,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             partition.offsets,
             partition.worker_codes.view(np.uint32),
             partition.values,
-            partition.gold,
+            partition.known_truths,
             self.weights(summary, state),
             low,
             high,
@@ -304,10 +300,11 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         )
         return ErrorTally.of_errors(SquaredErrors(squared=squared))
 
+    @override
     def update(
         self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
     ) -> tuple[ErrorModel, float]:
-        """Learn of the workers' errors; see `IterativeInference.update`.
+        """Learn of the workers' errors.
 
         The objective of "em" is the log posterior per answer, up to a constant; of "lagrange" minus
         the weighted loss per answer.
@@ -320,10 +317,11 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             model = evolve(model, variance=np.maximum(model.variance, least))
         return model, objective
 
+    @override
     def update_partly(
         self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
     ) -> tuple[ErrorModel, float]:
-        """Take the cautious step; see `IterativeInference.update_partly`.
+        """Take the cautious step.
 
         The longer one goes by the slope at the state of the pass, which is that of a part alone.
         """
@@ -407,29 +405,23 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     def _least_variance(self, summary: Summary) -> float:
         return max((LEAST_SIGMA * noise_scale(summary)) ** 2, LEAST_VARIANCE)
 
-    def error(self, summary: Summary, tally: ErrorTally) -> npt.NDArray[np.float64]:
-        """Return the workers' errors; see `NumericMethod.error`."""
-        return root_mean_square(summary, tally.errors)
-
+    @override
     def qualities(
         self, summary: Summary, tally: ErrorTally, state: ErrorModel | None
     ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return errors, shares of all weight and sigmas; see `FittingMethod.qualities`."""
         assert state is not None
         silent = summary.answers_per_worker == 0
         sigma = np.where(silent, np.nan, np.sqrt(state.variance) * summary.extent)
         return {**super().qualities(summary, tally, state), "sigma": sigma}
 
-    def warn_of_signal(
-        self, summary: Summary, state: ErrorModel | None, scatter: Scatter, stacklevel: int
-    ) -> None:
-        """Warn where truths differ little more than their standard errors say they would anyway.
-
-        See `FittingMethod.warn_of_signal`.
-        """
+    @override
+    def signal_warnings(
+        self, summary: Summary, state: ErrorModel | None, scatter: Scatter
+    ) -> list[Warning]:
+        """Warn where truths differ little more than their standard errors say they would anyway."""
         assert state is not None
         if noise_scale(summary) == 0 or scatter.inferred < 2:
-            return
+            return []
         prior = state.truths
         noise, spread = scatter.noise * summary.extent, scatter.spread * summary.extent
         if prior.precision:
@@ -437,20 +429,20 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         low, high = self.scaled_bounds(summary)
         nothing_known = (high - low) * summary.extent / math.sqrt(12.0)
         if noise**2 <= MOST_NOISE * min(spread, nothing_known) ** 2:
-            return
+            return []
         advice = (
             f"All truths are drawn towards {prior.mean * summary.extent + summary.middle:.4g}."
             if prior.precision
             else "MOON(truth_prior='normal') (on the command line: --method "
             "moon:truth_prior=normal), of variant 'mixture' and solver 'em', is nearer to them."
         )
-        warnings.warn(
-            "the noise hides much of how the truths differ: a standard error is about "
-            f"{noise:.3g}, and the truths spread by about {spread:.3g}. It takes more workers, or "
-            f"a larger epsilon. {advice}",
-            NoSignalWarning,
-            stacklevel=stacklevel,
-        )
+        return [
+            NoSignalWarning(
+                "the noise hides much of how the truths differ: a standard error is about "
+                f"{noise:.3g}, and the truths spread by about {spread:.3g}. It takes more workers, "
+                f"or a larger epsilon. {advice}"
+            )
+        ]
 
 
 def _usable(state: ErrorModel | None, summary: Summary) -> ErrorModel | None:

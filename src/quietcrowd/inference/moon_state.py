@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
+from typing_extensions import override
 
-from quietcrowd.inference.carrying import Move
+from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.kernels.moon import LARGEST_SCORE
-from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.method import State, Tally, known_or_median
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
-from quietcrowd.inference.partition import Summary
+from quietcrowd.inference.partition import Extension, Summary
 from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 
 __all__ = [
+    "LEAST_VARIANCE",
     "ErrorModel",
     "ErrorTally",
     "TruthPrior",
+    "cautious_step",
     "evidence_unit",
+    "learn_truths",
+    "log_prior",
     "noise_scale",
     "noise_variance",
+    "pooled_variance",
+    "scores_step",
     "slope_unit",
     "square_unit",
     "truth_unit",
@@ -105,10 +113,10 @@ class ErrorModel(State):
             cautious=variance,
         )
 
+    @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
         """Return the state of other workers; a new one is as the one in the middle."""
-        middle = np.argsort(self.variance, kind="stable")[len(self.variance) // 2]
-        chosen = np.where(positions >= 0, positions, middle)
+        chosen = known_or_median(positions, self.variance)
         variance = self.variance[chosen]
         return evolve(
             self,
@@ -172,37 +180,31 @@ class ErrorTally(Tally):
             truths=np.zeros(3, np.int64),
         )
 
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            errors=self.errors + other.errors,
-            own=self.own + other.own,
-            information=self.information + other.information,
-            evidence=self.evidence + other.evidence,
-            truths=self.truths + other.truths,
-        )
-
-    def carried(self, move: Move) -> Self:
-        """Return the same for more answers; see `Tally.carried`.
+    @override
+    def extended(self, extension: Extension) -> Self:
+        """Return the same for more answers.
 
         The evidence keeps the units of the old range, which no difference of two shows.
         """
-        shift = (move.old.middle - move.new.middle) / move.new.extent
-        total, squares = (float(part) / truth_unit(move.old) for part in self.truths[:2])
+        shift = (extension.old.middle - extension.new.middle) / extension.new.extent
+        total, squares = (float(part) / truth_unit(extension.old) for part in self.truths[:2])
         count = int(self.truths[2])
         moved = np.array(
             [
-                move.stretch * total + shift * count,
-                move.stretch**2 * squares + 2.0 * move.stretch * shift * total + shift**2 * count,
+                extension.stretch * total + shift * count,
+                extension.stretch**2 * squares
+                + 2.0 * extension.stretch * shift * total
+                + shift**2 * count,
             ]
         )
-        rounded = np.rint(moved * truth_unit(move.new)).astype(np.int64)
+        rounded = np.rint(moved * truth_unit(extension.new)).astype(np.int64)
         evidence = self.evidence
-        if noise_scale(move.old) > 0:
-            evidence = move.total(evidence, lambda of: evidence_unit(of, noise_scale(of)))
+        if noise_scale(extension.old) > 0:
+            evidence = extension.total(evidence, lambda of: evidence_unit(of, noise_scale(of)))
         return type(self)(
-            errors=self.errors.carried(move),
-            own=move.sums(self.own, square_unit, power=2),
-            information=move.sums(self.information, square_unit),
+            errors=self.errors.extended(extension),
+            own=extension.sums(self.own, square_unit, power=2),
+            information=extension.sums(self.information, square_unit),
             evidence=evidence,
             truths=np.array([*rounded, count], np.int64),
         )
@@ -238,3 +240,79 @@ def noise_variance(summary: Summary) -> float:
     """Return the variance of the noise in the squared range of all reports; 0 without noise."""
     channel = summary.channel
     return channel.variance / summary.extent**2 if isinstance(channel, LaplaceChannel) else 0.0
+
+
+LEAST_VARIANCE = 1e-12
+"""Of the squared range of all reports: a variance is taken to be at least this part of it."""
+
+FARTHEST_STEP = 1.0
+"""A step of the scores changes the logarithm of a variance by no more than this."""
+
+LEAST_POOLED = 0.025
+"""The workers' mean squared own error is at least this part of the variance of the noise."""
+
+
+def log_prior(summary: Summary, tally: ErrorTally, prior: TruthPrior) -> float:
+    """Return the log prior of the truths, up to a constant, their posterior variances included."""
+    if prior.precision == 0:
+        return 0.0
+    total, squares = (float(part) / truth_unit(summary) for part in tally.truths[:2])
+    count = int(tally.truths[2])
+    distance = squares - 2.0 * prior.mean * total + count * prior.mean**2
+    return (count * math.log(prior.precision) - prior.precision * distance) / 2.0
+
+
+def learn_truths(summary: Summary, tally: ErrorTally, first: TruthPrior) -> TruthPrior:
+    """Return the normal law that the truths seem to be drawn from.
+
+    As if one more task was drawn from the `first` prior, so that a single task does not tell how
+    truths vary.
+    """
+    count = int(tally.truths[2]) + 1
+    total, squares = (float(part) / truth_unit(summary) for part in tally.truths[:2])
+    mean = (total + first.mean) / count
+    square = (squares + first.mean**2 + 1.0 / first.precision) / count
+    return TruthPrior(mean=mean, precision=1.0 / max(square - mean**2, LEAST_VARIANCE))
+
+
+def pooled_variance(summary: Summary, tally: ErrorTally, noise: float) -> float:
+    """Return the mean of the squared own errors of all workers, at least a small part of the noise.
+
+    `noise` is the variance of the noise that is in the reports.
+    """
+    total = fixed_point.exact_sum(tally.errors.squared / error_unit(summary), summary.workers)
+    return max(total / summary.answers - noise, LEAST_POOLED * noise, LEAST_VARIANCE)
+
+
+def scores_step(
+    state: ErrorModel,
+    squares: npt.NDArray[np.float64],
+    count: npt.NDArray[np.float64],
+    information: npt.NDArray[np.float64],
+) -> ErrorModel:
+    """Return variances after a step of the scores, at least that of expectation maximisation.
+
+    That sets the variance to ``squares / count``. The score of ln(variance) is
+    ``(squares / variance - count) / 2``; over the information it is the step of the scores. A
+    worker whose step turns round has gone too far: its haste is halved.
+    """
+    cautious = squares / count
+    shortest = np.log(cautious / state.variance)
+    turned = shortest * state.step < 0
+    haste = np.where(turned, np.maximum(state.haste / 2.0, 1.0), state.haste)
+    with np.errstate(divide="ignore", over="ignore"):
+        longest = np.abs((squares / state.variance - count) / 2.0 / information)
+    size = np.minimum(longest, np.minimum(haste * np.abs(shortest), FARTHEST_STEP))
+    step = np.sign(shortest) * np.maximum(size, np.abs(shortest))
+    variance = state.variance * np.exp(step)
+    return evolve(state, variance=variance, cautious=cautious, step=step, haste=haste)
+
+
+def cautious_step(state: ErrorModel) -> ErrorModel:
+    """Return the model after the cautious step, where the longer one lowered the objective."""
+    return evolve(
+        state,
+        variance=state.cautious,
+        step=np.zeros_like(state.step),
+        haste=np.maximum(state.haste / 4.0, 1.0),
+    )

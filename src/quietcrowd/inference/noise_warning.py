@@ -1,82 +1,89 @@
-"""The warning that a method reads noise as if it were answers, and how to do without it."""
+"""What to warn of: noise that is read as if it were answers, simulated, or without a signal."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from quietcrowd.exceptions import NoiseIgnoredWarning, NoSignalWarning, SimulatedNoiseWarning
+from quietcrowd.inference.method import TruthInference
+from quietcrowd.inference.observations import Observations
 
-__all__ = [
-    "noise_ignored",
-    "warn_filled",
-    "warn_no_signal",
-    "warn_noise_ignored",
-    "warn_reports_in_frame",
-    "warn_simulated",
-]
+__all__ = ["noise_ignored", "noise_warnings", "report_warnings", "warn_of"]
+
+Method = TruthInference[Any, Any]
 
 
-def warn_noise_ignored(
-    method: str, mechanism: str, stacklevel: int, *, every_task: bool, corrects: bool
-) -> None:
-    """Warn that a method without a model of the noise was given reports of a mechanism.
+def warn_of(found: Iterable[Warning], stacklevel: int) -> None:
+    """Give warnings; `stacklevel` is as of `warnings.warn`, called where this is."""
+    for one in found:
+        warnings.warn(one, stacklevel=stacklevel + 1)
 
-    `every_task` says whether workers report the tasks as well that they did not answer, `corrects`
-    whether the method takes the noise out of the workers' quality.
+
+def noise_warnings(method: Method, observed: Observations) -> Iterator[Warning]:
+    """Yield what to warn of where a method reads reports, or a frame that holds them."""
+    if observed.mechanism is not None:
+        yield from report_warnings(method, observed.mechanism, simulated=observed.simulated)
+    elif observed.simulated:
+        yield _simulated()
+    if observed.marked:
+        yield NoiseIgnoredWarning(
+            f"the frame says that it holds randomised reports: {type(method).__name__} reads them "
+            "as plain answers, and is surer of the truths than it should be. Give it the Reports "
+            "themselves."
+        )
+
+
+def report_warnings(method: Method, mechanism: Any, *, simulated: bool) -> Iterator[Warning]:
+    """Yield what to warn of where a method is given the reports of a mechanism.
+
+    Parameters
+    ----------
+    method : TruthInference
+        What reads them.
+    mechanism : Mechanism
+        What made them.
+    simulated : bool
+        Whether the noise is simulated.
     """
-    more = " Only the workers' quality is corrected for the noise, where it can be." * corrects
-    if every_task:
+    if simulated:
+        yield _simulated()
+    if mechanism.tells_nothing:
+        yield NoSignalWarning(
+            f"the reports of {type(mechanism).__name__} tell nothing of the answers: its epsilon "
+            "is 0 or next to it, and what is found in them is chance. It takes a larger epsilon."
+        )
+    if not method.models_noise(mechanism.worker_channel):
+        yield _ignored(method, mechanism)
+    elif mechanism.every_task and method.counts_filled:
+        yield NoiseIgnoredWarning(
+            f"{type(method).__name__} knows the noise, but not who answered: every worker reports "
+            "every task, and what was filled in for no answer counts as an answer and draws the "
+            'truths towards it. With participation="released", RatioMean is free of that.'
+        )
+
+
+def _ignored(method: Method, mechanism: Any) -> NoiseIgnoredWarning:
+    more = ""
+    if method.corrects_quality:
+        more += " Only the workers' quality is corrected for the noise, where it can be."
+    if mechanism.every_task:
         more += (
             " Every worker reports every task: what noise made of no answer counts as an answer."
         )
-    warnings.warn(
-        f"{method} has no model of the noise: it reads the reports of {mechanism} as plain "
-        f"answers, and is surer of the truths than it should be.{more}",
-        NoiseIgnoredWarning,
-        stacklevel=stacklevel + 1,
+    return NoiseIgnoredWarning(
+        f"{type(method).__name__} has no model of the noise: it reads the reports of "
+        f"{type(mechanism).__name__} as plain answers, and is surer of the truths than it should "
+        f"be.{more}"
     )
 
 
-def warn_filled(method: str, stacklevel: int) -> None:
-    """Warn that a method takes what was filled in for missing answers for answers."""
-    warnings.warn(
-        f"{method} knows the noise, but not who answered: every worker reports every task, and what"
-        " was filled in for no answer counts as an answer and draws the truths towards it. With "
-        'participation="released", RatioMean is free of that.',
-        NoiseIgnoredWarning,
-        stacklevel=stacklevel + 1,
-    )
-
-
-def warn_reports_in_frame(method: str, stacklevel: int) -> None:
-    """Warn that a method was given a frame that says that it holds reports."""
-    warnings.warn(
-        f"the frame says that it holds randomised reports: {method} reads them as plain answers, "
-        "and is surer of the truths than it should be. Give it the Reports themselves.",
-        NoiseIgnoredWarning,
-        stacklevel=stacklevel + 1,
-    )
-
-
-def warn_simulated(stacklevel: int) -> None:
-    """Warn that reports protect nobody."""
-    warnings.warn(
+def _simulated() -> SimulatedNoiseWarning:
+    return SimulatedNoiseWarning(
         "these reports are simulated: they protect nobody. Real ones are made without rng= (on "
-        "the command line: without --simulate).",
-        SimulatedNoiseWarning,
-        stacklevel=stacklevel + 1,
-    )
-
-
-def warn_no_signal(mechanism: str, stacklevel: int) -> None:
-    """Warn that the reports of a mechanism do not depend on the answers."""
-    warnings.warn(
-        f"the reports of {mechanism} tell nothing of the answers: its epsilon is 0 or next to it, "
-        "and what is found in them is chance. It takes a larger epsilon.",
-        NoSignalWarning,
-        stacklevel=stacklevel + 1,
+        "the command line: without --simulate)."
     )
 
 

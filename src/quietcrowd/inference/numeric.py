@@ -6,7 +6,6 @@ units, so that neither the order of the answers nor a split of the tasks changes
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
@@ -14,20 +13,37 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve, frozen
+from typing_extensions import override
 
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT
-from quietcrowd.inference.method import NumericEstimates, StateT, Tally, TallyT
-from quietcrowd.inference.partition import Overview, Partition, Summary
+from quietcrowd.inference.method import (
+    NumericEstimates,
+    State,
+    StateT,
+    Tally,
+    TallyT,
+    known_or_median,
+)
+from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.known_truths import number_per_task
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.report_domains import Reals
 
-__all__ = ["NumericMethod", "SquaredErrors", "error_unit", "root_mean_square", "unit_for"]
+__all__ = [
+    "LEAST_SHARE",
+    "NumericMethod",
+    "SquaredErrors",
+    "WeightState",
+    "error_unit",
+    "log_share_weights",
+    "root_mean_square",
+    "scaled_weights",
+    "unit_for",
+]
 
 FARTHEST_TRUTH = 1e6
 """Known truths may widen the range of the answers by this factor, and no more."""
@@ -45,12 +61,9 @@ class SquaredErrors(Tally):
 
     squared: npt.NDArray[np.int64]
 
-    def __add__(self, other: Self) -> Self:
-        return type(self)(squared=self.squared + other.squared)
-
-    def carried(self, move: Move) -> Self:
-        """Return the same for more answers; see `Tally.carried`."""
-        return type(self)(squared=move.sums(self.squared, error_unit, power=2))
+    @override
+    def extended(self, extension: Extension) -> Self:
+        return type(self)(squared=extension.sums(self.squared, error_unit, power=2))
 
 
 def unit_for(terms: int) -> float:
@@ -89,17 +102,22 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
     errors_from_model: ClassVar[bool] = False
 
     @property
+    @override
     def infers_labels(self) -> bool:
-        """False: truths are numbers."""
         return False
 
-    def room(self, tasks: int, summary: Summary) -> NumericEstimates:  # noqa: ARG002
-        """Return room for numbers; see `TruthInference.room`."""
+    @override
+    def room(self, tasks: int, summary: Summary) -> NumericEstimates:
         return NumericEstimates.empty(tasks)
 
-    @abstractmethod
     def error(self, summary: Summary, tally: TallyT) -> npt.NDArray[np.float64]:
-        """Return each worker's root mean square error, scaled; NaN without answers."""
+        """Return each worker's root mean square error, scaled; NaN without answers.
+
+        Here of a tally that is, or whose ``errors`` are, `SquaredErrors`.
+        """
+        errors: Any = tally
+        squared = errors if isinstance(errors, SquaredErrors) else errors.errors
+        return root_mean_square(summary, squared)
 
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:  # noqa: ARG002
         """Return public bounds that truths are kept between, or None where answers bound them."""
@@ -110,69 +128,122 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         low, high = self.bounds(summary.channel) or (summary.low, summary.high)
         return (low - summary.middle) / summary.extent, (high - summary.middle) / summary.extent
 
-    def weights(
-        self,
-        summary: Summary,
-        state: StateT | None,  # noqa: ARG002
-    ) -> npt.NDArray[np.float64]:
-        """Return what each worker's answers count, shape (workers,); here all the same."""
-        return np.ones(summary.workers)
+    def weights(self, summary: Summary, state: StateT | None) -> npt.NDArray[np.float64]:
+        """Return what each worker's answers count, shape (workers,).
 
-    def _domain_of(self, frame: nw.DataFrame[Any]) -> Reals:  # noqa: ARG002
+        Here all the same, unless the state is a `WeightState`.
+        """
+        return state.weights if isinstance(state, WeightState) else np.ones(summary.workers)
+
+    @override
+    def domain_of(self, frame: nw.DataFrame[Any]) -> Reals:
         return Reals()
 
+    @override
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[np.float64]:
-        """Return numbers; see `FittingMethod.known`."""
         check_numeric(domain, type(self).__name__)
         return number_per_task(tasks, truths)
 
-    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:
-        """Find the range of all numbers; see `FittingMethod.summarize`."""
-        check_numeric(overview.domain, type(self).__name__)
-        least, most = self.bounds(overview.channel) or (overview.low, overview.low)
-        low = float(np.fmin.reduce(known, initial=min(overview.low, least)))
-        high = float(np.fmax.reduce(known, initial=max(overview.high, most)))
-        summary = overview.summary(low=low, high=high)
-        own = overview.high - overview.low or 1.0
-        if summary.extent > FARTHEST_TRUTH * max(own, most - least):
+    @override
+    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
+        """Find the range of all numbers."""
+        check_numeric(summary.domain, type(self).__name__)
+        least, most = self.bounds(summary.channel) or (summary.low, summary.low)
+        low = float(np.fmin.reduce(known, initial=min(summary.low, least)))
+        high = float(np.fmax.reduce(known, initial=max(summary.high, most)))
+        widened = evolve(summary, low=low, high=high)
+        if widened.extent > FARTHEST_TRUTH * max(summary.extent, most - least):
             raise AnswerError(
                 f"the known truths lie between {np.nanmin(known)!r} and {np.nanmax(known)!r}, the "
-                f"answers between {overview.low!r} and {overview.high!r}: too far apart for sums "
+                f"answers between {summary.low!r} and {summary.high!r}: too far apart for sums "
                 "that hold both. Correct the known truths, or leave them out."
             )
-        if not np.isfinite(summary.extent):
+        if not np.isfinite(widened.extent):
             raise AnswerError(
                 f"the numbers lie between {low!r} and {high!r}: more apart than floats hold"
             )
-        return summary
+        return widened
 
+    @override
     def scale(self, partition: Partition, summary: Summary) -> Partition:
-        """Scale all numbers to -1/2..1/2; see `FittingMethod.scale`."""
+        """Scale all numbers to -1/2..1/2."""
         numbers = check_numeric(summary.domain, type(self).__name__).numbers(partition.values)
         return evolve(
             partition,
             values=(numbers - summary.middle) / summary.extent,
-            gold=(partition.gold - summary.middle) / summary.extent,
+            known_truths=(partition.known_truths - summary.middle) / summary.extent,
         )
 
-    def finish(self, estimates: Any, gold: npt.NDArray[Any], summary: Summary) -> NumericEstimates:
-        """Return numbers in the unit of the answers; see `FittingMethod.finish`."""
+    @override
+    def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> NumericEstimates:
+        """Return numbers in the unit of the answers."""
         truths = estimates.truths * summary.extent + summary.middle
         for bound in self.bounds(summary.channel) or ():
             truths[np.abs(truths - bound) < 1e-12 * summary.extent] = bound
         return NumericEstimates(
-            truths=np.where(np.isnan(gold), truths, gold),
+            truths=np.where(np.isnan(known), truths, known),
             standard_error=estimates.standard_error * summary.extent,
             spread=estimates.spread * summary.extent,
         )
 
+    @override
     def qualities(
         self, summary: Summary, tally: TallyT, state: StateT | None
     ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return errors and shares of all weight; see `FittingMethod.qualities`."""
         weights = self.weights(summary, state) * (summary.answers_per_worker > 0)
         total = fixed_point.exact_sum(weights, summary.workers)
         return {
             "error": self.error(summary, tally) * summary.extent,
             "quality": np.where(weights > 0, weights / total, np.nan),
         }
+
+
+LEAST_SHARE = 1e-12
+"""No worker's loss counts as less than this share of all."""
+
+LEAST_WEIGHT = 1e-6
+"""The least weight, the greatest being 1: who stands alone on a task still decides it."""
+
+
+@frozen(kw_only=True, eq=False)
+class WeightState(State):
+    """What each worker's answers count.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (workers,)
+        Above 0; the greatest is 1.
+    """
+
+    weights: npt.NDArray[np.float64]
+
+    @override
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the state of other workers; a new one is worth the median of the known."""
+        return type(self)(weights=self.weights[known_or_median(positions, self.weights)])
+
+
+def log_share_weights(
+    losses: npt.NDArray[np.float64], *, of_largest: bool = False
+) -> npt.NDArray[np.float64]:
+    """Return minus the logarithm of each worker's share of all losses, or of the largest one.
+
+    All 1 where there is no loss. These weights minimise the sum of weights times losses where the
+    sum of ``exp(-weight)`` is 1; ``docs/theory/truth-discovery.md``.
+    """
+    total = fixed_point.exact_sum(losses, len(losses))
+    if total == 0:
+        return np.ones(len(losses))
+    whole = losses.max() if of_largest else total
+    weights: npt.NDArray[np.float64] = -np.log(np.maximum(losses, LEAST_SHARE * total) / whole)
+    return np.maximum(weights, 0.0)
+
+
+def scaled_weights(weights: npt.NDArray[np.float64], summary: Summary) -> npt.NDArray[np.float64]:
+    """Return weights of which the greatest is 1, and none less than `LEAST_WEIGHT`.
+
+    All are 1 where all are 0; workers without answers do not count.
+    """
+    counted = weights * (summary.answers_per_worker > 0)
+    greatest = counted.max(initial=0.0)
+    return np.maximum(counted / greatest, LEAST_WEIGHT) if greatest > 0 else counted + 1.0

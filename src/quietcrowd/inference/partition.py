@@ -1,7 +1,8 @@
-"""All answers of some tasks, ready for a sweep, and what is known of the whole beforehand."""
+"""All answers of some tasks, ready for a sweep; what is known of the whole; and how that grows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +13,12 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, NumericDomain
-from quietcrowd.inference.kernels import compiling as kernels
+from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
+from quietcrowd.inference.kernels.voting import hash_texts
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 
-__all__ = ["Overview", "Partition", "Summary", "hash_ids", "partition_of"]
+__all__ = ["Extension", "Partition", "Summary", "hash_ids"]
 
 
 @frozen(kw_only=True, eq=False)
@@ -34,9 +35,9 @@ class Partition:
         What was answered: codes of labels, or numbers.
     draws : ndarray of uint64, shape (tasks,)
         A hash of each task's id; ties are broken by it and the seed.
-    gold : ndarray, shape (tasks,)
-        Known truths: codes of labels as int32, or numbers as float64, as `values` are; -1 or NaN
-        where the truth is to be inferred.
+    known_truths : ndarray, shape (tasks,)
+        Codes of labels as int32, or numbers as float64, as `values` are; -1 or NaN where the truth
+        is to be inferred.
     participation : ndarray of float64 or None
         A noisy 1 or 0 beside each value; see `quietcrowd.Reports`.
     """
@@ -45,8 +46,26 @@ class Partition:
     worker_codes: npt.NDArray[np.int32]
     values: npt.NDArray[Any]
     draws: npt.NDArray[np.uint64]
-    gold: npt.NDArray[Any]
+    known_truths: npt.NDArray[Any]
     participation: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        answers: Answers,
+        known_truths: npt.NDArray[Any] | None = None,
+        participation: npt.NDArray[np.float64] | None = None,
+    ) -> Partition:
+        """Return all answers as one partition, without a copy; by default with no label known."""
+        nothing = np.full(len(answers.tasks), UNKNOWN, np.int32)
+        return cls(
+            offsets=answers.offsets,
+            worker_codes=answers.worker_codes,
+            values=answers.values,
+            draws=hash_ids(answers.tasks),
+            known_truths=nothing if known_truths is None else known_truths,
+            participation=participation,
+        )
 
     @property
     def tasks(self) -> int:
@@ -63,15 +82,15 @@ class Partition:
                 self,
                 offsets=self.offsets[start : end + 1],
                 draws=self.draws[start:end],
-                gold=self.gold[start:end],
+                known_truths=self.known_truths[start:end],
             )
             for start, end in pairwise(cuts)
         ]
 
 
 @frozen(kw_only=True, eq=False)
-class Overview:
-    """What there is to infer from, once it is read: what every method asks before it begins.
+class Summary:
+    """What is known of all answers before the first sweep, made once when they are read.
 
     Attributes
     ----------
@@ -79,12 +98,15 @@ class Overview:
         What an answer can be.
     answers_per_worker : ndarray of int64, shape (workers,)
         How many answers each worker gave.
-    tasks, longest_task : int
-        See `Summary`.
+    tasks : int
+        How many tasks there are.
+    longest_task : int
+        Most answers that a task has.
     low, high : float
-        The smallest and the largest answer; 0 where answers are no numbers.
+        The smallest and the largest number where answers are numbers; for a method that infers
+        numbers, known truths and public bounds of the truths, if any, lie between them, too.
     channel : Channel or None
-        What was done to each report, as far as that is known.
+        What was done to every report, as far as that is known.
     participation : bool
         Whether a noisy participation bit stands beside each value.
     """
@@ -93,16 +115,16 @@ class Overview:
     answers_per_worker: npt.NDArray[np.int64]
     tasks: int
     longest_task: int
-    low: float
-    high: float
+    low: float = 0.0
+    high: float = 0.0
     channel: Channel | None = None
     participation: bool = False
 
     @classmethod
     def of(
         cls, answers: Answers, channel: Channel | None = None, participation: bool = False
-    ) -> Overview:
-        """Return that of answers in memory."""
+    ) -> Summary:
+        """Return that of answers in memory, as every method is given it."""
         low = high = 0.0
         if isinstance(answers.domain, NumericDomain) and len(answers):
             ends = np.array([answers.values.min(), answers.values.max()])
@@ -118,49 +140,10 @@ class Overview:
             participation=participation,
         )
 
-    def summary(self, **known: Any) -> Summary:
-        """Return the summary; what is `known` of the values goes in as it is."""
-        return Summary(
-            answers_per_worker=self.answers_per_worker,
-            tasks=self.tasks,
-            longest_task=self.longest_task,
-            channel=self.channel,
-            domain=self.domain,
-            **known,
-        )
-
-
-@frozen(kw_only=True, eq=False)
-class Summary:
-    """What is known of all answers before the first sweep.
-
-    Attributes
-    ----------
-    answers_per_worker : ndarray of int64, shape (workers,)
-        How many answers each worker gave.
-    tasks : int
-        How many tasks there are.
-    longest_task : int
-        Most answers that a task has.
-    labels : int
-        Number of labels of a finite domain; 0 where answers are numbers.
-    low, high : float
-        The smallest and the largest number where answers are numbers; known truths and public
-        bounds of the truths, if any, lie between them.
-    channel : Channel or None
-        What was done to every report, as far as that is known.
-    domain : Domain or None
-        What an answer can be.
-    """
-
-    answers_per_worker: npt.NDArray[np.int64]
-    tasks: int
-    longest_task: int
-    labels: int = 0
-    low: float = 0.0
-    high: float = 0.0
-    channel: Channel | None = None
-    domain: Domain | None = None
+    @property
+    def labels(self) -> int:
+        """How many labels a finite domain has; 0 where answers are any numbers."""
+        return self.domain.size if isinstance(self.domain, FiniteDomain) else 0
 
     @property
     def workers(self) -> int:
@@ -183,20 +166,59 @@ class Summary:
         return int(self.answers_per_worker.sum())
 
 
-def partition_of(
-    answers: Answers,
-    gold: npt.NDArray[Any] | None = None,
-    participation: npt.NDArray[np.float64] | None = None,
-) -> Partition:
-    """Return all answers as one partition, without a copy; by default with no label known."""
-    return Partition(
-        offsets=answers.offsets,
-        worker_codes=answers.worker_codes,
-        values=answers.values,
-        draws=hash_ids(answers.tasks),
-        gold=np.full(len(answers.tasks), UNKNOWN, np.int32) if gold is None else gold,
-        participation=participation,
-    )
+@frozen(kw_only=True, eq=False)
+class Extension:
+    """More answers, of more workers, than those that a tally was made of.
+
+    Attributes
+    ----------
+    positions : ndarray of intp, shape (workers,)
+        Where each worker of the new summary stands in the old one; -1 for a new worker.
+    old, new : Summary
+        Of the answers that were tallied, and of all.
+    """
+
+    positions: npt.NDArray[np.intp]
+    old: Summary
+    new: Summary
+
+    @property
+    def stretch(self) -> float:
+        """By what a scaled distance is multiplied: the range of all numbers may have grown."""
+        return self.old.extent / self.new.extent
+
+    def sums(
+        self,
+        sums: npt.NDArray[np.int64],
+        unit: Callable[[Summary], float] | None = None,
+        power: int = 0,
+    ) -> npt.NDArray[np.int64]:
+        """Return the sums of the new summary's workers, 0 for a new one.
+
+        Parameters
+        ----------
+        sums : ndarray of int64, shape (old workers, ...)
+            To be moved.
+        unit : callable, optional
+            What 1.0 is stored as, by summary; by default in both as the same.
+        power : int
+            To which power of the range of all numbers what was added is scaled.
+        """
+        moved = sums[np.maximum(self.positions, 0)]
+        moved[self.positions < 0] = 0
+        return self.total(moved, unit, power)
+
+    def total(
+        self,
+        sums: npt.NDArray[np.int64],
+        unit: Callable[[Summary], float] | None = None,
+        power: int = 0,
+    ) -> npt.NDArray[np.int64]:
+        """Return sums that are not about workers; parameters as of `sums`."""
+        factor = self.stretch**power
+        if unit is not None:
+            factor *= unit(self.new) / unit(self.old)
+        return sums if factor == 1.0 else np.rint(sums * factor).astype(np.int64)
 
 
 def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
@@ -205,4 +227,4 @@ def hash_ids(ids: pa.Array) -> npt.NDArray[np.uint64]:
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     payload = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return kernels.hash_texts(ends, payload)
+    return hash_texts(ends, payload)

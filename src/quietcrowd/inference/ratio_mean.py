@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import AnswerError, NoSignalWarning
-from quietcrowd.inference.carrying import Move
 from quietcrowd.inference.kernels import numeric as numeric_kernels
-from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, Tally
+from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
-from quietcrowd.inference.partition import Overview, Partition, Summary
-from quietcrowd.inference.scatter import Scatter
+from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
 
@@ -45,10 +43,8 @@ class TaskMoments(Tally):
 
     sums: npt.NDArray[np.int64]
 
-    def __add__(self, other: Self) -> Self:
-        return type(self)(sums=self.sums + other.sums)
-
-    def carried(self, move: Move) -> Self:  # noqa: ARG002
+    @override
+    def extended(self, extension: Extension) -> Self:
         """Return the same tally: it is about no worker, in units of its own."""
         return self
 
@@ -80,7 +76,8 @@ class Prior(State):
     truth: float
     truth_variance: float
 
-    def take(self, positions: npt.NDArray[np.intp]) -> Self:  # noqa: ARG002
+    @override
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
         """Return the state of other workers: it is not about workers."""
         return self
 
@@ -93,7 +90,7 @@ class _Ratios:
     bit_variance: npt.NDArray[np.float64]
     mean_value: npt.NDArray[np.float64]
     value_variance: npt.NDArray[np.float64]
-    gold: npt.NDArray[np.float64]
+    known: npt.NDArray[np.float64]
 
     def shares(self, prior: Prior | None) -> npt.NDArray[np.float64]:
         """Return shares of participants, shrunk towards their mean."""
@@ -113,23 +110,23 @@ class _Ratios:
             kept = _kept(prior.truth_variance, noise)
             ratios = prior.truth + kept * (ratios - prior.truth)
             noise = kept * noise
-        return self._or_gold(np.clip(ratios, -0.5, 0.5)), self._or_gold(np.sqrt(noise), 0.0)
+        return self._or_known(np.clip(ratios, -0.5, 0.5)), self._or_known(np.sqrt(noise), 0.0)
 
-    def _or_gold(
+    def _or_known(
         self,
         inferred: npt.NDArray[np.float64],
-        known: npt.NDArray[np.float64] | float | None = None,
+        given: npt.NDArray[np.float64] | float | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Return what is inferred, and `known`, or the truth itself, where the truth is known."""
-        return np.where(np.isnan(self.gold), inferred, self.gold if known is None else known)
+        """Return what is inferred, and `given`, or the truth itself, where the truth is known."""
+        return np.where(np.isnan(self.known), inferred, self.known if given is None else given)
 
     def moments(self, shares: npt.NDArray[np.float64]) -> TaskMoments:
         """Return what the prior is estimated from."""
-        ratios = np.clip(self._or_gold(self.mean_value / shares), -FARTHEST, FARTHEST)
-        noise = np.minimum(self._or_gold(self.value_variance / shares**2, 0.0), FARTHEST**2)
+        ratios = np.clip(self._or_known(self.mean_value / shares), -FARTHEST, FARTHEST)
+        noise = np.minimum(self._or_known(self.value_variance / shares**2, 0.0), FARTHEST**2)
         bit = np.clip(self.mean_bit, -FARTHEST, FARTHEST)
         bit_noise = np.minimum(self.bit_variance, FARTHEST**2)
-        value = np.clip(self._or_gold(self.mean_value, self.gold * shares), -FARTHEST, FARTHEST)
+        value = np.clip(self._or_known(self.mean_value, self.known * shares), -FARTHEST, FARTHEST)
         share = np.minimum(shares, FARTHEST)
         return TaskMoments.of(bit, bit**2, bit_noise, value, share, ratios, ratios**2, noise)
 
@@ -182,39 +179,42 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
     errors_from_model: ClassVar[bool] = True
     reads_answers: ClassVar[bool] = False
 
+    @override
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether participation bits come with the reports."""
         return isinstance(channel, LaplaceChannel) and channel.participation_noise is not None
 
-    def models_noise(self, channel: Channel | None) -> bool:  # noqa: ARG002
-        """Return True; see `FittingMethod.models_noise`."""
+    @override
+    def models_noise(self, channel: Channel | None) -> bool:
         return True
 
-    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:
-        """Return the summary; see `FittingMethod.summarize`."""
-        if not overview.participation or not isinstance(overview.channel, LaplaceChannel):
+    @override
+    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
+        if not summary.participation or not isinstance(summary.channel, LaplaceChannel):
             raise AnswerError(
                 "RatioMean needs reports with participation bits, as those of "
                 'LaplacePerturbation(..., participation="released"). For others take Mean.'
             )
-        return super().summarize(overview, known)
+        return super().summarize(summary, known)
 
-    def warn_of_signal(
+    @override
+    def signal_warnings(
         self,
         summary: Summary,
         state: Prior | None,
-        scatter: Scatter,  # noqa: ARG002
-        stacklevel: int,
-    ) -> None:
-        """Warn where all truths are the same; see `FittingMethod.warn_of_signal`."""
-        if state is not None and state.truth_variance == 0 and summary.tasks > 1:
-            warnings.warn(
+        scatter: Scatter,
+    ) -> list[Warning]:
+        """Warn where all truths are the same."""
+        if state is None or state.truth_variance > 0 or summary.tasks == 1:
+            return []
+        return [
+            NoSignalWarning(
                 "the noise hides how the truths differ: RatioMean gives all tasks the same truth. "
-                "It takes more workers, or a larger epsilon.",
-                NoSignalWarning,
-                stacklevel=stacklevel,
+                "It takes more workers, or a larger epsilon."
             )
+        ]
 
+    @override
     def sweep(
         self,
         partition: Partition,
@@ -222,7 +222,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         state: Prior | None,
         estimates: NumericEstimates | None,
     ) -> TaskMoments:
-        """Form the ratios; see `TruthInference.sweep`."""
+        """Form the ratios."""
         ratios = _ratios(partition, summary)
         shares = ratios.shares(state)
         if estimates is not None:
@@ -230,18 +230,21 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
             distances, errors = ratios.truths(shares, state)
             truths = distances * grid.width + grid.number(grid.middle)
             truths = (np.clip(truths, grid.low, grid.high) - summary.middle) / summary.extent
-            estimates.truths[:] = np.where(np.isnan(partition.gold), truths, partition.gold)
+            estimates.truths[:] = np.where(
+                np.isnan(partition.known_truths), truths, partition.known_truths
+            )
             estimates.standard_error[:] = errors * grid.width / summary.extent
             estimates.spread[:] = np.nan
         return ratios.moments(shares)
 
+    @override
     def update(
         self,
         summary: Summary,
         tally: TaskMoments,
-        state: Prior | None,  # noqa: ARG002
+        state: Prior | None,
     ) -> tuple[Prior, float]:
-        """Estimate how shares and truths vary; see `IterativeInference.update`.
+        """Estimate how shares and truths vary.
 
         The objective is the mean truth; it rests once the shares are known.
         """
@@ -258,10 +261,11 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         )
         return prior, prior.truth
 
+    @override
     def error(
         self,
         summary: Summary,
-        tally: TaskMoments,  # noqa: ARG002
+        tally: TaskMoments,
     ) -> npt.NDArray[np.float64]:
         """Return NaN for each worker: a single worker's reports are nearly all noise."""
         return np.full(summary.workers, np.nan)
@@ -292,5 +296,5 @@ def _ratios(partition: Partition, summary: Summary) -> _Ratios:
         bit_variance=bit_noise.variance * BIT_GRID.step**2 / counts,
         mean_value=(sums[0] / counts * summary.extent - centre) / grid.width,
         value_variance=channel.variance / grid.width**2 / counts,
-        gold=(partition.gold * summary.extent - centre) / grid.width,
+        known=(partition.known_truths * summary.extent - centre) / grid.width,
     )

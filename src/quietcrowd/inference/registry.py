@@ -7,20 +7,16 @@ from typing import Any
 
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import FormatError, ParameterError
-from quietcrowd.inference.catd import CATD
-from quietcrowd.inference.crh import CRH
+from quietcrowd.inference.averaging import Mean, Median, WeightedMean
 from quietcrowd.inference.dawid_skene import DawidSkene
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.glad import GLAD
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
-from quietcrowd.inference.majority_vote import MajorityVote
-from quietcrowd.inference.mean import Mean
-from quietcrowd.inference.median import Median
+from quietcrowd.inference.loss_weighted import CATD, CRH
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.ratio_mean import RatioMean
-from quietcrowd.inference.weighted_mean import WeightedMean
-from quietcrowd.inference.weighted_vote import WeightedVote
+from quietcrowd.inference.voting import MajorityVote, WeightedVote
 from quietcrowd.validation import find_described
 
 __all__ = ["METHODS", "method_from_dict", "usual_method"]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import add
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self
 
 from attrs import frozen
 
@@ -26,16 +26,14 @@ from quietcrowd.inference.method import IterativeInference, StateT, TallyT, Trut
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import check_whole
 
-__all__ = ["Course", "LoopResult", "available_threads", "estimate", "iterate", "run_loop"]
+__all__ = ["LoopProgress", "LoopResult", "available_threads", "estimate", "iterate", "run_loop"]
 
 SMALLEST_SHARE = 50_000
 """Fewer answers than this are not worth a thread of their own."""
 
-T = TypeVar("T")
-
 
 @frozen(kw_only=True, eq=False)
-class Course(Generic[StateT]):
+class LoopProgress(Generic[StateT]):
     """How far the loop has come: all that it takes to go on.
 
     Attributes
@@ -85,6 +83,24 @@ class LoopResult(Generic[StateT, TallyT]):
     converged: bool
     history: tuple[float, ...]
 
+    @classmethod
+    def of(
+        cls,
+        method: TruthInference[StateT, TallyT],
+        progress: LoopProgress[StateT],
+        estimates: Any,
+        tally: TallyT,
+    ) -> Self:
+        """Return what a last pass found, at the state that the loop came to."""
+        return cls(
+            estimates=estimates,
+            tally=tally,
+            state=progress.state,
+            iterations=len(progress.history),
+            converged=progress.rests(method),
+            history=progress.history,
+        )
+
 
 def available_threads() -> int:
     """Return how many threads this process may run at once."""
@@ -128,26 +144,20 @@ def run_loop(
         def tally_at(state: StateT | None) -> TallyT:
             return reduce(add, run_all(lambda run: method.sweep(run, summary, state, None), runs))
 
-        course = iterate(method, summary, tally_at, Course(state=start))
-        last = list(run_all(lambda run: estimate(method, run, summary, course.state), runs))
-    return LoopResult(
-        estimates=type(last[0][0]).concatenate([room for room, _ in last]),
-        tally=reduce(add, [tally for _, tally in last]),
-        state=course.state,
-        iterations=len(course.history),
-        converged=course.rests(method),
-        history=course.history,
-    )
+        progress = iterate(method, summary, tally_at, LoopProgress(state=start))
+        last = list(run_all(lambda run: estimate(method, run, summary, progress.state), runs))
+    estimates = type(last[0][0]).concatenate([room for room, _ in last])
+    return LoopResult.of(method, progress, estimates, reduce(add, [tally for _, tally in last]))
 
 
 def iterate(
     method: TruthInference[StateT, TallyT],
     summary: Summary,
     tally_at: Callable[[StateT | None], TallyT],
-    course: Course[StateT],
-    keep: Callable[[Course[StateT]], None] | None = None,
+    progress: LoopProgress[StateT],
+    keep: Callable[[LoopProgress[StateT]], None] | None = None,
     update: Callable[[Summary, TallyT, StateT | None], tuple[StateT, float]] | None = None,
-) -> Course[StateT]:
+) -> LoopProgress[StateT]:
     """Pass over all tasks and update, in turn, until the objective rests.
 
     Parameters
@@ -158,22 +168,22 @@ def iterate(
         Of all answers.
     tally_at : callable
         A pass: takes what is believed of the workers, returns the tally of all tasks.
-    course : Course
+    progress : LoopProgress
         Where to begin; one that was kept goes on as if it had never stopped.
     keep : callable, optional
-        Called with the course after every update.
+        Called with the progress after every update.
     update : callable, optional
         How to learn from a tally, in place of ``method.update``.
     """
-    while isinstance(method, IterativeInference) and not course.rests(method):
-        if len(course.history) == method.max_iterations:
+    while isinstance(method, IterativeInference) and not progress.rests(method):
+        if len(progress.history) == method.max_iterations:
             break
         learn = update or method.update
-        state, objective = learn(summary, tally_at(course.state), course.state)
-        course = Course(state=state, history=(*course.history, objective))
+        state, objective = learn(summary, tally_at(progress.state), progress.state)
+        progress = LoopProgress(state=state, history=(*progress.history, objective))
         if keep is not None:
-            keep(course)
-    return course
+            keep(progress)
+    return progress
 
 
 def estimate(

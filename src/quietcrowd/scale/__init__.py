@@ -3,8 +3,8 @@
 from quietcrowd.scale.connecting import connect
 from quietcrowd.scale.dask import DaskExecutor
 from quietcrowd.scale.importing import partition_parquet
+from quietcrowd.scale.inferring import StoreEstimate, infer_store
 from quietcrowd.scale.randomizing import randomize_store
-from quietcrowd.scale.running import StoreEstimate, infer_store
 from quietcrowd.scale.store import Store, is_store
 
 __all__ = [

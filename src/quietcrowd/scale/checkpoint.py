@@ -16,7 +16,7 @@ from attrs import frozen
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.formats.files import check_folder, replacing
 from quietcrowd.inference.method import State, TruthInference
-from quietcrowd.inference.sweep import Course
+from quietcrowd.inference.sweep import LoopProgress
 
 __all__ = ["Checkpoint"]
 
@@ -35,7 +35,7 @@ _UNREADABLE = (
 
 @frozen(kw_only=True)
 class Checkpoint:
-    """Where a run keeps its course, and what run it is.
+    """Where a run keeps how far it has come, and what run it is.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Checkpoint:
         The file; it is replaced as a whole after every update.
     method : TruthInference
         What runs.
-    store, gold : str
+    store, known_truths : str
         Fingerprints of the answers and of the known truths.
     example : callable
         Gives a state as the method makes it of these answers, if it does: one that is loaded must
@@ -53,11 +53,11 @@ class Checkpoint:
     path: Path
     method: TruthInference[Any, Any]
     store: str
-    gold: str
+    known_truths: str
     example: Callable[[], State | None]
 
-    def load(self) -> Course[Any]:
-        """Return the course so far; one that is yet to begin where there is no file.
+    def load(self) -> LoopProgress[Any]:
+        """Return how far it has come; a loop that is yet to begin where there is no file.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Checkpoint:
         """
         check_folder(self.path)
         if not self.path.exists():
-            return Course()
+            return LoopProgress()
         try:
             with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
@@ -83,17 +83,17 @@ class Checkpoint:
             raise self._wrong(f"history is {history.dtype} of shape {history.shape}")
         self._check(note, len(history))
         state = self._state(note.get("state"), arrays)
-        return Course(state=state, history=tuple(history.tolist()))
+        return LoopProgress(state=state, history=tuple(history.tolist()))
 
-    def save(self, course: Course[Any]) -> None:
-        """Keep a course."""
-        note = {**self._note(), "state": type(course.state).__name__}
-        arrays: dict[str, Any] = dict(_flat(course.state))
+    def save(self, progress: LoopProgress[Any]) -> None:
+        """Keep how far the loop has come."""
+        note = {**self._note(), "state": type(progress.state).__name__}
+        arrays: dict[str, Any] = dict(_flat(progress.state))
         with replacing(self.path) as temporary, temporary.open("wb") as file:
             np.savez(
                 file,
                 note=np.array(json.dumps(note)),
-                history=np.array(course.history, np.float64),
+                history=np.array(progress.history, np.float64),
                 **arrays,
             )
 
@@ -103,7 +103,7 @@ class Checkpoint:
             "version": VERSION,
             "method": self.method.to_dict(),
             "store": self.store,
-            "gold": self.gold,
+            "gold": self.known_truths,
         }
 
     def _check(self, note: Any, updates: int) -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import uuid4
 
 from attrs import field, frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import FormatError
-from quietcrowd.scale.in_order import in_order
+from quietcrowd.scale.executor import Executor, in_order
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -38,7 +39,7 @@ MOST_SHARED = "1 TB"
 """Dask warns of values beyond; what a pass is given is as large as it has to be."""
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """A Dask cluster: a task passes over a few partitions, or over one where its result is kept.
 
     A job goes to each worker once, and what is given to a pass once a pass. A partition goes to
@@ -59,6 +60,7 @@ class DaskExecutor:
         self._alike: set[str] = set()
         self._job: tuple[Any, Any] = (None, None)
 
+    @override
     def each(
         self,
         work: Callable[[JobT, int, GivenT], T],
@@ -66,10 +68,10 @@ class DaskExecutor:
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[T]:
-        """See `Executor`."""
         for result, _ in self._results(work, job, indices, given, 1):
             yield result
 
+    @override
     def sums(
         self,
         work: Callable[[JobT, int, GivenT], T],
@@ -77,7 +79,7 @@ class DaskExecutor:
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[tuple[T, int]]:
-        """See `Executor`; a sum is of partitions that one worker has."""
+        """Yield sums of partitions that one worker has; see `Executor`."""
         for result, group in self._results(work, job, indices, given, MOST_AT_ONCE):
             yield result, len(group)
 

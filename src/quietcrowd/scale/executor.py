@@ -1,18 +1,26 @@
-"""Who works on partitions: threads of this process, or a cluster."""
+"""Who works on partitions: threads of this process, or a cluster; results come in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from quietcrowd.scale.in_order import in_order
+from typing_extensions import override
 
-__all__ = ["Executor", "ThreadExecutor"]
+__all__ = [
+    "Executor",
+    "Pending",
+    "ThreadExecutor",
+    "in_order",
+]
 
 GivenT = TypeVar("GivenT")
 JobT = TypeVar("JobT")
+S = TypeVar("S")
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class Executor(Protocol):
@@ -44,7 +52,7 @@ class Executor(Protocol):
         """
 
 
-class ThreadExecutor:
+class ThreadExecutor(Executor):
     """Threads of this process; each holds one partition at a time.
 
     Parameters
@@ -56,6 +64,7 @@ class ThreadExecutor:
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
+    @override
     def each(
         self,
         work: Callable[[JobT, int, GivenT], T],
@@ -63,7 +72,6 @@ class ThreadExecutor:
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[T]:
-        """See `Executor`."""
         with ThreadPoolExecutor(self.threads) as pool:
 
             def start(index: int) -> Future[T]:
@@ -71,6 +79,7 @@ class ThreadExecutor:
 
             yield from in_order(start, indices, self.threads + 1)
 
+    @override
     def sums(
         self,
         work: Callable[[JobT, int, GivenT], T],
@@ -78,6 +87,30 @@ class ThreadExecutor:
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[tuple[T, int]]:
-        """See `Executor`."""
         for one in self.each(work, job, indices, given):
             yield one, 1
+
+
+class Pending(Protocol[T_co]):
+    """A result that is being worked on: a future."""
+
+    def result(self) -> T_co:
+        """Wait for the result and return it."""
+
+    def cancel(self) -> Any:
+        """Let the work be, unless it has begun."""
+
+
+def in_order(start: Callable[[S], Pending[T]], items: Iterable[S], ahead: int) -> Iterator[T]:
+    """Yield the result of each item; no more than `ahead` are worked on or wait to be yielded."""
+    running: deque[Pending[T]] = deque()
+    try:
+        for item in items:
+            if len(running) == ahead:
+                yield running.popleft().result()
+            running.append(start(item))
+        while running:
+            yield running.popleft().result()
+    finally:
+        for pending in running:
+            pending.cancel()

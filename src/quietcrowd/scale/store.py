@@ -20,7 +20,7 @@ from quietcrowd.answer_errors import is_id_type
 from quietcrowd.answers import DroppedRows
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import FormatError
-from quietcrowd.inference.partition import Overview, Partition, hash_ids
+from quietcrowd.inference.partition import Partition, Summary, hash_ids
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.scale.partition_files import (
@@ -29,8 +29,8 @@ from quietcrowd.scale.partition_files import (
     is_count,
     map_array,
     read_ids,
+    verify_partition,
 )
-from quietcrowd.scale.verification import verify_partition
 
 __all__ = ["Store", "is_store", "partition_name", "partition_places"]
 
@@ -122,9 +122,9 @@ class Store:
         return self.mechanism is not None and self.mechanism.participation_domain is not None
 
     @property
-    def overview(self) -> Overview:
-        """What a method asks of all answers before it begins."""
-        return Overview(
+    def summary(self) -> Summary:
+        """What is known of all answers, as every method is given it."""
+        return Summary(
             domain=self.domain,
             answers_per_worker=self.answers_per_worker,
             tasks=self.tasks,
@@ -143,7 +143,7 @@ class Store:
         digest.update(self.answers_per_worker.tobytes())
         return digest.hexdigest()
 
-    def partition(self, index: int, gold: npt.NDArray[Any] | None = None) -> Partition:
+    def partition(self, index: int, known_truths: npt.NDArray[Any] | None = None) -> Partition:
         """Return a partition, mapped into memory until it is let go.
 
         The first time all that is in its files is verified.
@@ -152,7 +152,7 @@ class Store:
         ----------
         index : int
             Its place in `partitions`.
-        gold : ndarray, shape (tasks,), optional
+        known_truths : ndarray, shape (tasks,), optional
             See `Partition`; by default no label is known.
 
         Raises
@@ -163,19 +163,20 @@ class Store:
         folder = self.folder / partition_name(index)
         if index not in self._verified:
             verify_partition(
-                folder, self.partitions[index], _domains(self.domain, self.mechanism), self.overview
+                folder, self.partitions[index], _domains(self.domain, self.mechanism), self.summary
             )
             self._verified.add(index)
         bits = None
         if self.mechanism is not None and self.mechanism.participation_domain is not None:
             domain = check_numeric(self.mechanism.participation_domain, "participation")
             bits = domain.numbers(map_array(folder, "participation"))
+        nothing = np.full(self.partitions[index].tasks, UNKNOWN, np.int32)
         return Partition(
             offsets=map_array(folder, "offsets"),
             worker_codes=map_array(folder, "worker_codes"),
             values=map_array(folder, "values"),
             draws=map_array(folder, "draws", writable=True),  # kernels are compiled for such arrays
-            gold=np.full(self.partitions[index].tasks, UNKNOWN, np.int32) if gold is None else gold,
+            known_truths=nothing if known_truths is None else known_truths,
             participation=bits,
         )
 

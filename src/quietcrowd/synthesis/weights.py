@@ -16,7 +16,7 @@ from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.weights import LEAST_SHARE
+from quietcrowd.inference.numeric import LEAST_SHARE
 from quietcrowd.synthesis import weight_kernels
 from quietcrowd.synthesis.claim_arrays import (
     Floats,

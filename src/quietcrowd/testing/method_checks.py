@@ -16,6 +16,7 @@ from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
 from quietcrowd.inference.estimate import TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.noise_warning import noise_ignored
+from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.sweep import run_loop
 from quietcrowd.testing.comparison import assert_estimates_equal, assert_same, by_id
 
@@ -100,8 +101,7 @@ def _workers(estimate: TruthEstimate) -> pd.DataFrame:
 def check_partitions(method: AnyMethod, answers: Answers, feed: Feed) -> None:
     """Check that no number of partitions or threads changes a bit."""
     with noise_ignored():
-        ready = method.prepare(method.read(feed(answers)))
-    partition, summary = ready.partition, ready.summary
+        partition, summary, _ = method.prepare(Observations.read(feed(answers), method))
     whole = run_loop(method, [partition], summary, threads=1)
     for parts in (1, 2, 7):
         for threads in (1, 2):
@@ -226,8 +226,8 @@ def _check_gold_partitions(
     method: AnyMethod, data: Any, known: pd.DataFrame, expected: TruthEstimate
 ) -> None:
     with noise_ignored():
-        ready = method.prepare(method.read(data), known)
-    again = run_loop(method, ready.partition.split(5), ready.summary, threads=2)
+        partition, summary, _ = method.prepare(Observations.read(data, method), known)
+    again = run_loop(method, partition.split(5), summary, threads=2)
     assert again.history == expected.history, "known truths depend on the partitions"
 
 

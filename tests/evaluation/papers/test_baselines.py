@@ -24,7 +24,7 @@ from quietcrowd.evaluation.papers.baselines import (
 from quietcrowd.exceptions import AnswerError, NoiseIgnoredWarning, ParameterError
 from quietcrowd.formats import write_reports
 from quietcrowd.inference import CRH, METHODS, Mean, noise_ignored
-from quietcrowd.inference.kernels.normal_laplace import log_density, posterior_mean
+from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.mechanisms import LaplacePerturbation, Mechanism
 from quietcrowd.testing import check_method
 
@@ -45,7 +45,7 @@ def test_the_cdf_is_the_integral_of_the_density(sigma):
     spread = sigma + 1.0
     for error in (-6 * spread, -sigma, -0.1, 0.0, 0.7, 3 * spread):
         below, _ = quad(
-            lambda x: np.exp(log_density(x, sigma, 1.0)),
+            lambda x: np.exp(NormalLaplace(sigma, 1.0).log_density(x)),
             -80 * spread,
             error,
             points=[-5 * sigma, -sigma / 2],
@@ -97,7 +97,7 @@ def alternate(reports, method, sweeps):
             if method.filter == "clip":
                 filtered = np.clip(y, x - farthest, x + farthest)
             else:
-                filtered = x + posterior_mean(y - x, sigma[who], scale)
+                filtered = x + NormalLaplace(sigma[who], scale).posterior_mean(y - x)
             if method.within_bounds:
                 filtered = np.clip(filtered, grid.low, grid.high)
             truths = np.clip(means(filtered), grid.low, grid.high)

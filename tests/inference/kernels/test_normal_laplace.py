@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.kernels import normal_laplace as nl
+from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 REACH = np.array([0.25, 0.5, 1, 2, 4, 6, 8, 12, 18, 26, 38])
@@ -73,12 +74,16 @@ def test_units_are_those_of_the_errors(b):
         errors = np.array([-40.0, -3.0, 0.5, 20.0])
         law = np.array([nl.moments(x, s, 1 / s) for x in errors])
         curvature = [nl.bend(x, s, 1 / s)[1] for x in errors]
-        given_law = (errors * b, s * b, b)
-        np.testing.assert_allclose(nl.log_density(*given_law), law[:, 4] - np.log(b), rtol=1e-13)
-        np.testing.assert_allclose(nl.score(*given_law) * b, -law[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(nl.posterior_mean(*given_law) / b, law[:, 2], rtol=1e-12)
-        np.testing.assert_allclose(nl.posterior_square(*given_law) / b**2, law[:, 3], rtol=1e-12)
-        np.testing.assert_allclose(nl.curvature(*given_law) * b**2, curvature, rtol=1e-11)
+        scaled = NormalLaplace(s * b, b)
+        np.testing.assert_allclose(
+            scaled.log_density(errors * b), law[:, 4] - np.log(b), rtol=1e-13
+        )
+        np.testing.assert_allclose(scaled.score(errors * b) * b, -law[:, 0], rtol=1e-12)
+        np.testing.assert_allclose(scaled.posterior_mean(errors * b) / b, law[:, 2], rtol=1e-12)
+        np.testing.assert_allclose(
+            scaled.posterior_square(errors * b) / b**2, law[:, 3], rtol=1e-12
+        )
+        np.testing.assert_allclose(scaled.curvature(errors * b) * b**2, curvature, rtol=1e-11)
 
 
 @given(
@@ -130,21 +135,23 @@ def test_far_out_one_half_is_left():
 
 def test_a_small_error_tells_little_even_with_a_large_sigma():
     for s in (1e3, 1e5, 1e6):
-        assert nl.posterior_mean(1.0, s, 1.0) == pytest.approx(1.0, abs=5 / s**2)
-        assert nl.posterior_square(1.0, s, 1.0) == pytest.approx(3.0, abs=50 / s**2 + 1e-12)
-        assert nl.curvature(1.0, s, 1.0) * s**2 == pytest.approx(1.0, abs=5 / s**2)
+        law = NormalLaplace(s, 1.0)
+        assert law.posterior_mean(1.0) == pytest.approx(1.0, abs=5 / s**2)
+        assert law.posterior_square(1.0) == pytest.approx(3.0, abs=50 / s**2 + 1e-12)
+        assert law.curvature(1.0) * s**2 == pytest.approx(1.0, abs=5 / s**2)
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.5, 2.0, 30.0])
 def test_score_and_curvature_are_derivatives(sigma):
     b, step = 2.0, 1e-3 * sigma
+    law = NormalLaplace(sigma, b)
     errors = np.array([-20.0, -3.0, -0.1, 0.02, 1.7, 12.0, 300.0])
     around = errors + step * np.arange(-2, 3)[:, None]
     rule = np.array([1, -8, 0, 8, -1]) / (12 * step)
-    slopes = rule @ nl.log_density(around, sigma, b)
-    np.testing.assert_allclose(nl.score(errors, sigma, b), slopes, atol=2e-8 / min(1, sigma))
-    bends = -rule @ nl.score(around, sigma, b)
-    np.testing.assert_allclose(nl.curvature(errors, sigma, b), bends, atol=1e-9 / min(1, sigma))
+    slopes = rule @ law.log_density(around)
+    np.testing.assert_allclose(law.score(errors), slopes, atol=2e-8 / min(1, sigma))
+    bends = -rule @ law.score(around)
+    np.testing.assert_allclose(law.curvature(errors), bends, atol=1e-9 / min(1, sigma))
 
 
 @pytest.mark.parametrize("s", [0.05, 0.5, 2.0, 30.0])
@@ -152,7 +159,7 @@ def test_the_density_spreads_as_heat_does(s):
     variances = s**2 * (1 + 1e-3 * np.arange(-2, 3))
     rule = np.array([1, -8, 0, 8, -1]) / (12e-3 * s**2)
     for x in (0.0, 0.1, -1.0, 5.0, -40.0, 200.0):
-        slope = rule @ nl.log_density(x, np.sqrt(variances), 1.0)
+        slope = rule @ NormalLaplace(np.sqrt(variances), 1.0).log_density(x)
         expected = (1 - nl.tilt(x, s, 1 / s)[1]) / 2
         assert slope == pytest.approx(expected, rel=1e-8, abs=1e-8 + 1e-12 / s**2)
 
@@ -162,82 +169,92 @@ def test_fisher_information_is_the_mean_square_of_the_score(s):
     reach = np.concatenate([[0.0], REACH])
     edges = np.concatenate([reach, s * reach, s**2 + s * reach, s**2 - s * reach])
     errors, weights = panels(edges, 0.0, 38 + 38 * s)
-    density = 2 * weights * np.exp(nl.log_density(errors, s, 1.0))
+    law = NormalLaplace(s, 1.0)
+    density = 2 * weights * np.exp(law.log_density(errors))
     assert density.sum() == pytest.approx(1, abs=1e-12)
-    information = (density * nl.score(errors, s, 1.0) ** 2).sum()
-    assert nl.fisher_information(s, 1.0) == pytest.approx(information, rel=1e-11)
-    mean_curvature = (density * nl.curvature(errors, s, 1.0)).sum()
-    assert nl.fisher_information(s, 1.0) == pytest.approx(mean_curvature, rel=1e-11)
+    information = (density * law.score(errors) ** 2).sum()
+    assert law.fisher_information == pytest.approx(information, rel=1e-11)
+    mean_curvature = (density * law.curvature(errors)).sum()
+    assert law.fisher_information == pytest.approx(mean_curvature, rel=1e-11)
 
 
 def test_fisher_information_has_its_limits():
-    assert nl.fisher_information(1e-6, 1.0) == pytest.approx(
+    assert NormalLaplace(1e-6, 1.0).fisher_information == pytest.approx(
         1 - 2e-6 / math.sqrt(math.pi), rel=1e-11
     )
     for s in (1e3, 1e5, 1e6):
-        limit = 1 / (s**2 + 2)
-        assert (
-            limit * (1 - 1e-14) <= nl.fisher_information(s, 1.0) <= limit * (1 + 5 / s**4 + 1e-14)
-        )
+        limit, found = 1 / (s**2 + 2), NormalLaplace(s, 1.0).fisher_information
+        assert limit * (1 - 1e-14) <= found <= limit * (1 + 5 / s**4 + 1e-14)
     ratios = np.geomspace(1e-6, 1e6, 400)
-    gain = nl.fisher_information(ratios, 1.0) * (ratios**2 + 2)
+    gain = NormalLaplace(ratios, 1.0).fisher_information * (ratios**2 + 2)
     assert (np.diff(gain) <= 1e-14).all()
     assert gain[0] == pytest.approx(2, abs=1e-5)
-    np.testing.assert_allclose(nl.fisher_information(6.0, 2.0), nl.fisher_information(3.0, 1.0) / 4)
-    np.testing.assert_array_equal(nl.fisher_information([2.0, 0.0], [0.0, 4.0]), [1 / 4, 1 / 16])
+    np.testing.assert_allclose(
+        NormalLaplace(6.0, 2.0).fisher_information,
+        NormalLaplace(3.0, 1.0).fisher_information / 4,
+    )
+    np.testing.assert_array_equal(
+        NormalLaplace([2.0, 0.0], [0.0, 4.0]).fisher_information, [1 / 4, 1 / 16]
+    )
 
 
 def test_without_laplace_noise_the_law_is_normal():
     errors, sigma = np.array([-3.0, 0.0, 0.5, 40.0]), 2.0
     for scale in (0.0, 1e-9, 1e-80):
-        law = -(errors**2) / 8 - math.log(sigma * math.sqrt(2 * math.pi))
-        np.testing.assert_allclose(nl.log_density(errors, sigma, scale), law, rtol=1e-12)
-        np.testing.assert_allclose(nl.score(errors, sigma, scale), -errors / 4, rtol=1e-12)
-        np.testing.assert_allclose(nl.posterior_mean(errors, sigma, scale), errors, rtol=1e-12)
+        law = NormalLaplace(sigma, scale)
+        expected = -(errors**2) / 8 - math.log(sigma * math.sqrt(2 * math.pi))
+        np.testing.assert_allclose(law.log_density(errors), expected, rtol=1e-12)
+        np.testing.assert_allclose(law.score(errors), -errors / 4, rtol=1e-12)
+        np.testing.assert_allclose(law.posterior_mean(errors), errors, rtol=1e-12)
         np.testing.assert_allclose(
-            nl.posterior_square(errors, sigma, scale), errors**2, rtol=1e-12, atol=1e-17
+            law.posterior_square(errors),
+            errors**2,
+            rtol=1e-12,
+            atol=1e-17,
         )
-        np.testing.assert_allclose(nl.curvature(errors, sigma, scale), 1 / 4, rtol=1e-12)
+        np.testing.assert_allclose(law.curvature(errors), 1 / 4, rtol=1e-12)
 
 
 def test_without_a_normal_part_the_law_is_laplaces():
     errors, scale = np.array([-3.0, 0.5, 40.0]), 2.0
     for sigma in (0.0, 1e-20, 1e-80):
-        law = -abs(errors) / scale - math.log(2 * scale)
-        np.testing.assert_allclose(nl.log_density(errors, sigma, scale), law, rtol=1e-14)
-        np.testing.assert_array_equal(nl.score(errors, sigma, scale), -np.sign(errors) / scale)
-        np.testing.assert_allclose(nl.posterior_mean(errors, sigma, scale), 0, atol=1e-39)
-        np.testing.assert_allclose(nl.posterior_square(errors, sigma, scale), 0, atol=1e-39)
-        np.testing.assert_array_equal(nl.curvature(errors, sigma, scale), 0)
-    assert nl.log_density(0.0, 0.0, scale) == pytest.approx(-math.log(4))
-    assert nl.score(0.0, 0.0, scale) == 0
-    assert nl.curvature(0.0, 0.0, scale) == math.inf
+        law = NormalLaplace(sigma, scale)
+        expected = -abs(errors) / scale - math.log(2 * scale)
+        np.testing.assert_allclose(law.log_density(errors), expected, rtol=1e-14)
+        np.testing.assert_array_equal(law.score(errors), -np.sign(errors) / scale)
+        np.testing.assert_allclose(law.posterior_mean(errors), 0, atol=1e-39)
+        np.testing.assert_allclose(law.posterior_square(errors), 0, atol=1e-39)
+        np.testing.assert_array_equal(law.curvature(errors), 0)
+    assert NormalLaplace(0.0, scale).log_density(0.0) == pytest.approx(-math.log(4))
+    assert NormalLaplace(0.0, scale).score(0.0) == 0
+    assert NormalLaplace(0.0, scale).curvature(0.0) == math.inf
 
 
 def test_errors_that_are_no_numbers_or_infinite():
     for sigma, scale in ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0)):
+        law = NormalLaplace(sigma, scale)
         for function in (
-            nl.log_density,
-            nl.score,
-            nl.posterior_mean,
-            nl.posterior_square,
-            nl.curvature,
+            law.log_density,
+            law.score,
+            law.posterior_mean,
+            law.posterior_square,
+            law.curvature,
         ):
-            assert math.isnan(function(math.nan, sigma, scale))
-        assert nl.log_density(-math.inf, sigma, scale) == -math.inf
+            assert math.isnan(function(math.nan))
+        assert NormalLaplace(sigma, scale).log_density(-math.inf) == -math.inf
     assert all(math.isnan(value) for value in nl.moments(math.nan, 2.0, 0.5))
     assert all(math.isnan(value) for value in nl.tilt(math.nan, 2.0, 0.5))
     assert nl.moments(-math.inf, 2.0, 0.5) == (-1.0, 0.0, -4.0, 20.0, -math.inf)
-    assert nl.curvature(math.inf, 2.0, 1.0) == 0
+    assert NormalLaplace(2.0, 1.0).curvature(math.inf) == 0
 
 
 def test_arguments_broadcast():
-    table = nl.score(np.linspace(-2, 2, 5), np.array([[0.5], [2.0]]), 1.0)
+    table = NormalLaplace(np.array([[0.5], [2.0]]), 1.0).score(np.linspace(-2, 2, 5))
     assert table.shape == (2, 5)
-    assert table[1, 4] == nl.score(2.0, 2.0, 1.0)
-    assert isinstance(nl.score(2, 2, 1), np.float64)
-    assert nl.log_density([], 1.0, 1.0).shape == (0,)
-    assert nl.fisher_information(np.ones((3, 1)), np.ones(2)).shape == (3, 2)
+    assert table[1, 4] == NormalLaplace(2.0, 1.0).score(2.0)
+    assert isinstance(NormalLaplace(2, 1).score(2), np.float64)
+    assert NormalLaplace(1.0, 1.0).log_density([]).shape == (0,)
+    assert NormalLaplace(np.ones((3, 1)), np.ones(2)).fisher_information.shape == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -254,11 +271,14 @@ def test_arguments_broadcast():
 )
 def test_parameters_that_break_their_rule(sigma, scale, message):
     with pytest.raises(ParameterError, match=message):
-        nl.log_density(0.0, sigma, scale)
-    with pytest.raises(ParameterError, match=message):
-        nl.fisher_information(sigma, scale)
+        NormalLaplace(sigma, scale)
+
+
+def test_errors_must_fit_the_parameters():
+    with pytest.raises(ParameterError, match=r"shapes .* must fit each other; got \(2,\), \(3,\)"):
+        NormalLaplace([1.0, 2.0, 3.0], 1.0).score([1.0, 2.0])
 
 
 def test_errors_must_be_numbers():
     with pytest.raises(ParameterError, match="error must be a number"):
-        nl.score(["far"], 1.0, 1.0)
+        NormalLaplace(1.0, 1.0).score(["far"])

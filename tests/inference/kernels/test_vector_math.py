@@ -1,13 +1,17 @@
-"""Exponential, logarithm and rounding against NumPy's, and what the compiler makes of them."""
+"""Special functions and rounding against NumPy's, and what the compiler makes of them."""
 
+import math
 import platform
 
 import llvmlite.binding as llvm
 import numba
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
+from scipy import special
 
 from quietcrowd.inference.kernels import normal_laplace, vector_math
+from quietcrowd.inference.kernels.vector_math import add_vector, fraction_tails
 
 
 @numba.njit(error_model="numpy")
@@ -84,3 +88,72 @@ def test_loops_run_on_vector_registers(loop):
     assert any(f"\t{name}\t" in assembly for name in packed)
     if wide:
         assert "ymm" in assembly
+
+
+POINTS = np.concatenate(
+    [np.linspace(0.0, 12.0, 20_011), np.geomspace(1e-12, 1e12, 20_011), [1e100, 1e150]]
+)
+
+
+@numba.njit(error_model="numpy")
+def tails_at(points):
+    values = np.empty((2, len(points)))
+    for place in range(len(points)):
+        values[0, place], values[1, -1 - place] = fraction_tails(points[place], points[-1 - place])
+    return values
+
+
+def test_tails_of_nan_are_nan():
+    assert all(math.isnan(tail) for tail in fraction_tails(math.nan, math.nan))
+
+
+def test_tails_out_of_range_do_no_harm():
+    outside = -np.concatenate([np.linspace(0.0, 12.0, 1001), np.geomspace(1e-300, 1e300, 1001)])
+    assert tails_at(outside).shape == (2, len(outside))
+
+
+def test_tails_are_those_of_the_fraction():
+    points = POINTS[(POINTS >= 0.5) & (POINTS < 1e100)]
+    expected = np.zeros_like(points)
+    for term in range(4000, 1, -1):
+        expected = term / 2 / (points + expected)
+    tails = tails_at(points)
+    np.testing.assert_allclose(tails[0], expected, rtol=1e-14)
+    np.testing.assert_array_equal(tails[0], tails[1])
+
+
+def test_tails_near_0_are_those_of_scipys_erfcx():
+    points = POINTS[POINTS < 0.5]
+    above = 1 / (math.sqrt(math.pi) * special.erfcx(points)) - points
+    np.testing.assert_allclose(tails_at(points)[0], 0.5 / above - points, rtol=1e-14)
+
+
+def adder(length):
+    """Return a compiled function that adds so many numbers."""
+
+    @numba.njit
+    def add(target, place, source, start):
+        add_vector(target, place, source, start, length)
+
+    return add
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 7, 8, 9, 16, 21])
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_so_many_numbers_are_added_and_no_other(length, kind):
+    rng = np.random.default_rng(length)
+    target = rng.integers(-(2**40), 2**40, 30)
+    source = rng.integers(-(2**31), 2**31, 30).astype(kind)
+    expected = target.copy()
+    expected[5 : 5 + length] += source[3 : 3 + length]
+    adder(length)(target, np.uint64(5), source, np.uint64(3))
+    assert target.tolist() == expected.tolist()
+
+
+def test_the_length_of_vectors_is_a_constant():
+    @numba.njit
+    def add(target, length):
+        add_vector(target, 0, target, 0, length)
+
+    with pytest.raises(TypingError, match="length must be a constant"):
+        add(np.zeros(4, np.int64), 2)

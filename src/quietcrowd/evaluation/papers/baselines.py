@@ -20,11 +20,10 @@ from quietcrowd.domains import Domain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.gtm import VarianceState
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels.normal_laplace import posterior_mean
+from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.moon_state import ErrorModel, ErrorTally
-from quietcrowd.inference.noise_warning import warn_filled
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,
@@ -32,7 +31,7 @@ from quietcrowd.inference.numeric import (
     root_mean_square,
     unit_for,
 )
-from quietcrowd.inference.partition import Overview, Partition, Summary
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.grid import bounded_domain
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
@@ -251,6 +250,7 @@ class TeslaLike(
     """
 
     name: ClassVar[str] = "tesla-like"
+    counts_filled: ClassVar[bool] = True
     reads_answers: ClassVar[bool] = False
     filter: Filter = field(default="clip", validator=one_of(*get_args(Filter)))
     beta: float = field(default=0.05, converter=plain, validator=_check_share)
@@ -262,26 +262,20 @@ class TeslaLike(
         return isinstance(channel, LaplaceChannel)
 
     def models_noise(self, channel: Channel | None) -> bool:
-        """Return the same; see `FittingMethod.models_noise`."""
+        """Return the same; see `TruthInference.models_noise`."""
         return isinstance(channel, LaplaceChannel)
 
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
         """Return the ends of the public grid; see `NumericMethod.bounds`."""
         return channel.grid.ends if isinstance(channel, LaplaceChannel) else None
 
-    def summarize(self, overview: Overview, known: npt.NDArray[Any]) -> Summary:
-        """Return the summary; see `FittingMethod.summarize`."""
-        if not isinstance(overview.channel, LaplaceChannel):
+    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
+        """Return the summary; see `TruthInference.summarize`."""
+        if not isinstance(summary.channel, LaplaceChannel):
             raise AnswerError(
                 "TeslaLike needs reports with Laplace noise, as those of LaplacePerturbation"
             )
-        return super().summarize(overview, known)
-
-    def warn_of_noise(self, mechanism: Any, stacklevel: int) -> None:
-        """Warn also of what was filled in; see `FittingMethod.warn_of_noise`."""
-        super().warn_of_noise(mechanism, stacklevel + 1)
-        if mechanism.every_task and self.models_noise(mechanism.worker_channel):
-            warn_filled(type(self).__name__, stacklevel)
+        return super().summarize(summary, known)
 
     def weights(self, summary: Summary, state: VarianceState | None) -> npt.NDArray[np.float64]:
         """Return one over the variances, noise included; see `NumericMethod.weights`."""
@@ -304,7 +298,7 @@ class TeslaLike(
         workers, reports = partition.worker_codes[rows], partition.values[rows]
         counts = np.diff(offsets)
         task_of = np.repeat(np.arange(partition.tasks), counts)
-        known = ~np.isnan(partition.gold)
+        known = ~np.isnan(partition.known_truths)
         low, high = self.scaled_bounds(summary)
         scale = _scale(summary)
         sigma = np.full(summary.workers, scale) if state is None else np.sqrt(state.variance)
@@ -315,7 +309,7 @@ class TeslaLike(
 
         def mean_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
             means = _sums(np.rint(weights * values), offsets) / total
-            return np.where(known, partition.gold, np.clip(means, low, high))
+            return np.where(known, partition.known_truths, np.clip(means, low, high))
 
         truths = mean_of(reports)
         for _ in range(self.passes):
@@ -323,7 +317,7 @@ class TeslaLike(
             if self.filter == "clip":
                 filtered = np.clip(reports, centres - farthest, centres + farthest)
             else:
-                own = posterior_mean(reports - centres, sigma, scale)
+                own = NormalLaplace(sigma, scale).posterior_mean(reports - centres)
                 filtered = centres + own
             if self.within_bounds:
                 filtered = np.clip(filtered, low, high)

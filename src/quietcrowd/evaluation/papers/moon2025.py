@@ -18,15 +18,12 @@ from quietcrowd.datasets.transforms import log10_dataset, standardised_dataset
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.baselines import KnownErrors, PrivTDSILike, TeslaLike
 from quietcrowd.evaluation.papers.figure import Figure, Part
-from quietcrowd.inference.catd import CATD
-from quietcrowd.inference.crh import CRH
+from quietcrowd.inference.averaging import Mean, Median, WeightedMean
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
-from quietcrowd.inference.mean import Mean
-from quietcrowd.inference.median import Median
+from quietcrowd.inference.loss_weighted import CATD, CRH
 from quietcrowd.inference.moon import MOON
-from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism
 

@@ -15,7 +15,7 @@ from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.sparse import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.figure import Across, Figure, Part
-from quietcrowd.inference.weighted_mean import WeightedMean
+from quietcrowd.inference.averaging import WeightedMean
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism

@@ -16,12 +16,13 @@ from quietcrowd.inference.kernels.numeric import (
     Counts,
     Floats,
     add_squared,
+    deviation_of,
     longest_of,
+    rank_values,
     spread_of,
     standard_error_of,
     weighted_mean_of,
 )
-from quietcrowd.inference.kernels.ranking import deviation_of, rank_values
 
 __all__ = ["density_kernel"]
 
@@ -207,7 +208,7 @@ def density_kernel(
     offsets: Counts,
     worker_codes: Codes,
     values: Floats,
-    gold: Floats,
+    known_truths: Floats,
     weights: Floats,
     at_mode: bool,
     weight_unit: float,
@@ -223,8 +224,8 @@ def density_kernel(
 
     Parameters
     ----------
-    offsets, worker_codes, values, gold, weights, weight_unit, error_unit, truths, standard_errors,\
- spreads
+    offsets, worker_codes, values, known_truths, weights, weight_unit, error_unit, truths, \
+standard_errors, spreads
         As of `quietcrowd.inference.kernels.numeric.mean_kernel`.
     at_mode : bool
         Whether the truth is the mode of the density, which has no standard error: NaN. Otherwise
@@ -243,7 +244,7 @@ def density_kernel(
     masses, point_of = codes[0], codes[1]
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
-        truth, known = gold[task], not np.isnan(gold[task])
+        truth, known = known_truths[task], not np.isnan(known_truths[task])
         ranked, places = room[3, : end - start], codes[2, : end - start]
         rank_values(values[start:end], ranked, places)
         spread = spread_of(start, end, values, truth)

@@ -2,7 +2,7 @@
 
 ``G ~ N(0, sigma^2)`` and ``L`` has density ``exp(-|l|/b) / 2b``, ``b`` being its scale. The kernels
 `tilt`, `bend` and `moments` take one error, in units of ``b``, and are inlined into the kernels
-that call them; the other functions take arrays in the user's units.
+that call them; `NormalLaplace` takes arrays in the user's units.
 """
 
 from __future__ import annotations
@@ -13,22 +13,12 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
+from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.kernels.erfcx import fraction_tails
-from quietcrowd.inference.kernels.vector_math import exp_minus, log
+from quietcrowd.inference.kernels.vector_math import exp_minus, fraction_tails, log
 
-__all__ = [
-    "bend",
-    "curvature",
-    "fisher_information",
-    "log_density",
-    "moments",
-    "posterior_mean",
-    "posterior_square",
-    "score",
-    "tilt",
-]
+__all__ = ["NormalLaplace", "bend", "moments", "tilt"]
 
 _FAR = 40.0
 """So many sigma beyond sigma^2/b, the half of the density with L < 0 is below 10^-340 of all."""
@@ -259,22 +249,33 @@ def _fill_information(
             information[i] = total / weights / b / b
 
 
-def _numbers(name: str, values: Any, *, parameter: bool) -> npt.NDArray[np.float64]:
-    """Return numbers as an array; if of a parameter, check that they are finite and not below 0."""
+def _numbers(name: str, values: Any) -> npt.NDArray[np.float64]:
     try:
-        numbers = np.asarray(values, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(
             f"{name} must be a number or an array of numbers; got {values!r}"
         ) from None
-    if parameter:
-        _refuse(
-            ~(np.isfinite(numbers) & (numbers >= 0)),
-            f"{name} must be a finite number, at least 0; got",
-            numbers,
-            "Leave out rows without one.",
-        )
+
+
+def _parameter(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Return numbers as an array; raise ParameterError unless they are finite and not below 0."""
+    numbers = _numbers(name, values)
+    _refuse(
+        ~(np.isfinite(numbers) & (numbers >= 0)),
+        f"{name} must be a finite number, at least 0; got",
+        numbers,
+        "Leave out rows without one.",
+    )
     return numbers
+
+
+def _sigma(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    return _parameter("sigma", values)
+
+
+def _scale(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    return _parameter("scale", values)
 
 
 def _refuse(
@@ -288,56 +289,32 @@ def _refuse(
 
 
 def _together(*arrays: npt.NDArray[np.float64]) -> list[npt.NDArray[np.float64]]:
-    """Return arrays in the shape that they broadcast to; sigma and scale come last."""
+    """Return arrays in the shape that they broadcast to."""
     try:
-        joined = np.broadcast_arrays(*arrays)
+        return list(np.broadcast_arrays(*arrays))
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ParameterError(
             f"the shapes of error, sigma and scale must fit each other; got {shapes}. "
             "Give one number, or one for each error."
         ) from None
-    _refuse(
-        (joined[-2] == 0) & (joined[-1] == 0),
-        "sigma and scale must not both be 0; both are",
-        joined[-1],
-        "Without any noise an error has no density; give one of them.",
-    )
-    return list(joined)
 
 
-def _law(row: int, error: Any, sigma: Any, scale: Any) -> npt.NDArray[np.float64]:
-    """Return a row of `_fill`, in the shape that the arguments broadcast to."""
-    errors, sigmas, scales = _together(
-        _numbers("error", error, parameter=False),
-        _numbers("sigma", sigma, parameter=True),
-        _numbers("scale", scale, parameter=True),
-    )
-    law = np.empty((5, errors.size))
-    _fill(errors.ravel(), sigmas.ravel(), scales.ravel(), law)
-    values: npt.NDArray[np.float64] = law[row].reshape(errors.shape)[()]
-    return values
+@frozen(eq=False)
+class NormalLaplace:
+    """The law of errors that are a normal and a Laplace part together.
 
-
-def log_density(
-    error: npt.ArrayLike, sigma: npt.ArrayLike, scale: npt.ArrayLike
-) -> npt.NDArray[np.float64]:
-    """Return the log density of errors that are a normal and a Laplace part together.
+    What its methods return has the shape that error, sigma and scale broadcast to; it is a NumPy
+    number where that is none. They raise ParameterError where an error is no number, or the shapes
+    do not fit.
 
     Parameters
     ----------
-    error : array_like of float
-        Distances of reports from the truth. NaN gives NaN.
     sigma : array_like of float
         Standard deviation of the normal part, in the unit of the errors, at least 0. With 0 the
         law is Laplace's.
     scale : array_like of float
         Scale ``b`` of the Laplace part, in the same unit, at least 0. With 0 the law is normal.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape that the arguments broadcast to; a NumPy number where that is none.
 
     Raises
     ------
@@ -350,175 +327,91 @@ def log_density(
 
     Examples
     --------
-    >>> log_density([0.0, 1.0, -50.0], sigma=1.0, scale=1.0).round(6).tolist()
+    >>> law = NormalLaplace(sigma=1.0, scale=1.0)
+    >>> law.log_density([0.0, 1.0, -50.0]).round(6).tolist()
     [-1.341022, -1.596462, -50.193147]
-    """
-    return _law(0, error, sigma, scale)
-
-
-def score(
-    error: npt.ArrayLike, sigma: npt.ArrayLike, scale: npt.ArrayLike
-) -> npt.NDArray[np.float64]:
-    """Return d log density / d error: within 1/scale of 0, whatever the error.
-
-    Parameters
-    ----------
-    error, sigma, scale : array_like of float
-        As for `log_density`. With sigma 0 it jumps at an error of 0, and is 0 there.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape that the arguments broadcast to, per unit of the errors.
-
-    Raises
-    ------
-    ParameterError
-        As `log_density` does.
-
-    References
-    ----------
-    ``docs/theory/normal-laplace.md``.
-
-    Examples
-    --------
-    >>> score([-50.0, 0.0, 1.0], sigma=1.0, scale=1.0).round(6).tolist()
+    >>> law.score([-50.0, 0.0, 1.0]).round(6).tolist()
     [1.0, -0.0, -0.496777]
-    """
-    return _law(1, error, sigma, scale)
-
-
-def posterior_mean(
-    error: npt.ArrayLike, sigma: npt.ArrayLike, scale: npt.ArrayLike
-) -> npt.NDArray[np.float64]:
-    """Return the mean of the normal part, given the error.
-
-    Parameters
-    ----------
-    error, sigma, scale : array_like of float
-        As for `log_density`.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape that the arguments broadcast to, in the unit of the errors: 0 with sigma 0,
-        and the error with scale 0.
-
-    Raises
-    ------
-    ParameterError
-        As `log_density` does.
-
-    References
-    ----------
-    ``docs/theory/normal-laplace.md``.
-
-    Examples
-    --------
-    >>> posterior_mean([-50.0, 1.0], sigma=2.0, scale=1.0).round(6).tolist()
-    [-4.0, 0.742692]
-    """
-    return _law(2, error, sigma, scale)
-
-
-def posterior_square(
-    error: npt.ArrayLike, sigma: npt.ArrayLike, scale: npt.ArrayLike
-) -> npt.NDArray[np.float64]:
-    """Return the mean square of the normal part, given the error.
-
-    Parameters
-    ----------
-    error, sigma, scale : array_like of float
-        As for `log_density`.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape that the arguments broadcast to, in the squared unit of the errors: 0 with
-        sigma 0, and the squared error with scale 0.
-
-    Raises
-    ------
-    ParameterError
-        As `log_density` does.
-
-    References
-    ----------
-    ``docs/theory/normal-laplace.md``.
-
-    Examples
-    --------
-    >>> posterior_square([-50.0, 1.0], sigma=2.0, scale=1.0).round(6).tolist()
-    [20.0, 1.610902]
-    """
-    return _law(3, error, sigma, scale)
-
-
-def curvature(
-    error: npt.ArrayLike, sigma: npt.ArrayLike, scale: npt.ArrayLike
-) -> npt.NDArray[np.float64]:
-    """Return minus the second derivative of the log density in the error: never below 0.
-
-    Parameters
-    ----------
-    error, sigma, scale : array_like of float
-        As for `log_density`. With sigma 0 it is infinite at an error of 0, and 0 elsewhere.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape that the arguments broadcast to, per squared unit of the errors.
-
-    Raises
-    ------
-    ParameterError
-        As `log_density` does.
-
-    References
-    ----------
-    ``docs/theory/normal-laplace.md``.
-
-    Examples
-    --------
-    >>> curvature([0.0, 1.0], sigma=1.0, scale=1.0).round(6).tolist()
+    >>> law.curvature([0.0, 1.0]).round(6).tolist()
     [0.525135, 0.441043]
-    """
-    return _law(4, error, sigma, scale)
-
-
-def fisher_information(sigma: npt.ArrayLike, scale: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return how much a report tells about the truth: the mean square of the score.
-
-    Parameters
-    ----------
-    sigma, scale : array_like of float
-        As for `log_density`.
-
-    Returns
-    -------
-    ndarray of float64
-        Of the shape that the arguments broadcast to, per squared unit of the errors: between
-        ``1 / (sigma^2 + 2 scale^2)``, which a weighted mean uses, and
-        ``1 / max(sigma, scale)^2``.
-
-    Raises
-    ------
-    ParameterError
-        As `log_density` does.
-
-    References
-    ----------
-    ``docs/theory/normal-laplace.md``.
-
-    Examples
-    --------
-    >>> fisher_information([0.0, 1.0, 100.0], scale=1.0).round(6).tolist()
+    >>> NormalLaplace([0.0, 1.0, 100.0], scale=1.0).fisher_information.round(6).tolist()
     [1.0, 0.368474, 0.0001]
     """
-    sigmas, scales = _together(
-        _numbers("sigma", sigma, parameter=True), _numbers("scale", scale, parameter=True)
-    )
-    information = np.empty(sigmas.size)
-    _fill_information(sigmas.ravel(), scales.ravel(), information)
-    values: npt.NDArray[np.float64] = information.reshape(sigmas.shape)[()]
-    return values
+
+    sigma: npt.NDArray[np.float64] = field(converter=_sigma)
+    scale: npt.NDArray[np.float64] = field(converter=_scale)
+
+    def __attrs_post_init__(self) -> None:
+        sigmas, scales = _together(self.sigma, self.scale)
+        _refuse(
+            (sigmas == 0) & (scales == 0),
+            "sigma and scale must not both be 0; both are",
+            scales,
+            "Without any noise an error has no density; give one of them.",
+        )
+
+    def log_density(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return the log density of errors: distances of reports from the truth.
+
+        NaN gives NaN, here and below.
+        """
+        return self._filled(0, error)
+
+    def score(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return d log density / d error, per unit of the errors: within 1/scale of 0.
+
+        With sigma 0 it jumps at an error of 0, and is 0 there.
+        """
+        return self._filled(1, error)
+
+    def posterior_mean(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return the mean of the normal part, given the error, in the unit of the errors.
+
+        0 with sigma 0, and the error with scale 0.
+
+        Examples
+        --------
+        >>> NormalLaplace(sigma=2.0, scale=1.0).posterior_mean([-50.0, 1.0]).round(6).tolist()
+        [-4.0, 0.742692]
+        """
+        return self._filled(2, error)
+
+    def posterior_square(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return the mean square of the normal part, given the error, in the squared unit.
+
+        0 with sigma 0, and the squared error with scale 0.
+
+        Examples
+        --------
+        >>> NormalLaplace(sigma=2.0, scale=1.0).posterior_square([-50.0, 1.0]).round(6).tolist()
+        [20.0, 1.610902]
+        """
+        return self._filled(3, error)
+
+    def curvature(self, error: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return minus the second derivative of the log density in the error: never below 0.
+
+        Per squared unit. With sigma 0 it is infinite at an error of 0, and 0 elsewhere.
+        """
+        return self._filled(4, error)
+
+    def _filled(self, row: int, error: Any) -> npt.NDArray[np.float64]:
+        """Return a row of `_fill`, in the shape that errors and parameters broadcast to."""
+        errors, sigmas, scales = _together(_numbers("error", error), self.sigma, self.scale)
+        law = np.empty((5, errors.size))
+        _fill(errors.ravel(), sigmas.ravel(), scales.ravel(), law)
+        values: npt.NDArray[np.float64] = law[row].reshape(errors.shape)[()]
+        return values
+
+    @property
+    def fisher_information(self) -> npt.NDArray[np.float64]:
+        """How much a report tells about the truth: the mean square of the score.
+
+        Per squared unit of the errors: between ``1 / (sigma^2 + 2 scale^2)``, which a weighted mean
+        uses, and ``1 / max(sigma, scale)^2``.
+        """
+        sigmas, scales = _together(self.sigma, self.scale)
+        information = np.empty(sigmas.size)
+        _fill_information(sigmas.ravel(), scales.ravel(), information)
+        values: npt.NDArray[np.float64] = information.reshape(sigmas.shape)[()]
+        return values

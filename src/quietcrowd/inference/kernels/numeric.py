@@ -1,9 +1,9 @@
-"""The inner loops over numbers; see `quietcrowd.inference.kernels.compiling`.
+"""The inner loops over numbers; see `quietcrowd.inference.kernels.voting`.
 
 All take, in this order, ``offsets``, ``worker_codes`` (as unsigned numbers), ``values`` and
-``gold`` of a `Partition`, values and known truths scaled to -1/2..1/2; what a method believes of
-the workers; units for sums; an array per worker to which is added; arrays per task to be filled,
-which stay as they are where they are empty.
+``known_truths`` of a `Partition`, both scaled to -1/2..1/2; what a method believes of the workers;
+units for sums; an array per worker to which is added; arrays per task to be filled, which stay as
+they are where they are empty.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference.kernels.ranking import median_of, rank_values
 from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT, to_integer
 
 __all__ = [
@@ -23,10 +22,13 @@ __all__ = [
     "Counts",
     "Floats",
     "add_squared",
+    "deviation_of",
     "longest_of",
     "loss_kernel",
     "mean_kernel",
     "median_kernel",
+    "median_of",
+    "rank_values",
     "spread_of",
     "standard_error_of",
     "sum_kernel",
@@ -39,6 +41,63 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 
 LEAST_SPREAD = 1e-12
 """Answers of a task that differ by no more than this share of the range count as all equal."""
+
+FEW = 32
+"""So many values or fewer are sorted by insertion."""
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def rank_values(
+    values: Floats,
+    ranked: Floats,
+    places: Counts,
+) -> None:
+    """Fill in a task's values, ascending, and their places."""
+    if len(values) > FEW:
+        places[:] = np.argsort(values)
+        for rank in range(len(values)):
+            ranked[rank] = values[places[rank]]
+        return
+    for place in range(len(values)):
+        value, rank = values[place], place
+        while rank > 0 and ranked[rank - 1] > value:
+            ranked[rank], places[rank] = ranked[rank - 1], places[rank - 1]
+            rank -= 1
+        ranked[rank], places[rank] = value, place
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def median_of(ranked: Floats) -> float:
+    """Return the median of ascending numbers; of an even number the middle of two; 0 of none."""
+    half = len(ranked) // 2
+    if len(ranked) == 0:
+        return 0.0
+    if len(ranked) % 2:
+        return float(ranked[half])
+    return float((ranked[half - 1] + ranked[half]) / 2.0)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def deviation_of(ranked: Floats) -> float:
+    """Return the median absolute deviation from the median, of ascending numbers; 0 of none."""
+    count = len(ranked)
+    if count == 0:
+        return 0.0
+    half = count // 2
+    odd = count % 2 == 1
+    middle = median_of(ranked)
+    above = half
+    below = half - 1
+    last, before = 0.0, 0.0
+    for _ in range(half + 1):
+        before = last
+        if below < 0 or (above < count and ranked[above] - middle <= middle - ranked[below]):
+            last = ranked[above] - middle
+            above += 1
+        else:
+            last = middle - ranked[below]
+            below -= 1
+    return float(last if odd else (before + last) / 2.0)
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
@@ -107,7 +166,7 @@ def mean_kernel(
     offsets: Counts,
     worker_codes: Codes,
     values: Floats,
-    gold: Floats,
+    known_truths: Floats,
     weights: Floats,
     low: float,
     high: float,
@@ -122,7 +181,7 @@ def mean_kernel(
 
     Parameters
     ----------
-    offsets, worker_codes, values, gold
+    offsets, worker_codes, values, known_truths
         See the module.
     weights : ndarray of float64
         Per worker, above 0 and at most 1.
@@ -139,8 +198,8 @@ def mean_kernel(
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         mean, total = weighted_mean_of(start, end, worker_codes, values, weights, weight_unit)
-        known = not np.isnan(gold[task])
-        truth = gold[task] if known else min(max(mean, low), high)
+        known = not np.isnan(known_truths[task])
+        truth = known_truths[task] if known else min(max(mean, low), high)
         errors = add_squared(start, end, worker_codes, values, truth, error_unit, squared)
         if len(truths):
             truths[task] = truth
@@ -168,7 +227,7 @@ def median_kernel(
     offsets: Counts,
     worker_codes: Codes,
     values: Floats,
-    gold: Floats,
+    known_truths: Floats,
     error_unit: float,
     squared: Counts,
     truths: Floats,
@@ -179,7 +238,7 @@ def median_kernel(
     ranked, places = np.empty(longest), np.empty(longest, np.int64)
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
-        truth = gold[task]
+        truth = known_truths[task]
         if np.isnan(truth):
             rank_values(values[start:end], ranked[: end - start], places[: end - start])
             truth = median_of(ranked[: end - start])
@@ -251,7 +310,7 @@ def loss_kernel(
     offsets: Counts,
     worker_codes: Codes,
     values: Floats,
-    gold: Floats,
+    known_truths: Floats,
     weights: Floats,
     absolute: bool,
     power: int,
@@ -279,8 +338,8 @@ def loss_kernel(
         What 1.0 is stored as in sums of a worker's losses.
     losses : ndarray of int64
         Per worker, to which losses are added.
-    offsets, worker_codes, values, gold, weights, weight_unit, error_unit, squared, truths, \
-standard_errors, spreads
+    offsets, worker_codes, values, known_truths, weights, weight_unit, error_unit, squared, \
+truths, standard_errors, spreads
         See `mean_kernel`. A weighted median has no standard error: NaN.
     """
     longest = longest_of(offsets)
@@ -288,8 +347,8 @@ standard_errors, spreads
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         mean, total = 0.0, np.int64(0)
-        if not np.isnan(gold[task]):
-            truth = gold[task]
+        if not np.isnan(known_truths[task]):
+            truth = known_truths[task]
         elif absolute:
             truth = _weighted_median(
                 start, end, worker_codes, values, weights, weight_unit, ranked, places
@@ -297,7 +356,7 @@ standard_errors, spreads
         else:
             mean, total = weighted_mean_of(start, end, worker_codes, values, weights, weight_unit)
             truth = mean
-        spread = spread_of(start, end, values, gold[task]) if power else 1.0
+        spread = spread_of(start, end, values, known_truths[task]) if power else 1.0
         price = loss_unit / spread**power if spread > LEAST_SPREAD else 0.0
         for row in range(np.uint64(start), np.uint64(end)):
             error = abs(values[row] - truth)
@@ -308,7 +367,7 @@ standard_errors, spreads
         if len(truths):
             truths[task] = truth
             spreads[task] = np.sqrt(errors / error_unit / max(end - start, 1))
-            if not np.isnan(gold[task]):
+            if not np.isnan(known_truths[task]):
                 standard_errors[task] = 0.0
             elif absolute:
                 standard_errors[task] = np.nan

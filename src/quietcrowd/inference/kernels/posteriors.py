@@ -13,8 +13,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference.kernels.compiling import pick_tied, rows_of
 from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer, to_whole
+from quietcrowd.inference.kernels.voting import pick_tied, rows_of
 
 __all__ = [
     "Beliefs",

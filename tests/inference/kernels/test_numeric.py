@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import median_abs_deviation
 
-from quietcrowd.inference.kernels.ranking import FEW, deviation_of, median_of, rank_values
+from quietcrowd.inference.kernels.numeric import FEW, deviation_of, median_of, rank_values
 
 
 def ranked(values):

@@ -1,4 +1,4 @@
-"""The inner loops over labels: serial functions over plain arrays that Numba compiles.
+"""The inner loop of voting, and ties: serial functions over plain arrays that Numba compiles.
 
 They hold no lock, so that a pool of threads can run them on runs of tasks, and they add in
 integers alone, so that neither threads nor partitions change a bit of what comes out.
@@ -96,8 +96,8 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
 
     The kernel takes, in this order:
 
-    - ``offsets``, ``worker_codes``, ``values``, ``draws``, ``gold`` of a `Partition`; worker codes
-      as unsigned numbers, which spares a test for negative places;
+    - ``offsets``, ``worker_codes``, ``values``, ``draws``, ``known_truths`` of a `Partition`;
+      worker codes as unsigned numbers, which spares a test for negative places;
     - ``weights``, int64 per worker: what a vote counts;
     - ``shares``, int64: what an answer is credited where ``i`` labels tie, at place ``i``;
     - ``nats``, float: how much log-odds a vote of 1 is, or 0 where votes are mere counts;
@@ -113,7 +113,7 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
         worker_codes: npt.NDArray[np.uint32],
         values: npt.NDArray[Any],
         draws: npt.NDArray[np.uint64],
-        gold: npt.NDArray[np.int32],
+        known_truths: npt.NDArray[np.int32],
         weights: npt.NDArray[np.int64],
         shares: npt.NDArray[np.int64],
         nats: float,
@@ -140,7 +140,7 @@ def vote_kernel(labels: int, *, estimating: bool) -> Callable[..., None]:
             share = shares[winners]
             for label in range(labels):
                 credit[label] = share if votes[label] == best else 0
-            known = gold[task]
+            known = known_truths[task]
             if known >= 0:
                 for label in range(labels):
                     credit[label] = shares[1] if label == known else 0

@@ -1,4 +1,5 @@
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -8,12 +9,15 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.inference import METHODS
+from quietcrowd.inference.observations import Observations
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
+from quietcrowd.scale.inferring import match_truths
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 
@@ -358,3 +362,70 @@ def test_simulated_reports_and_an_epsilon_of_0_are_told(tmp_path):
         qc.NoSignalWarning,
         qc.NoiseIgnoredWarning,
     ]
+
+
+def test_a_job_can_be_done_in_another_process(job):
+    sent = pickle.loads(pickle.dumps(job.tally))
+    for index in range(3):
+        assert sent(index, None).sums.tolist() == job.tally(index, None).sums.tolist()
+    truths = pickle.loads(pickle.dumps(job.estimate(1, None))).truths
+    pd.testing.assert_frame_equal(truths.to_pandas(), job.estimate(1, None).truths.to_pandas())
+
+
+def test_tallies_add_up_to_that_of_all(job, crowd_files):
+    tallies = [job.tally(index, None).sums for index in range(3)]
+    method = job.method
+    reports = qc.read_reports(crowd_files / "released.parquet")
+    partition, summary, _ = method.prepare(Observations.read(reports, method))
+    whole = method.sweep(partition, summary, None, None).sums
+    assert np.sum(tallies, axis=0).tolist() == whole.tolist()
+
+
+def test_an_example_is_a_state_as_the_method_makes_it(job):
+    example = job.example()
+    assert type(example) is type(job.method.update(job.summary, job.tally(1, None), None)[0])
+    assert evolve(job, method=qc.Mean()).example() is None
+
+
+TRUTHS = pd.DataFrame({"task": ["task 7", "task 1", "task 30"], "label": ["no", "yes", "yes"]})
+
+
+@pytest.fixture(params=[1, 4])
+def store(crowd_files, tmp_path, request):
+    return partition_parquet(
+        crowd_files / "labels.parquet",
+        tmp_path / "s",
+        domain=qc.Categorical(["no", "perhaps", "yes"]),
+        partitions=request.param,
+    )
+
+
+def test_truths_find_their_tasks(store):
+    known = match_truths(store, qc.MajorityVote(), TRUTHS)
+    found = {}
+    for index, partition in enumerate(store.partitions):
+        codes = known.of_partition(index, partition.tasks)
+        assert codes.dtype == np.int32
+        tasks = store.task_ids(index).to_pylist()
+        found |= {tasks[place]: codes[place] for place in np.flatnonzero(codes >= 0)}
+    assert found == {"task 7": 0, "task 1": 2, "task 30": 2}
+    assert len(known) == 3
+
+
+def test_without_truths_nothing_is_known(store):
+    known = match_truths(store, qc.MajorityVote(), None)
+    assert len(known) == 0
+    assert known.of_partition(0, 3).tolist() == [-1, -1, -1]
+
+
+def test_fingerprints_tell_truths_apart(store):
+    def fingerprint(truths):
+        return match_truths(store, qc.MajorityVote(), truths).fingerprint
+
+    others = [
+        TRUTHS[:2],
+        TRUTHS.assign(label="no"),
+        TRUTHS.assign(task=["task 7", "task 1", "task 2"]),
+    ]
+    assert len({fingerprint(truths) for truths in [None, TRUTHS, *others]}) == 5
+    assert fingerprint(TRUTHS[::-1]) == fingerprint(TRUTHS)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quietcrowd.inference.kernels import compiling as kernels
+from quietcrowd.inference.kernels import voting as kernels
 
 
 def run(labels, weights, rows, nats=0.0, seed=0, gold=-1):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import reduce
+from hashlib import blake2b
 from operator import add
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import evolve, field, frozen
 from rich.console import Console
@@ -18,19 +22,191 @@ from rich.progress import Progress
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.files import check_folder, refuse_overwriting, replacing
 from quietcrowd.formats.tables import check_target, write_table
-from quietcrowd.inference.estimate import worker_columns
-from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.method import State, Tally
-from quietcrowd.inference.scatter import Scatter
-from quietcrowd.inference.sweep import Course, available_threads, iterate
+from quietcrowd.frames import as_frame, column_of, positions_by_text
+from quietcrowd.inference.estimate import truth_columns, worker_columns
+from quietcrowd.inference.fitting import FittingMethod, is_known
+from quietcrowd.inference.method import IterativeInference, Scatter, State, Tally
+from quietcrowd.inference.noise_warning import report_warnings, warn_of
+from quietcrowd.inference.partition import Partition, Summary, hash_ids
+from quietcrowd.inference.sweep import LoopProgress, available_threads, estimate, iterate
+from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
-from quietcrowd.scale.gold import match_truths
-from quietcrowd.scale.passes import EstimatedPartition, Job
 from quietcrowd.scale.store import Store
 from quietcrowd.validation import check_whole
 
-__all__ = ["StoreEstimate", "infer_store"]
+__all__ = [
+    "EstimatedPartition",
+    "Job",
+    "StoreEstimate",
+    "StoredTruths",
+    "infer_store",
+    "match_truths",
+]
+
+
+@frozen(kw_only=True, eq=False)
+class StoredTruths:
+    """Known truths, as `quietcrowd.inference.partition.Partition` holds them.
+
+    Attributes
+    ----------
+    values : ndarray
+        Codes of labels, or numbers.
+    places : mapping of int to tuple
+        By partition: which of the values are its own, and of which of its tasks.
+    """
+
+    values: npt.NDArray[Any]
+    places: Mapping[int, tuple[slice, npt.NDArray[np.intp]]]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def of_partition(self, index: int, tasks: int) -> npt.NDArray[Any]:
+        """Return the truths of the tasks of a partition, shape (tasks,)."""
+        unknown = UNKNOWN if self.values.dtype.kind == "i" else np.nan
+        truths = np.full(tasks, unknown, self.values.dtype)
+        if index in self.places:
+            own, positions = self.places[index]
+            truths[positions] = self.values[own]
+        return truths
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest: two that differ have different ones."""
+        digest = blake2b(self.values.tobytes(), digest_size=16)
+        for index, (own, positions) in sorted(self.places.items()):
+            digest.update(f"{index} {own.start} ".encode() + positions.tobytes())
+        return digest.hexdigest()
+
+
+def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> StoredTruths:
+    """Find the tasks of known truths in a store.
+
+    Parameters
+    ----------
+    store : Store
+        Where they are.
+    method : FittingMethod
+        It says how truths are stored.
+    truths : dataframe or None
+        As `gold` of `FittingMethod.fit`.
+
+    Raises
+    ------
+    AnswerError
+        As of `FittingMethod.fit`.
+    """
+    found = [store.task_ids(0)[:0]]
+    places = {}
+    begin = 0
+    for index, names in _by_partition(store, truths).items():
+        ids = store.task_ids(index)
+        positions = np.unique(positions_by_text(names, ids))
+        positions = positions[positions >= 0]
+        found.append(ids.take(pa.array(positions)))
+        places[index] = (slice(begin, begin + len(positions)), positions)
+        begin += len(positions)
+    return StoredTruths(
+        values=method.known(pa.concat_arrays(found), store.domain, truths), places=places
+    )
+
+
+def _by_partition(store: Store, truths: Any) -> dict[int, pa.Array]:
+    """Return the ids of tasks with known truths by partition; none where they are no frame."""
+    frame = None if truths is None else as_frame(truths)
+    if frame is None or "task" not in frame.columns or not len(frame):
+        return {}  # what is wrong with such a frame the method says
+    names = column_of(frame, "task").combine_chunks().drop_null()
+    places = store.places(hash_ids(names))
+    return {int(index): names.filter(pa.array(places == index)) for index in np.unique(places)}
+
+
+@frozen(kw_only=True, eq=False)
+class EstimatedPartition:
+    """What the last pass tells of a partition.
+
+    Attributes
+    ----------
+    truths : pyarrow.Table
+        As of `TruthEstimate.truths`.
+    tally : Tally
+        What it tells of the workers.
+    scatter : Scatter
+        How far numbers lie apart.
+    tied : int
+        How many labels are tied.
+    """
+
+    truths: pa.Table
+    tally: Tally
+    scatter: Scatter
+    tied: int
+
+
+@frozen(kw_only=True, eq=False)
+class Job:
+    """What to do with a partition: all that stays the same from pass to pass.
+
+    It can be sent to another process that sees the folder of the store.
+
+    Attributes
+    ----------
+    store : Store
+        Where the partitions are.
+    method : FittingMethod
+        What passes over them.
+    summary : Summary
+        Of all answers.
+    known_truths : StoredTruths
+        Of some tasks.
+    """
+
+    store: Store
+    method: FittingMethod[Any, Any]
+    summary: Summary
+    known_truths: StoredTruths
+
+    def tally(self, index: int, state: State | None) -> Tally:
+        """Pass over a partition and tally."""
+        tally: Tally = self.method.sweep(self._partition(index), self.summary, state, None)
+        return tally
+
+    def example(self) -> State | None:
+        """Return a state as the method makes it, of one partition; None where it makes none."""
+        if not isinstance(self.method, IterativeInference):
+            return None
+        index = next(index for index, one in enumerate(self.store.partitions) if one.rows)
+        state: State = self.method.update(self.summary, self.tally(index, None), None)[0]
+        return state
+
+    def estimate(self, index: int, state: State | None) -> EstimatedPartition:
+        """Pass over a partition and estimate its truths."""
+        partition = self._partition(index)
+        room, tally = estimate(self.method, partition, self.summary, state)
+        known = self._known(index)
+        columns = truth_columns(
+            self.store.task_ids(index),
+            self.method.finish(room, known, self.summary),
+            is_known(known),
+            np.diff(partition.offsets),
+            self.store.domain,
+        )
+        truths = pa.table(columns)
+        return EstimatedPartition(
+            truths=truths,
+            tally=tally,
+            scatter=Scatter.of(room),
+            tied=(pc.sum(truths["tied"]).as_py() or 0) if "tied" in truths.column_names else 0,
+        )
+
+    def _partition(self, index: int) -> Partition:
+        stored = self.store.partition(index, self._known(index))
+        return self.method.scale(stored, self.summary)
+
+    def _known(self, index: int) -> Any:
+        return self.known_truths.of_partition(index, self.store.partitions[index].tasks)
 
 
 @frozen(kw_only=True, eq=False)
@@ -137,16 +313,17 @@ def infer_store(
     check_whole("threads", threads, 1)
     job = _job(store, method, gold)
     states = None if kept is None else _checkpoint(job, kept)
-    course = Course() if states is None else states.load()
+    reached = LoopProgress() if states is None else states.load()
     if store.mechanism is not None:  # after all errors of what came in
-        method.warn_of_reports(store.mechanism, 3, simulated=store.simulated)
+        told = report_warnings(method, store.mechanism, simulated=store.simulated)
+        warn_of(told, 2)
     with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
         run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
         save = None if states is None else states.save
-        course = iterate(method, job.summary, run.tally, course, save)
-        last = run.estimate(course.state, target)
-    method.warn_of_signal(job.summary, course.state, last.scatter, 3)
-    qualities = method.qualities(job.summary, last.tally, course.state)
+        reached = iterate(method, job.summary, run.tally, reached, save)
+        last = run.estimate(reached.state, target)
+    warn_of(method.signal_warnings(job.summary, reached.state, last.scatter), 2)
+    qualities = method.qualities(job.summary, last.tally, reached.state)
     table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
     if workers is not None:
         write_table(table, workers)
@@ -155,12 +332,12 @@ def infer_store(
         store=store,
         truths=target,
         workers=table,
-        known=len(job.gold),
+        known=len(job.known_truths),
         tied=last.tied,
-        state=course.state,
-        iterations=len(course.history),
-        converged=course.rests(method),
-        history=course.history,
+        state=reached.state,
+        iterations=len(reached.history),
+        converged=reached.rests(method),
+        history=reached.history,
     )
 
 
@@ -180,16 +357,18 @@ def _check_targets(
     return target
 
 
-def _job(store: Store, method: FittingMethod[Any, Any], gold: Any) -> Job:
+def _job(store: Store, method: FittingMethod[Any, Any], truths: Any) -> Job:
     """Return what there is to do; errors are those of `FittingMethod.fit`."""
     if not len(store):
         raise AnswerError("there is no answer")
     if store.mechanism is not None:
         method.refuse(store.mechanism)
-    known = match_truths(store, method, gold)
-    summary = method.summarize(store.overview, known.values)
+    known = match_truths(store, method, truths)
+    summary = method.summarize(store.summary, known.values)
     place = store.folder.absolute()  # another process may stand in another folder
-    return Job(store=evolve(store, folder=place), method=method, summary=summary, gold=known)
+    return Job(
+        store=evolve(store, folder=place), method=method, summary=summary, known_truths=known
+    )
 
 
 def _checkpoint(job: Job, path: Path) -> Checkpoint:
@@ -197,14 +376,14 @@ def _checkpoint(job: Job, path: Path) -> Checkpoint:
         path=path,
         method=job.method,
         store=job.store.fingerprint,
-        gold=job.gold.fingerprint,
+        known_truths=job.known_truths.fingerprint,
         example=job.example,
     )
 
 
 @frozen(kw_only=True, eq=False)
-class _Estimated:
-    """What the last pass tells of all partitions."""
+class _Estimated(Tally):
+    """What the last pass tells of some partitions."""
 
     tally: Tally
     scatter: Scatter
@@ -213,13 +392,6 @@ class _Estimated:
     @classmethod
     def of(cls, part: EstimatedPartition) -> _Estimated:
         return cls(tally=part.tally, scatter=part.scatter, tied=part.tied)
-
-    def __add__(self, other: _Estimated) -> _Estimated:
-        return _Estimated(
-            tally=self.tally + other.tally,
-            scatter=self.scatter + other.scatter,
-            tied=self.tied + other.tied,
-        )
 
 
 @frozen(kw_only=True, eq=False)

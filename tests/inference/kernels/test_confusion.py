@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quietcrowd.inference.confusion_update import learn_coins, learn_confusions
+from quietcrowd.inference.kernels.confusion import learn_coins, learn_confusions
 
 
 @pytest.mark.parametrize(("workers", "labels"), [(1, 1), (3, 2), (700, 3), (2, 40)])

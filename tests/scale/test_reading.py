@@ -1,7 +1,7 @@
 import numpy as np
 import pyarrow as pa
 
-from quietcrowd.scale.spill import Spill
+from quietcrowd.scale.reading import Spill
 
 
 def test_rows_come_back_by_partition_in_their_order(tmp_path):
