@@ -23,8 +23,7 @@ from quietcrowd.auditing.observed import Observed
 from quietcrowd.domains import Domain, FiniteDomain
 
 if TYPE_CHECKING:
-    from quietcrowd.mechanisms.mechanism import Mechanism
-    from quietcrowd.mechanisms.reports import Reports
+    from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 
 __all__ = ["Attack", "AuditPlan", "ExactLoss", "Repeats", "crowd_of"]
 

@@ -17,10 +17,10 @@ from quietcrowd.auditing.noise_attacks import plan_drawn_variance, plan_laplace
 from quietcrowd.auditing.sketch_attacks import plan_sketch
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Channel, FiniteChannel
-from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.mechanisms.laplace import LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
-from quietcrowd.mechanisms.sketch_channel import SketchChannel
+from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel
+from quietcrowd.mechanisms.sketch import SketchChannel
 from quietcrowd.mechanisms.worker_laws import WorkerLaw
 from quietcrowd.privacy.shared_weight import MAX_ROW
 

@@ -29,10 +29,9 @@ from quietcrowd.auditing.attack_rows import (
 )
 from quietcrowd.auditing.observed import Observed
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
+from quietcrowd.mechanisms.laplace import BIT_GRID, LaplaceChannel
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import ratio_up

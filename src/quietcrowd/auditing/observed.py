@@ -14,7 +14,7 @@ from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import positions_by_text
 
 if TYPE_CHECKING:
-    from quietcrowd.mechanisms.reports import Reports
+    from quietcrowd.mechanisms.mechanism import Reports
 
 __all__ = ["Observed"]
 

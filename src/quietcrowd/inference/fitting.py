@@ -42,7 +42,7 @@ from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.sweep import LoopResult, run_loop
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.report_domains import OrNull
 
 __all__ = ["FittingMethod", "Given", "Prepared", "is_known"]

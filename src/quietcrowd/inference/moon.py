@@ -46,8 +46,7 @@ from quietcrowd.inference.numeric import (
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.scatter import Scatter
 from quietcrowd.inference.weights import log_share_weights, scaled_weights
-from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.mechanisms.channel import Channel, laplace_shift
 from quietcrowd.validation import at_least, check_real, one_of, plain
 
 __all__ = ["MOON"]
@@ -169,15 +168,16 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
 
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether the noise is Laplace noise of known scale, or ignored anyway."""
-        return self.variant == "quadratic" or isinstance(channel, LaplaceChannel)
+        return self.variant == "quadratic" or laplace_shift(channel) is not None
 
     def models_noise(self, channel: Channel | None) -> bool:
         """Return whether the variant knows of the noise; see `FittingMethod.models_noise`."""
-        return self.variant != "quadratic" and isinstance(channel, LaplaceChannel)
+        return self.variant != "quadratic" and laplace_shift(channel) is not None
 
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
         """Return the ends of the public grid; see `NumericMethod.bounds`."""
-        return channel.grid.ends if isinstance(channel, LaplaceChannel) else None
+        shift = laplace_shift(channel)
+        return None if shift is None else shift.grid.ends
 
     def refuse(self, mechanism: Any) -> None:
         """Refuse reports without noise of known scale; see `FittingMethod.refuse`."""

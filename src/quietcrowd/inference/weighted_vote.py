@@ -14,7 +14,6 @@ from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import AgreementTally, share_of_agreements, sweep_votes
-from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.validation import at_least, plain
 
 __all__ = ["AccuracyState", "WeightedVote"]
@@ -153,8 +152,7 @@ class WeightedVote(
 
 def _range_of_accuracy(summary: Summary) -> tuple[float, float]:
     """Return how often a report that is a label can be right: least and most."""
-    channel = summary.channel
-    rates = channel.keep_and_other if isinstance(channel, FiniteChannel) else None
+    rates = None if summary.channel is None else summary.channel.keep_and_other
     if rates is None:
         return FLOOR, 1.0 - FLOOR
     keep, other = rates

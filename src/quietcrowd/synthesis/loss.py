@@ -10,7 +10,6 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.parameters import number
 from quietcrowd.privacy.composition import compose_curve
 from quietcrowd.privacy.deniability import Attempt
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
@@ -18,7 +17,7 @@ from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.tail_bound import TailBound, tail_of_curve
 from quietcrowd.synthesis.plausible_deniability import TOTAL
 from quietcrowd.synthesis.seed_weights import SeedBounds, floored_bounds, uniform_bounds
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_whole, number
 
 if TYPE_CHECKING:
     from quietcrowd.synthesis.pris_crowd import PrisCrowd

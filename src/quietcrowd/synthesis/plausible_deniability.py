@@ -10,8 +10,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.parameters import number
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_whole, number
 
 __all__ = ["TOTAL", "PrivacyTest"]
 

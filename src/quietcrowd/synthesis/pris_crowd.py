@@ -14,7 +14,6 @@ from attrs import Factory, field, frozen
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.mechanisms.parameters import number
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.synthesis.bandwidths import mad, silverman
 from quietcrowd.synthesis.blur import Blur
@@ -24,7 +23,7 @@ from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
 from quietcrowd.synthesis.plausible_deniability import PrivacyTest
 from quietcrowd.synthesis.public_range import public_range
 from quietcrowd.synthesis.weights import Combination, checked_quantiles
-from quietcrowd.validation import check_real, check_whole, one_of
+from quietcrowd.validation import check_real, check_whole, number, one_of
 
 __all__ = ["PrisCrowd"]
 

@@ -9,7 +9,7 @@ from attrs import frozen
 from quietcrowd.answers import Answers
 from quietcrowd.campaign.results.jackknife import ratio_with_error
 from quietcrowd.domains import FiniteDomain, NumericDomain
-from quietcrowd.mechanisms import FiniteChannel, LaplaceChannel, Reports, SampledVarianceChannel
+from quietcrowd.mechanisms import Reports
 from quietcrowd.report_domains import OrNull
 
 __all__ = ["MOST_ERROR", "CrowdAgreement", "agreement"]
@@ -63,13 +63,10 @@ def agreement(reports: Reports) -> CrowdAgreement:
     """
     table, channel = reports.table, reports.mechanism.channel
     if isinstance(table.domain, NumericDomain) and not isinstance(table.domain, FiniteDomain):
-        if reports.mechanism.every_task or not isinstance(
-            channel, LaplaceChannel | SampledVarianceChannel
-        ):
+        if reports.mechanism.every_task or channel.shift is None:
             return _of_numbers(table, None)
-        return _of_numbers(table, channel.variance)
-    rates = channel.keep_and_other if isinstance(channel, FiniteChannel) else None
-    return _of_labels(table, rates)
+        return _of_numbers(table, channel.shift.variance)
+    return _of_labels(table, channel.keep_and_other)
 
 
 def _told(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.mechanisms import Reports
-from quietcrowd.mechanisms.channel import FiniteChannel
 
 __all__ = ["FEWEST", "too_consistent"]
 
@@ -52,10 +51,11 @@ def too_consistent(reports: Reports) -> npt.NDArray[np.intp]:
 def _most_equals(reports: Reports) -> float | None:
     """Return the largest probability with which two randomised labels are equal."""
     channel = reports.mechanism.worker_channel
-    if not isinstance(channel, FiniteChannel) or reports.mechanism.every_task:
+    if channel is None or channel.probabilities is None or reports.mechanism.every_task:
         return None
     keep, other = channel.keep_and_other or (0.0, 0.0)
-    return keep**2 + (channel.answers - 1) * other**2 if keep > other else None
+    others = len(channel.probabilities) - 1
+    return keep**2 + others * other**2 if keep > other else None
 
 
 def _shares_of_equals(
