@@ -115,3 +115,13 @@ def test_reports_take_the_smallest_types():
     labels = HIDING[0].randomize(answers).table
     assert (labels.values.dtype, labels.worker_codes.dtype) == (np.uint8, np.int32)
     assert HIDING[2].randomize(answers).table.values.dtype == np.int32
+
+
+def test_a_mechanism_that_draws_per_worker_needs_a_guarantee_of_its_own():
+    class Drawn(qc.RandomizedResponse):
+        worker_channel = None
+
+    drawn = Drawn(domain=COINS, epsilon=1.0)
+    assert not drawn.independent_reports
+    with pytest.raises(NotImplementedError, match="Drawn draws for all answers of a worker"):
+        drawn.guarantee(answers=2)

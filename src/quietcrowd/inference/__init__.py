@@ -13,7 +13,12 @@ from quietcrowd.inference.median import Median
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.inference.ratio_mean import RatioMean
-from quietcrowd.inference.registry import METHODS, method_from_dict, usual_method
+from quietcrowd.inference.registry import (
+    METHODS,
+    method_from_dict,
+    register_method,
+    usual_method,
+)
 from quietcrowd.inference.weighted_mean import WeightedMean
 from quietcrowd.inference.weighted_vote import WeightedVote
 
@@ -37,5 +42,6 @@ __all__ = [
     "WeightedVote",
     "method_from_dict",
     "noise_ignored",
+    "register_method",
     "usual_method",
 ]
