@@ -20,7 +20,9 @@ __all__ = [
     "check_whole",
     "did_you_mean",
     "find_described",
+    "number",
     "one_of",
+    "optional_number",
     "plain",
 ]
 
@@ -141,3 +143,18 @@ def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any])
             f"{what} {name!r} has version {version!r}; this quietcrowd reads {known[name].version}"
         )
     return known[name]
+
+
+def number(value: Any) -> float:
+    """Return `value` as a float; ParameterError where it is none."""
+    try:
+        if isinstance(value, bool | str):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"a parameter must be a number; got {value!r}") from None
+
+
+def optional_number(value: Any) -> float | None:
+    """Return `value` as a float, or None for None."""
+    return None if value is None else number(value)

@@ -335,3 +335,36 @@ def test_a_mechanism_that_tells_nothing_loses_nothing():
     report = audited(RandomizedResponse(domain=LABELS, epsilon=0.0), 4, draws=1000)
     assert (report.exact_epsilon, report.verdict) == (0.0, "holds")
     assert math.isclose(report.curve[1].max(), 0.0)
+
+
+def test_noise_of_an_unknown_channel_is_attacked_by_its_own_law():
+    known = LaplacePerturbation(domain=LEVELS, epsilon=1.0)
+
+    class Rewritten(Channel):
+        epsilon = known.channel.epsilon
+        shift = known.channel.shift
+
+    class Stranger(LaplacePerturbation):
+        channel = Rewritten()
+
+        @property
+        def grid(self):
+            return known.grid
+
+        @property
+        def report_domain(self):
+            return known.report_domain
+
+        @property
+        def participation_domain(self):
+            return None
+
+        def _with_noise(self, places, rng):
+            return known._with_noise(places, rng)
+
+    found = audit(
+        Stranger(domain=LEVELS, epsilon=1.0), 2, draws=20_000, rng=np.random.default_rng(1)
+    )
+    assert found.holds
+    assert found.exact_epsilon is None
+    assert found.proven_epsilon > 0.5

@@ -22,9 +22,9 @@ from quietcrowd import (
     audit,
 )
 from quietcrowd.mechanisms.channel import TOTAL, FiniteChannel
-from quietcrowd.mechanisms.dense import dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.laplace_channel import BIT_GRID
+from quietcrowd.mechanisms.laplace import BIT_GRID
+from quietcrowd.mechanisms.taskwise import dense_table
 from quietcrowd.privacy.rounding import exp_of
 
 LABELS = Categorical(["no", "yes"])

@@ -30,8 +30,7 @@ from quietcrowd.mechanisms import (
     SampledVarianceGaussian,
     TwoLayerRandomizedResponse,
 )
-from quietcrowd.mechanisms.task_profile import UNIT
-from quietcrowd.mechanisms.worker_sketch import moment_sensitivity, second_moments
+from quietcrowd.mechanisms.sketch import UNIT, moment_sensitivity, second_moments
 
 SAMPLES = 200_000
 LEVELS = Ordinal(range(10))

@@ -22,9 +22,9 @@ from quietcrowd import (
 from quietcrowd.auditing.attack import Repeats
 from quietcrowd.auditing.attacks import plan_audit
 from quietcrowd.auditing.reused_randomness import compare_devices
-from quietcrowd.mechanisms.dense import dense_table
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.laplace_channel import BIT_GRID
+from quietcrowd.mechanisms.laplace import BIT_GRID
+from quietcrowd.mechanisms.taskwise import dense_table
 
 LABELS = Categorical(["no", "yes"])
 NUMBERS = Interval(low=0, high=10)

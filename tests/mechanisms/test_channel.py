@@ -8,11 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import quietcrowd as qc
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import (
     TOTAL,
+    Channel,
     FiniteChannel,
     keep_or_replace,
+    laplace_shift,
     other_weight_for,
 )
 from quietcrowd.mechanisms.randomness import system_words, word_source
@@ -161,3 +164,105 @@ def test_other_weight_errs_towards_more_noise(size, epsilon):
     with localcontext(prec=60):
         ideal = Decimal(TOTAL) / (size - 1 + Decimal(epsilon).exp())
         assert ideal <= other < ideal + 1 + Decimal(10) ** -20
+
+
+LABELS, NUMBERS = qc.Ordinal(range(4)), qc.Interval(low=0, high=10)
+TABLES = {
+    "one-layer": qc.RandomizedResponse(domain=LABELS, epsilon=1.0),
+    "null": qc.RandomizedResponse(domain=LABELS, epsilon=3.0, null="category"),
+    "never kept": qc.RandomizedResponse(domain=qc.Ordinal(range(2)), flip_probability=0.9),
+    "two-layer": qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.6),
+}
+SHIFTS = {
+    "laplace": qc.LaplacePerturbation(domain=NUMBERS, epsilon=2.0, step=1.0),
+    "released": qc.LaplacePerturbation(domain=NUMBERS, epsilon=2.0, participation="released"),
+    "variance": qc.SampledVarianceGaussian(domain=NUMBERS, rate=0.05, delta=0.1, step=1.0),
+    "least": qc.SampledVarianceGaussian(
+        domain=NUMBERS, rate=0.05, delta=0.1, step=1.0, least_variance=3.0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_gives_the_logarithms_of_its_weights(name):
+    law = TABLES[name].channel
+    answers, reports = np.indices(law.weights.shape).reshape(2, -1)
+    found = law.log_likelihood(reports, answers)
+    expected = [math.log(Fraction(int(w), TOTAL)) for w in law.weights.reshape(-1)]
+    assert found == pytest.approx(expected, rel=1e-15)
+    assert np.array_equal(law.table[answers, reports], found)
+    assert np.exp(law.table).sum(axis=1) == pytest.approx(1.0)
+    loss = float((law.table[:, np.newaxis] - law.table).max())
+    assert loss == pytest.approx(law.epsilon, abs=1e-13)
+    assert law.shift is None
+
+
+def test_what_cannot_be_has_no_likelihood():
+    half, quarter = TOTAL // 2, TOTAL // 4
+    law = FiniteChannel(weights=[[half, half, 0], [quarter, TOTAL - quarter, 0]])
+    found = law.log_likelihood(np.array([2, 0]), np.array([0, 1]))
+    assert found.tolist() == [-np.inf, math.log(0.25)]
+
+
+@pytest.mark.parametrize("name", SHIFTS)
+def test_noise_gives_the_law_of_what_is_added(name):
+    law = SHIFTS[name].channel
+    assert law.probabilities is law.table is law.keep_and_other is None
+    noise, grid = law.shift.noise, law.shift.grid
+    steps = np.arange(-noise.reach, noise.reach + 1)
+    masses = np.exp(noise.log_mass(steps))
+    assert masses.sum() == pytest.approx(1.0, abs=1e-9)
+    assert np.array_equal(masses, masses[::-1])
+    assert np.cumsum(masses)[:-1] == pytest.approx(noise.below(steps[1:]), abs=1e-8)
+    if noise.laplace_scale is not None:
+        assert (masses * steps**2).sum() == pytest.approx(noise.variance)
+        assert law.shift.variance == pytest.approx(noise.variance * grid.step**2)
+    half = noise.within(0.5)
+    assert masses[abs(steps) <= half].sum() >= 0.5 > masses[abs(steps) < half].sum()
+    found = law.log_likelihood(steps + grid.middle, np.full(len(steps), grid.middle))
+    assert np.array_equal(found, noise.log_mass(steps))
+    if law.participation is None:
+        apart = law.log_likelihood(steps, 0) - law.log_likelihood(steps, grid.steps)
+        assert abs(apart).max() == pytest.approx(law.epsilon, rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["variance", "least"])
+def test_noise_of_a_drawn_variance_is_drawn_by_its_law(name):
+    noise = SHIFTS[name].channel.shift.noise
+    count = 200_000
+    rng = np.random.default_rng(3)
+    variances = noise.least_variance + rng.standard_exponential(count) / noise.rate
+    away = np.arange(-60, 61)
+    powers = np.exp(-(away**2) / (2 * variances[:2_000, np.newaxis]))
+    mixed = (powers / powers.sum(axis=1, keepdims=True)).mean(axis=0)
+    assert mixed == pytest.approx(np.exp(noise.log_mass(away)), abs=0.02)
+    deviations = noise.draw(1_000, None)
+    drawn = noise.sample(deviations, np.arange(1_000, dtype=np.int32), None)
+    inside = np.exp(noise.log_mass(np.arange(-2, 3))).sum()
+    assert abs((abs(drawn) <= 2).mean() - inside) < 5.5 * math.sqrt(inside * (1 - inside) / 1_000)
+
+
+def test_sums_of_a_sketch_have_a_law_and_predictions_have_none():
+    law = qc.MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=3).channel
+    exact = np.array([[0, 5, -7], [1, 1, 1]])
+    sent = exact + np.array([[0, 0, 0], [3, -4, 0]])
+    gains = law.log_likelihood(sent, exact)
+    assert gains[0] - gains[1] == pytest.approx(7 / law.noise.scale)
+    assert law.table is law.shift is None
+
+
+def test_a_channel_that_says_nothing_is_told_of():
+    class Silent(Channel):
+        epsilon = 1.0
+
+    with pytest.raises(ParameterError, match="Silent gives no law of a report"):
+        Silent().log_likelihood(np.zeros(1, int), np.zeros(1, int))
+    with pytest.raises(ParameterError, match="Silent has no method describe"):
+        Silent().describe()
+    assert laplace_shift(Silent()) is laplace_shift(None) is None
+
+
+@pytest.mark.parametrize("table", [[0.5, 0.5], [[0.5, 0.6]], [[1.5, -0.5]]])
+def test_what_is_no_table_of_probabilities_is_refused(table):
+    with pytest.raises(ParameterError, match="probabilities must be a table, at least 0, whose"):
+        FiniteChannel.rounded(table)

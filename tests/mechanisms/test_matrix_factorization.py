@@ -12,8 +12,8 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import sparse_crowd
 from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.mechanisms import MatrixFactorization, Mechanism, factor_solve, worker_sketch
-from quietcrowd.mechanisms.task_profile import UNIT, TaskProfile
+from quietcrowd.mechanisms import MatrixFactorization, Mechanism, factor_solve, sketch
+from quietcrowd.mechanisms.sketch import UNIT, TaskProfile
 
 STARS = Ordinal(range(10))
 CROWD = sparse_crowd(tasks=30, workers=25, sparsity=0.3, seed=2)
@@ -124,19 +124,17 @@ def test_sums_are_exact():
     rng = np.random.default_rng(0)
     profile = rng.integers(-UNIT // 3, UNIT // 3, (50, 3))
     cells = rng.integers(-2000, 2000, (7, 50)).astype(np.int32)
-    assert np.array_equal(
-        worker_sketch.profile_sums(profile, cells), cells.astype(np.int64) @ profile
-    )
+    assert np.array_equal(sketch.profile_sums(profile, cells), cells.astype(np.int64) @ profile)
     answered = rng.random((7, 50)) < 0.4
-    rows_, columns = worker_sketch.upper_triangle(3)
+    rows_, columns = sketch.upper_triangle(3)
     products = profile[:, rows_] * profile[:, columns]
     truncated = np.sign(products) * (np.abs(products) // UNIT)
     assert np.array_equal(
-        worker_sketch.second_moments(profile, answered), answered.astype(np.int64) @ truncated
+        sketch.second_moments(profile, answered), answered.astype(np.int64) @ truncated
     )
-    assert worker_sketch.moment_sensitivity(profile) == np.abs(truncated).sum(axis=1).max()
+    assert sketch.moment_sensitivity(profile) == np.abs(truncated).sum(axis=1).max()
     with pytest.raises(ParameterError, match="too many for exact sums"):
-        worker_sketch.check_exact(10**6, 2000)
+        sketch.check_exact(10**6, 2000)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "rademacher", "buckets"])
@@ -144,7 +142,7 @@ def test_one_task_moves_the_second_moments_by_at_most_1(kind):
     matrix = TaskProfile(rank=9, kind=kind, seed=0).matrix(CROWD.answers.tasks)
     norms = np.abs(matrix).sum(axis=1) / UNIT
     bound = ((norms**2 + ((matrix / UNIT) ** 2).sum(axis=1)) / 2).max()
-    found = worker_sketch.moment_sensitivity(matrix) / UNIT
+    found = sketch.moment_sensitivity(matrix) / UNIT
     assert bound - 1e-5 < found <= bound <= 1 + 1e-12
 
 
@@ -233,13 +231,13 @@ def test_no_two_rows_of_named_tasks_are_farther_apart_than_stated(variant):
     places = channel.grid.places(domain.numbers(np.arange(3))).astype(np.int64) - channel.centre
     rows = [(int(place), True) for place in places]
     rows += [(0, False)] * mechanism.participation_protected
-    kappa = worker_sketch.moment_sensitivity(profile)
+    kappa = sketch.moment_sensitivity(profile)
     worst = 0.0
     sums, moments = [], []
     for row in itertools.product(rows, repeat=4):
         cells, answered = zip(*row, strict=True)
         sums.append(np.array(cells) @ profile)
-        moments.append(worker_sketch.second_moments(profile, np.array([answered]))[0])
+        moments.append(sketch.second_moments(profile, np.array([answered]))[0])
     sums, moments = np.array(sums), np.array(moments)
     for one, of_one in zip(sums, moments, strict=True):
         loss = np.abs(sums - one).sum(axis=1) / channel.noise.scale

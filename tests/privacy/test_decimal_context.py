@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from quietcrowd.mechanisms.channel import other_weight_for
-from quietcrowd.mechanisms.memo.laplace_digits import laplace_thresholds
+from quietcrowd.mechanisms.discrete_laplace import laplace_thresholds
 from quietcrowd.privacy.guarantee import show_loss
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 from quietcrowd.privacy.shared_flip import cell_epsilon

@@ -251,7 +251,7 @@ def test_what_cannot_be_randomised_task_by_task(stores, tmp_path, monkeypatch):
         randomize_store(reports, MECHANISMS["one-layer"], tmp_path / "again")
     with pytest.raises(qc.ParameterError, match="is there already"):
         randomize_store(stores[LABELS], MECHANISMS["one-layer"], tmp_path / "r")
-    monkeypatch.setattr("quietcrowd.mechanisms.dense.MAX_CELLS", 40 * 12 - 1)
+    monkeypatch.setattr("quietcrowd.mechanisms.taskwise.MAX_CELLS", 40 * 12 - 1)
     with pytest.raises(qc.ParameterError, match="make 480 reports, and at most 479 fit"):
         randomize_store(stores[NUMBERS], MECHANISMS["filled"], tmp_path / "filled")
 

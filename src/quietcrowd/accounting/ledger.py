@@ -20,8 +20,7 @@ from quietcrowd.accounting.charges import (
 from quietcrowd.accounting.spending import Spending, spend, used_of_budget
 from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
-from quietcrowd.mechanisms.mechanism import Mechanism, check_mechanism
-from quietcrowd.mechanisms.reports import Reports, check_reports
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism, check_reports
 from quietcrowd.privacy.guarantee import Tasks, are_named, check_counts
 from quietcrowd.validation import check_real, check_text
 

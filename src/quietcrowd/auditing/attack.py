@@ -29,8 +29,7 @@ from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import positions_by_text
 
 if TYPE_CHECKING:
-    from quietcrowd.mechanisms.mechanism import Mechanism
-    from quietcrowd.mechanisms.reports import Reports
+    from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 
 __all__ = ["Attack", "AuditPlan", "ExactLoss", "Observed", "Repeats", "crowd_of"]
 

@@ -13,14 +13,14 @@ from functools import singledispatch
 from quietcrowd.auditing.attack import Attack, AuditPlan
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, alone, ends
 from quietcrowd.auditing.label_attacks import plan_finite, plan_shared
-from quietcrowd.auditing.noise_attacks import plan_drawn_variance, plan_laplace
+from quietcrowd.auditing.noise_attacks import plan_drawn_variance, plan_laplace, plan_shift
 from quietcrowd.auditing.sketch_attacks import plan_sketch
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Channel, FiniteChannel
-from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.mechanisms.laplace import LaplaceChannel
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
-from quietcrowd.mechanisms.sketch_channel import SketchChannel
+from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel
+from quietcrowd.mechanisms.sketch import SketchChannel
 from quietcrowd.mechanisms.worker_laws import WorkerLaw
 from quietcrowd.privacy.shared_weight import MAX_ROW
 
@@ -44,7 +44,8 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
     Notes
     -----
     The plan depends on the kind of the mechanism's channel. `plan_of_channel.register` adds a plan
-    for another kind; without one, a mechanism is attacked through the numbers that it sends.
+    for another kind. Without one a mechanism is attacked by the law of the noise that it adds, or,
+    where there is no such law, through the numbers that it sends.
     """
     if answers > MAX_ROW:
         raise ParameterError(f"an audit takes at most {MAX_ROW:,} answers; got {answers:,}")
@@ -52,8 +53,10 @@ def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
 
 
 @singledispatch
-def plan_of_channel(_: Channel, mechanism: Mechanism, answers: int) -> AuditPlan:
+def plan_of_channel(channel: Channel, mechanism: Mechanism, answers: int) -> AuditPlan:
     """Return the plan for a mechanism of a channel of no known kind."""
+    if channel.shift is not None:
+        return plan_shift(mechanism, channel.shift, answers)
     return _plan_unknown(mechanism, answers)
 
 
@@ -62,6 +65,8 @@ def _(channel: FiniteChannel, mechanism: Mechanism, answers: int) -> AuditPlan:
     law = getattr(mechanism, "worker_law", None)
     if isinstance(law, WorkerLaw):
         return plan_shared(mechanism, channel, law, answers)
+    if mechanism.worker_channel is None and answers > 1:  # reports are not independent
+        return _plan_unknown(mechanism, answers)
     return plan_finite(mechanism, channel, answers)
 
 

@@ -28,15 +28,15 @@ from quietcrowd.auditing.attack_rows import (
     taskwise_attacks,
 )
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
+from quietcrowd.mechanisms.channel import Shift
+from quietcrowd.mechanisms.laplace import BIT_GRID, LaplaceChannel
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.privacy.guarantee import add_losses
 from quietcrowd.privacy.rounding import ratio_up
 
-__all__ = ["laplace_peak", "plan_drawn_variance", "plan_laplace"]
+__all__ = ["laplace_peak", "plan_drawn_variance", "plan_laplace", "plan_shift"]
 
 VARIANCES = 240
 """Variances that a mixture of Gaussian laws is summed over."""
@@ -61,6 +61,29 @@ def _log_laplace(numbers: npt.NDArray[Any], around: Sequence[int], scale: float)
     top = away.max(axis=1)
     mean: Floats = top + np.log(np.exp(away - top[:, np.newaxis]).mean(axis=1))
     return mean
+
+
+def plan_shift(mechanism: Mechanism, shift: Shift, answers: int) -> AuditPlan:
+    """Return how noise of any law is to be audited that is added to each answer."""
+    low, high = ends(mechanism)
+    bottom, top = places(mechanism, shift.grid, [low, high]).tolist()
+    fillings = mechanism.filling_places
+    around = [shift.grid.middle] if fillings is None else fillings.tolist()
+
+    def log_law(observed: Observed, around: Sequence[int]) -> Floats:
+        sent = observed.cells[:, :1].astype(np.int64)
+        masses = np.exp(shift.noise.log_mass(sent - np.asarray(around, np.int64)))
+        found: Floats = np.log(np.maximum(masses.mean(axis=1), np.finfo(np.float64).tiny))
+        return found
+
+    def score(others: Sequence[int], observed: Observed) -> Floats:
+        return log_law(observed, [top]) - log_law(observed, others)
+
+    pairs = [Pair(name=VALUE, one=high, other=low, score=partial(score, [bottom]))]
+    if mechanism.every_task:
+        pairs.append(Pair(name=NULL, one=high, other=None, score=partial(score, around)))
+    attacks = taskwise_attacks(pairs, answers, partial(plain_numbers, mechanism, shift.grid))
+    return AuditPlan(exact=None, attacks=attacks)
 
 
 def plan_laplace(mechanism: Mechanism, channel: LaplaceChannel, answers: int) -> AuditPlan:

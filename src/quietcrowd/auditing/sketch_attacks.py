@@ -22,9 +22,13 @@ from quietcrowd.auditing.noise_attacks import laplace_peak
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.sketch_channel import SketchChannel
-from quietcrowd.mechanisms.task_profile import UNIT, TaskProfile
-from quietcrowd.mechanisms.worker_sketch import moment_sensitivity, second_moments
+from quietcrowd.mechanisms.sketch import (
+    UNIT,
+    SketchChannel,
+    TaskProfile,
+    moment_sensitivity,
+    second_moments,
+)
 from quietcrowd.privacy.rounding import ratio_up
 
 __all__ = ["plan_sketch"]

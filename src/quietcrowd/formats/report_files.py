@@ -12,8 +12,7 @@ from attrs import frozen
 
 from quietcrowd.exceptions import AnswerError, FormatError, MissingMechanismError
 from quietcrowd.formats.tables import read_note, read_table, write_table
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 
 __all__ = [
     "ReportNote",

@@ -10,7 +10,12 @@ from quietcrowd.inference.loss_weighted import CATD, CRH
 from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.inference.ratio_mean import RatioMean
-from quietcrowd.inference.registry import METHODS, method_from_dict, usual_method
+from quietcrowd.inference.registry import (
+    METHODS,
+    method_from_dict,
+    register_method,
+    usual_method,
+)
 from quietcrowd.inference.voting import MajorityVote, WeightedVote
 
 __all__ = [
@@ -33,5 +38,6 @@ __all__ = [
     "WeightedVote",
     "method_from_dict",
     "noise_ignored",
+    "register_method",
     "usual_method",
 ]

@@ -22,7 +22,7 @@ from quietcrowd.inference.kernels.voting import vote_kernel
 from quietcrowd.inference.method import LabelEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.known_truths import label_per_task
-from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.channel import Channel
 
 __all__ = ["AgreementTally", "CategoricalMethod", "sweep_votes"]
 
@@ -169,7 +169,7 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
 def _quality(
     agreement: npt.NDArray[np.float64],
     shares: npt.NDArray[np.float64],
-    channel: object,
+    channel: Channel | None,
     labels: int,
 ) -> npt.NDArray[np.float64]:
     """Undo what the channel does to agreement, clipped to 0..1; NaN where it tells nothing.
@@ -180,11 +180,11 @@ def _quality(
     ``share = labels other + r (keep - other)`` and
     ``share agreement = other + r (keep - other) quality``.
     """
-    rates = channel.keep_and_other if isinstance(channel, FiniteChannel) else None
-    if rates is None:
+    rates = None if channel is None else channel.keep_and_other
+    if channel is None or channel.probabilities is None or rates is None:
         return agreement
     keep, other = rates
-    if isinstance(channel, FiniteChannel) and channel.answers == labels + 1:
+    if len(channel.probabilities) == labels + 1:
         answered = shares - labels * other
         with np.errstate(divide="ignore", invalid="ignore"):
             quality = (shares * agreement - other) / answered

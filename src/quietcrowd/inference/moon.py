@@ -42,8 +42,7 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.mechanisms.channel import Channel, laplace_shift
 from quietcrowd.validation import at_least, check_real, one_of, plain
 
 __all__ = ["MOON"]
@@ -167,17 +166,18 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     @override
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether the noise is Laplace noise of known scale, or ignored anyway."""
-        return self.variant == "quadratic" or isinstance(channel, LaplaceChannel)
+        return self.variant == "quadratic" or laplace_shift(channel) is not None
 
     @override
     def models_noise(self, channel: Channel | None) -> bool:
         """Return whether the variant knows of the noise."""
-        return self.variant != "quadratic" and isinstance(channel, LaplaceChannel)
+        return self.variant != "quadratic" and laplace_shift(channel) is not None
 
     @override
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
         """Return the ends of the public grid."""
-        return channel.grid.ends if isinstance(channel, LaplaceChannel) else None
+        shift = laplace_shift(channel)
+        return None if shift is None else shift.grid.ends
 
     @override
     def refuse(self, mechanism: Any) -> None:

@@ -15,7 +15,7 @@ from quietcrowd.inference.kernels.moon import LARGEST_SCORE
 from quietcrowd.inference.method import State, Tally, known_or_median
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
 from quietcrowd.inference.partition import Extension, Summary
-from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
+from quietcrowd.mechanisms.channel import laplace_shift
 
 __all__ = [
     "LEAST_VARIANCE",
@@ -217,8 +217,8 @@ def square_unit(summary: Summary) -> float:
 
 def noise_scale(summary: Summary) -> float:
     """Return the scale b of the noise in the range of all reports; 0 without noise."""
-    channel = summary.channel
-    return channel.scale / summary.extent if isinstance(channel, LaplaceChannel) else 0.0
+    shift = laplace_shift(summary.channel)
+    return 0.0 if shift is None else shift.scale / summary.extent
 
 
 def truth_unit(summary: Summary) -> float:
@@ -238,8 +238,8 @@ def slope_unit(summary: Summary) -> float:
 
 def noise_variance(summary: Summary) -> float:
     """Return the variance of the noise in the squared range of all reports; 0 without noise."""
-    channel = summary.channel
-    return channel.variance / summary.extent**2 if isinstance(channel, LaplaceChannel) else 0.0
+    shift = laplace_shift(summary.channel)
+    return 0.0 if shift is None else shift.variance / summary.extent**2
 
 
 LEAST_VARIANCE = 1e-12

@@ -16,7 +16,7 @@ from quietcrowd.frames import Backend, as_frame, backend_of, mark_of, unmarked
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.report_domains import OrNull
 
 __all__ = ["Observations"]

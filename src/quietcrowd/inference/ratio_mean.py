@@ -15,8 +15,7 @@ from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter, State, Tally
 from quietcrowd.inference.numeric import NumericMethod, unit_for
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.laplace_channel import BIT_GRID, LaplaceChannel
+from quietcrowd.mechanisms.channel import Channel, Shift
 
 __all__ = ["Prior", "RatioMean", "TaskMoments"]
 
@@ -182,7 +181,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
     @override
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether participation bits come with the reports."""
-        return isinstance(channel, LaplaceChannel) and channel.participation_noise is not None
+        return channel.shift is not None and channel.participation is not None
 
     @override
     def models_noise(self, channel: Channel | None) -> bool:
@@ -190,7 +189,8 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
 
     @override
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        if not summary.participation or not isinstance(summary.channel, LaplaceChannel):
+        channel = summary.channel
+        if not summary.participation or channel is None or channel.participation is None:
             raise AnswerError(
                 "RatioMean needs reports with participation bits, as those of "
                 'LaplacePerturbation(..., participation="released"). For others take Mean.'
@@ -226,7 +226,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         ratios = _ratios(partition, summary)
         shares = ratios.shares(state)
         if estimates is not None:
-            grid = _channel(summary).grid
+            grid = _laws(summary)[0].grid
             distances, errors = ratios.truths(shares, state)
             truths = distances * grid.width + grid.number(grid.middle)
             truths = (np.clip(truths, grid.low, grid.high) - summary.middle) / summary.extent
@@ -271,20 +271,23 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         return np.full(summary.workers, np.nan)
 
 
-def _channel(summary: Summary) -> LaplaceChannel:
-    assert isinstance(summary.channel, LaplaceChannel)
-    return summary.channel
+def _laws(summary: Summary) -> tuple[Shift, Shift]:
+    """Return the law of the values, and that of the bits beside them."""
+    channel = summary.channel
+    assert channel is not None
+    assert channel.shift is not None
+    assert channel.participation is not None
+    return channel.shift, channel.participation
 
 
 def _ratios(partition: Partition, summary: Summary) -> _Ratios:
     """Return the means of values and bits over each task's workers, and the noise in them."""
-    channel = _channel(summary)
-    grid, bit_noise = channel.grid, channel.participation_noise
+    of_values, of_bits = _laws(summary)
+    grid = of_values.grid
     assert partition.participation is not None
-    assert bit_noise is not None
     counts = np.maximum(np.diff(partition.offsets), 1)
     unit = unit_for(summary.longest_task)
-    largest = 1.0 + SCALES * bit_noise.scale * BIT_GRID.step
+    largest = 1.0 + SCALES * of_bits.scale
     bits = np.clip(partition.participation / largest, -1.0, 1.0)
     sums = [
         numeric_kernels.sum_kernel(partition.offsets, column, unit) / unit
@@ -293,8 +296,8 @@ def _ratios(partition: Partition, summary: Summary) -> _Ratios:
     centre = grid.number(grid.middle) - summary.middle
     return _Ratios(
         mean_bit=sums[1] * largest / counts,
-        bit_variance=bit_noise.variance * BIT_GRID.step**2 / counts,
+        bit_variance=of_bits.variance / counts,
         mean_value=(sums[0] / counts * summary.extent - centre) / grid.width,
-        value_variance=channel.variance / grid.width**2 / counts,
+        value_variance=of_values.variance / grid.width**2 / counts,
         known=(partition.known_truths * summary.extent - centre) / grid.width,
     )

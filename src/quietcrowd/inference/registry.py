@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -19,27 +20,45 @@ from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.voting import MajorityVote, WeightedVote
 from quietcrowd.validation import find_described
 
-__all__ = ["METHODS", "method_from_dict", "usual_method"]
+__all__ = ["METHODS", "method_from_dict", "register_method", "usual_method"]
 
-METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = {
-    method.name: method
-    for method in (
-        MajorityVote,
-        WeightedVote,
-        DawidSkene,
-        GLAD,
-        Mean,
-        Median,
-        WeightedMean,
-        CRH,
-        CATD,
-        GTM,
-        KDEm,
-        MOON,
-        RatioMean,
-    )
-}
-"""Every method by its name on the command line."""
+MethodT = TypeVar("MethodT", bound=type[FittingMethod[Any, Any]])
+
+_BY_NAME: dict[str, type[FittingMethod[Any, Any]]] = {}
+
+METHODS: Mapping[str, type[FittingMethod[Any, Any]]] = MappingProxyType(_BY_NAME)
+"""Every method by its name in files, campaigns and on the command line."""
+
+
+def register_method(kind: MethodT) -> MethodT:
+    """Make a method known by its name; a decorator of its class.
+
+    Raises
+    ------
+    TypeError
+        Where another method has the name.
+    """
+    if _BY_NAME.setdefault(kind.name, kind) is not kind:
+        raise TypeError(f"the name {kind.name!r} is that of {_BY_NAME[kind.name].__name__}")
+    return kind
+
+
+for _kind in (
+    MajorityVote,
+    WeightedVote,
+    DawidSkene,
+    GLAD,
+    Mean,
+    Median,
+    WeightedMean,
+    CRH,
+    CATD,
+    GTM,
+    KDEm,
+    MOON,
+    RatioMean,
+):
+    register_method(_kind)
 
 
 def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:

@@ -14,7 +14,6 @@ from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, 
 from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, known_or_median
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.validation import at_least, plain
 
 __all__ = [
@@ -197,8 +196,7 @@ class WeightedVote(
 
 def _range_of_accuracy(summary: Summary) -> tuple[float, float]:
     """Return how often a report that is a label can be right: least and most."""
-    channel = summary.channel
-    rates = channel.keep_and_other if isinstance(channel, FiniteChannel) else None
+    rates = None if summary.channel is None else summary.channel.keep_and_other
     if rates is None:
         return FLOOR, 1.0 - FLOOR
     keep, other = rates

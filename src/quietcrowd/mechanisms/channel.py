@@ -1,33 +1,43 @@
-"""What a randomiser does to an answer: a table of integers.
+"""What a randomiser does to an answer: the law of a report given the answer.
 
-For every answer a channel holds a row of weights that sums to 2^32; a report is drawn with one
-uniform 32-bit word, so it has exactly the probability ``weight / 2**32``. The privacy loss is the
-largest ratio of two weights in a column: integers, not a float that somebody typed. Derivation
-and checks: ``docs/theory/finite-channels.md``.
+A requester needs no more of a mechanism. A channel says in which form it has that law, and a method
+asks for the one that it can use: a table, noise that is added, or what each report speaks for.
+
+On a finite domain it is a table of integers. For every answer a channel holds a row of weights that
+sums to 2^32; a report is drawn with one uniform 32-bit word, so it has exactly the probability
+``weight / 2**32``. The privacy loss is the largest ratio of two weights in a column: integers, not
+a float that somebody typed. Derivation and checks: ``docs/theory/finite-channels.md``.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.mechanisms.randomness import WordSource
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 
 __all__ = [
     "MAX_EPSILON",
+    "REACH",
     "TOTAL",
     "Channel",
     "FiniteChannel",
+    "Noise",
+    "Shift",
     "keep_or_replace",
+    "laplace_shift",
     "other_weight_for",
 ]
 
@@ -39,17 +49,187 @@ _UPWARDS = Context(prec=60, rounding=ROUND_CEILING)
 MAX_EPSILON = 16.0
 """Largest privacy loss that 32-bit weights hold with a useful precision."""
 
+REACH = 64
+"""Noise beyond so many scales has a probability below 10^-27: a device cuts it off there."""
+
 MAX_SIZE = 4096
 BLOCK = 2**16
 
 
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class Noise(ABC):
+    """A law on the whole numbers, symmetric about 0: what is added to a place on a grid."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """In steps: beyond 64 times as much lies less than 10^-27 of the law."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """In squared steps."""
+
+    @property
+    def laplace_scale(self) -> float | None:
+        """The scale where this is discrete Laplace noise of a public scale; else None."""
+        return None
+
+    @property
+    def reach(self) -> int:
+        """How many steps from 0 devices of a campaign cut noise off."""
+        return math.ceil(REACH * self.scale)
+
+    @abstractmethod
+    def log_mass(self, steps: npt.NDArray[Any]) -> Floats:
+        """Return ``ln P(Z = z)`` for every z of an array."""
+
+    @abstractmethod
+    def below(self, steps: npt.NDArray[Any]) -> Floats:
+        """Return ``P(Z < z)`` for every z of an array."""
+
+    def within(self, share: float) -> int:
+        """Return the least distance, in steps, within which a share of all noise lies at least."""
+        inside, enough = -1, self.reach
+        while enough - inside > 1:
+            middle = (inside + enough) // 2
+            if 2 * float(self.below(np.array([-middle]))[0]) <= 1 - share:
+                enough = middle
+            else:
+                inside = middle
+        return enough
+
+
+@frozen(kw_only=True)
+class Shift:
+    """A report is the answer's place on a grid, plus noise that does not depend on the answer.
+
+    Attributes
+    ----------
+    grid : Grid
+        Answers are rounded to it; reports are counted in its steps.
+    noise : Noise
+        In steps of the grid.
+    """
+
+    grid: Grid
+    noise: Noise
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise, in the answers' own unit."""
+        return self.grid.step * self.noise.scale
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise, in the squared unit of the answers."""
+        return self.grid.step**2 * self.noise.variance
+
+
 class Channel(ABC):
-    """The law of what a device sends given what its worker thinks; public."""
+    """The law of what a device sends given what its worker thinks; public.
+
+    A subclass has at least an `epsilon`. It gives its law in one of three forms, of which the
+    later ones follow from the earlier: `probabilities`, `shift`, `log_likelihood`. Whoever can use
+    one asks for it, and not for the kind of the channel.
+    """
 
     @property
     @abstractmethod
     def epsilon(self) -> float:
         """Privacy loss of one report, rounded up."""
+
+    @property
+    def probabilities(self) -> Floats | None:
+        """Probability of each report given each answer, shape (answers, reports).
+
+        None where the law is no table.
+        """
+        return None
+
+    @cached_property
+    def table(self) -> Floats | None:
+        """``ln P(report | answer)``, shape (answers, reports); None where the law is no table.
+
+        Each is the nearest float or its neighbour; minus infinity where a report cannot be.
+        """
+        if self.probabilities is None:
+            return None
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(self.probabilities)
+        logs.flags.writeable = False
+        return logs
+
+    @property
+    def keep_and_other(self) -> tuple[float, float] | None:
+        """Probability to keep an answer and to give one certain other one.
+
+        None where the channel is no randomised response.
+        """
+        return None
+
+    @property
+    def shift(self) -> Shift | None:
+        """Where answers are shifted by noise: the grid, and the law of the noise; else None."""
+        return None
+
+    @property
+    def participation(self) -> Shift | None:
+        """Where a noisy bit stands beside each report, its law: 1 is "answered"; else None."""
+        return None
+
+    def log_likelihood(self, reports: npt.NDArray[Any], answers: npt.NDArray[Any]) -> Floats:
+        """Return ``ln P(report | answer)`` of each report, given the answer beside it.
+
+        What holds for every law: also for reports that are sets, or of whom there are too many for
+        a table. Reports that were cut off at the ends of their range count as noise of that size.
+
+        Parameters
+        ----------
+        reports : ndarray, shape (n, ...)
+            As the report domain stores them: codes, or steps from the lowest number of the grid.
+        answers : ndarray of int, shape (n,)
+            Codes of labels (NULL is the last), or places on the grid. What broadcasts will do.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+
+        Raises
+        ------
+        ParameterError
+            Where a report is of no single answer, so that there is no such law.
+        """
+        if self.table is not None:
+            logs: Floats = self.table[answers, reports]
+            return logs
+        if self.shift is not None:
+            return self.shift.noise.log_mass(np.asarray(reports, np.int64) - answers)
+        raise ParameterError(f"{type(self).__name__} gives no law of a report given its answer")
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the numbers that fix what a device does to an answer, JSON-ready.
+
+        They are part of a campaign's configuration: a table of integers, or a grid and the scale of
+        the noise in its steps; never an epsilon alone.
+
+        Raises
+        ------
+        ParameterError
+            Where a channel does not say.
+        """
+        raise ParameterError(
+            f"{type(self).__name__} has no method describe, and a campaign publishes what its "
+            "devices do"
+        )
+
+
+def laplace_shift(channel: Channel | None) -> Shift | None:
+    """Return the shift of a channel whose noise is Laplace noise of a public scale; else None."""
+    shift = None if channel is None else channel.shift
+    return None if shift is None or shift.noise.laplace_scale is None else shift
 
 
 def _weights(weights: Any) -> npt.NDArray[np.uint64]:
@@ -125,6 +305,31 @@ class FiniteChannel(Channel):
         return cls(weights=weights)
 
     @classmethod
+    def rounded(cls, probabilities: npt.ArrayLike) -> FiniteChannel:
+        """Return the channel of a table of probabilities, rounded to weights.
+
+        All are rounded down, and what is left goes to the largest of the row. The loss is that of
+        the weights: it may be a little more than that of the probabilities.
+
+        Parameters
+        ----------
+        probabilities : array-like, shape (answers, reports)
+            At least 0; every row sums to 1.
+
+        Examples
+        --------
+        >>> FiniteChannel.rounded([[2 / 3, 1 / 3], [1 / 3, 2 / 3]]).weights[0].tolist()
+        [2863311531, 1431655765]
+        """
+        table = np.asarray(probabilities, np.float64)
+        if table.ndim != 2 or not (table >= 0).all() or not np.allclose(table.sum(axis=1), 1.0):
+            raise ParameterError("probabilities must be a table, at least 0, whose rows sum to 1")
+        weights = np.floor(table * TOTAL).astype(np.int64)
+        largest = (np.arange(len(table)), table.argmax(axis=1))
+        weights[largest] += TOTAL - weights.sum(axis=1)
+        return cls(weights=weights)
+
+    @classmethod
     def uninformative(cls, size: int) -> FiniteChannel:
         """Return a channel whose report does not depend on the answer: a loss of exactly 0."""
         row = np.full(size, TOTAL // size, dtype=np.uint64)
@@ -148,9 +353,13 @@ class FiniteChannel(Channel):
         return int(self.weights.shape[1])
 
     @property
-    def probabilities(self) -> npt.NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Probability of each report given each answer, shape (answers, reports); exact."""
         return self.weights / TOTAL
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the table of integers; see `Channel.describe`."""
+        return {"kind": "table", "weights": self.weights.tolist()}
 
     @cached_property
     def epsilon(self) -> float:

@@ -147,6 +147,10 @@ class Grid:
         """Return the number at a place."""
         return self.low + self.step * place
 
+    def describe(self) -> dict[str, Any]:
+        """Return its numbers, JSON-ready."""
+        return {"low": self.low, "step": self.step, "steps": self.steps, "high": self.high}
+
     def lattice(self, noise_scale: float) -> Lattice:
         """Return what a place with noise can be; 32 bits where the noise cannot exceed them.
 

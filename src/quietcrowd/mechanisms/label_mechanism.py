@@ -1,22 +1,76 @@
-"""What mechanisms for labels share: NULL, "no answer", as one more label, or not at all."""
+"""Mechanisms for labels: each report is drawn from a row of a table of integers."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from attrs import field, frozen
 
+from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import MAX_SIZE
-from quietcrowd.mechanisms.parameters import at_least_two_labels
-from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
+from quietcrowd.mechanisms.channel import MAX_EPSILON, MAX_SIZE, FiniteChannel
+from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.randomness import Secret, WordSource, word_source, words_in_turn
+from quietcrowd.mechanisms.taskwise import (
+    TaskwiseMechanism,
+    cell_name,
+    cells_of,
+    check_cells,
+    dense_blocks,
+    dense_table,
+    fixed_table,
+)
+from quietcrowd.privacy.guarantee import Tasks, check_counts
+from quietcrowd.privacy.loss_law import ReleaseLoss, channel_law
 from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import one_of
 
-__all__ = ["LabelMechanism"]
+__all__ = [
+    "LabelMechanism",
+    "at_least_two_labels",
+    "check_epsilon",
+    "check_probability",
+    "require_epsilon",
+]
 
 Null: TypeAlias = Literal["category"] | None
+
+
+def check_epsilon(_: Any, attribute: Any, value: Any) -> None:
+    """Validate an optional privacy loss of a finite channel."""
+    if value is not None:
+        require_epsilon(attribute.name, value)
+
+
+def require_epsilon(name: str, value: float) -> None:
+    """Raise ParameterError unless `value` is a privacy loss of a finite channel: 0 to 16."""
+    if not 0 <= value <= MAX_EPSILON:
+        raise ParameterError(
+            f"{name} must be from 0 to {MAX_EPSILON:g} "
+            f"(32-bit weights hold at most {MAX_EPSILON:g}); got {value!r}"
+        )
+
+
+def check_probability(_: Any, attribute: Any, value: Any) -> None:
+    """Validate a probability."""
+    if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
+        raise ParameterError(f"{attribute.name} must be from 0 to 1; got {value!r}")
+
+
+def at_least_two_labels(_: Any, __: Any, domain: Any) -> None:
+    """Validate the domain of a finite channel."""
+    if not isinstance(domain, FiniteDomain):
+        raise ParameterError(
+            f"domain must be Categorical or Ordinal; got {domain!r}. For numbers take "
+            "LaplacePerturbation (on the command line: -m laplace)."
+        )
+    if not 2 <= domain.size <= MAX_SIZE:
+        raise ParameterError(f"domain must have 2 to {MAX_SIZE:,} labels; got {domain.size}")
 
 
 def _fits(mechanism: Any, _: Any, null: Null) -> None:
@@ -31,6 +85,10 @@ def _fits(mechanism: Any, _: Any, null: Null) -> None:
 class LabelMechanism(TaskwiseMechanism):
     """A mechanism whose reports are labels.
 
+    A subclass has a `name`, its parameters, and its `channel`: a table with a row for each label,
+    and one for NULL where that is a label. Where it says no more, every answer is replaced by a
+    draw from its row, with a random word of its own.
+
     Attributes
     ----------
     domain : Categorical or Ordinal
@@ -38,6 +96,9 @@ class LabelMechanism(TaskwiseMechanism):
     null : {None, "category"}
         What becomes of a task without an answer: no report, or NULL as one more label.
     """
+
+    no_memo: ClassVar[None] = None
+    freshness: ClassVar[str] = "randomised once, with fresh random words"
 
     domain: FiniteDomain = field(validator=at_least_two_labels)
     null: Null = field(default=None, validator=[one_of(None, "category"), _fits])
@@ -56,3 +117,75 @@ class LabelMechanism(TaskwiseMechanism):
     def size(self) -> int:
         """How many values a report can have."""
         return self.domain.size + (self.null is not None)
+
+    @property
+    @abstractmethod
+    def channel(self) -> FiniteChannel:
+        """The law of one report given one answer."""
+
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
+        """Return how the loss is distributed; see `Mechanism.loss`."""
+        if self.worker_channel is None:
+            return super().loss(answers, tasks)
+        count = check_counts(answers, tasks, every_task=self.every_task)
+        law = channel_law(self.channel.weights, self.channel.epsilon)
+        return ReleaseLoss(answer=law, each=law, count=count)
+
+    def randomize_tasks(
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
+    ) -> Reports:
+        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
+        words = word_source(rng)
+        if self.every_task:
+            table = self._randomize_every_task(answers, drawn, words)
+        else:
+            reports = self.replace(answers.values, answers.worker_codes, drawn, words)
+            table = answers.with_values(self.report_domain, reports)
+        return Reports(table=table, mechanism=self, simulated=rng is not None)
+
+    def _randomize_every_task(
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, words: WordSource
+    ) -> Answers:
+        check_cells(len(answers.tasks), len(answers.workers))
+        codes = np.arange(len(answers.workers))[:, np.newaxis]
+        reports = np.empty((len(answers.tasks), len(answers.workers)), self.domain.dtype)
+        for workers, cells in dense_blocks(answers, answers.values, null=self.domain.size):
+            reports[:, workers] = self.replace(cells, codes[workers], drawn, words).T
+        return dense_table(answers, self.report_domain, reports)
+
+    def replace(
+        self,
+        cells: npt.NDArray[Any],
+        workers: npt.NDArray[Any],  # noqa: ARG002
+        drawn: npt.NDArray[Any] | None,  # noqa: ARG002
+        words: WordSource,
+    ) -> npt.NDArray[Any]:
+        """Return a report for each answer, with one word each.
+
+        Parameters
+        ----------
+        cells : ndarray of int
+            Codes of answers; that of NULL is the number of labels.
+        workers : ndarray of int
+            Whose answers they are; of the shape of `cells`, or one that broadcasts to it.
+        drawn : ndarray or None
+            What `draw_workers` gave.
+        words : WordSource
+            Where the randomness comes from.
+        """
+        return self.channel.sample(cells.reshape(-1), words).reshape(cells.shape)
+
+    def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
+        """Draw each report by the word of its task and answer; see `Mechanism.fixed_reports`."""
+        cells = cells_of(answers, answers.values, null=self.domain.size if self.null else 0)
+        drawn = [
+            secret.word("report", task, cell_name(cell))
+            for task, cell in zip(answers.tasks.to_pylist(), cells, strict=True)
+        ]
+        words = words_in_turn(np.array(drawn, np.uint32))
+        reports = self.replace(cells, np.zeros_like(cells), self.fixed_draws(secret), words)
+        return Reports(table=fixed_table(answers, self, reports), mechanism=self)
+
+    def fixed_draws(self, secret: Secret) -> npt.NDArray[Any] | None:  # noqa: ARG002
+        """Return what a secret gives for one worker in place of `draw_workers`."""
+        return None

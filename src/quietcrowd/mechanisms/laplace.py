@@ -13,36 +13,118 @@ import pyarrow as pa
 from attrs import Factory, evolve, field, frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
+from quietcrowd.domains import FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import unmarked
-from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
+from quietcrowd.mechanisms.channel import Channel, Shift
+from quietcrowd.mechanisms.discrete_laplace import (
+    DiscreteLaplace,
+    laplace_bytes,
+    laplace_noise,
+    require_positive_epsilon,
+)
 from quietcrowd.mechanisms.grid import Grid, bounded_domain, cut_off
-from quietcrowd.mechanisms.laplace_channel import BIT_GRID, Fill, LaplaceChannel
-from quietcrowd.mechanisms.parameters import number, optional_number
-from quietcrowd.mechanisms.randomness import WordSource, uniform_integers, word_source
-from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
+from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.randomness import Secret, WordSource, uniform_integers, word_source
+from quietcrowd.mechanisms.taskwise import (
+    TaskwiseMechanism,
+    cell_name,
+    cells_of,
+    check_cells,
+    dense_blocks,
+    dense_table,
+    fixed_table,
+)
 from quietcrowd.privacy.guarantee import (
-    ABOUT_TASKS,
-    PUBLIC_TASKS,
-    PrivacyGuarantee,
     Tasks,
-    add_losses,
     check_counts,
-    check_linked,
 )
 from quietcrowd.privacy.loss_law import ReleaseLoss, laplace_law, pure_law
+from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import one_of
+from quietcrowd.validation import number, one_of, optional_number
 
-__all__ = ["LaplacePerturbation", "NoiseScale"]
+__all__ = ["BIT_GRID", "LaplaceChannel", "LaplacePerturbation", "NoiseScale"]
 
 NoiseScale: TypeAlias = Literal["width", "paper"]
 
 NULL = -1
 """What stands in a cell without an answer before it is filled."""
+
+Fill: TypeAlias = Literal["uniform", "midpoint"] | float | None
+
+BIT_GRID = Grid(low=0.0, step=2.0**-10, steps=2**10, high=1.0)
+"""The grid of the participation bit: 0 is "not answered", 1 is "answered"."""
+
+
+@frozen(kw_only=True, slots=False)
+class LaplaceChannel(Channel):
+    """The law of a numeric report: a place on a grid plus discrete Laplace noise.
+
+    Attributes
+    ----------
+    grid : Grid
+        Answers are rounded to it.
+    noise : DiscreteLaplace
+        In steps of the grid.
+    fill : {"uniform", "midpoint"}, float or None
+        What an unanswered task is reported as, before the noise; None: it is not reported.
+    participation_noise : DiscreteLaplace or None
+        Of the noisy bit beside the report, in steps of 1/1024.
+    """
+
+    grid: Grid
+    noise: DiscreteLaplace
+    fill: Fill
+    participation_noise: DiscreteLaplace | None = None
+
+    @cached_property
+    def shift(self) -> Shift:
+        """The grid and the noise."""
+        return Shift(grid=self.grid, noise=self.noise)
+
+    @cached_property
+    def participation(self) -> Shift | None:
+        """The noisy bit beside the report, if there is one."""
+        noise = self.participation_noise
+        return None if noise is None else Shift(grid=BIT_GRID, noise=noise)
+
+    @property
+    def scale(self) -> float:
+        """Scale b of the noise, in the answers' own unit."""
+        return self.shift.scale
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise, in the squared unit of the answers."""
+        return self.shift.variance
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Privacy loss of one report, rounded up.
+
+        One answer against another, or, where the participation bit is released, half of that and
+        the bit together, whichever is more.
+        """
+        one = self.noise.loss(self.grid.steps)
+        if self.participation_noise is None:
+            return one
+        half = Fraction(self.grid.middle) / Fraction(self.noise.scale)
+        bit = Fraction(BIT_GRID.steps) / Fraction(self.participation_noise.scale)
+        return max(one, ratio_up(half + bit))
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the grid and the scales of the noise; see `Channel.describe`."""
+        bit = self.participation_noise
+        return {
+            "kind": "laplace",
+            "grid": self.grid.describe(),
+            "noise_scale": self.noise.scale,
+            "fill": self.fill,
+            "participation": None
+            if bit is None
+            else {"grid": BIT_GRID.describe(), "noise_scale": bit.scale},
+        }
 
 
 def _check_epsilon(_: object, __: object, epsilon: float) -> None:
@@ -118,6 +200,10 @@ class LaplacePerturbation(TaskwiseMechanism):
     """
 
     name: ClassVar[str] = "laplace"
+    no_memo: ClassVar[None] = None
+    source: ClassVar[str] = (
+        "Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md"
+    )
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=_check_epsilon)
     participation: Literal["released"] | None = field(
@@ -201,28 +287,6 @@ class LaplacePerturbation(TaskwiseMechanism):
         """What Theorem 1 says."""
         return self.epsilon
 
-    def guarantee(
-        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
-    ) -> PrivacyGuarantee:
-        """Return what a worker loses at most; see `Mechanism.guarantee`."""
-        count = check_counts(answers, tasks, every_task=self.every_task)
-        return PrivacyGuarantee(
-            answers=answers,
-            epsilon=self.channel.epsilon,
-            worker_epsilon=add_losses(self.channel.epsilon, count),
-            linked=linked,
-            linked_epsilon=add_losses(self.channel.epsilon, check_linked(linked, count)),
-            participation_protected=self.every_task,
-            tasks=count if self.every_task else None,
-            claimed_epsilon=self.claimed_epsilon,
-            assumptions=(
-                f"every {'task' if self.every_task else 'answer'} is reported once, with fresh "
-                "noise",
-                *(PUBLIC_TASKS if self.every_task else ABOUT_TASKS),
-            ),
-            source="Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md",
-        )
-
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
         """Return how the loss is distributed; see `Mechanism.loss`.
 
@@ -282,16 +346,42 @@ class LaplacePerturbation(TaskwiseMechanism):
         words : WordSource
             Where the randomness comes from.
         """
+        places = self.filling_places
+        if len(places) == 1:
+            return np.full(shape, places[0], np.int32)
+        drawn = uniform_integers(words, 0, len(places) - 1, int(np.prod(shape)))
+        return places[drawn.astype(np.intp)].reshape(shape)
+
+    @property
+    def filling_places(self) -> npt.NDArray[np.int32]:
+        """Places that stand for no answer, equally likely; see `Mechanism.filling_places`."""
         if self.fill == "midpoint":
-            return np.full(shape, self.grid.middle, np.int32)
+            return np.array([self.grid.middle], np.int32)
         if isinstance(self.fill, float):
-            return np.full(shape, self.grid.place(self.fill), np.int32)
+            return np.array([self.grid.place(self.fill)], np.int32)
         if isinstance(self.domain, FiniteDomain):
-            codes = uniform_integers(words, 0, self.domain.size - 1, int(np.prod(shape)))
-            levels = self.grid.places(np.array(self.domain.levels, np.float64))
-            return levels[codes.astype(np.intp)].reshape(shape)
-        drawn = uniform_integers(words, 0, self.grid.steps, int(np.prod(shape)))
-        return drawn.astype(np.int32).reshape(shape)
+            return self.grid.places(np.array(self.domain.levels, np.float64))
+        return np.arange(self.grid.steps + 1, dtype=np.int32)
+
+    def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
+        """Give each answer the noise of its task and place; see `Mechanism.fixed_reports`."""
+        places = self.grid.places(self.domain.numbers(answers.values))
+        cells = cells_of(answers, places, null=NULL if self.every_task else 0)
+        noise, bit_noise = self.channel.noise, self.channel.participation_noise
+        filled, bits = cells, None
+        if self.every_task:
+            fillings = self.fillings(cells.shape, secret.words("fill"))
+            filled = np.where(cells == NULL, fillings, cells)
+        tasks = answers.tasks.to_pylist()
+        numbers = filled + _fixed_noise("number", noise, tasks, cells, secret)
+        if bit_noise is not None:
+            noisy = np.where(cells == NULL, 0, BIT_GRID.steps)
+            noisy += _fixed_noise("bit", bit_noise, tasks, cells, secret)
+            bits = cut_off(noisy, BIT_GRID.lattice(bit_noise.scale))
+        reports = cut_off(numbers, self.report_domain)
+        return Reports(
+            table=fixed_table(answers, self, reports), mechanism=self, participation_codes=bits
+        )
 
     def _with_noise(
         self, places: npt.NDArray[np.int32], rng: np.random.Generator | None
@@ -339,11 +429,6 @@ class LaplacePerturbation(TaskwiseMechanism):
             "participation_noise_scale": None if bit is None else bit.scale,
         }
 
-    @classmethod
-    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> LaplacePerturbation:
-        names = ("epsilon", "fill", "scale", "participation", "step")
-        return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
-
 
 def _add_noise(
     places: npt.NDArray[np.int32],
@@ -355,3 +440,21 @@ def _add_noise(
     noisy = noise.sample(places.size, rng).reshape(places.shape)
     noisy += places
     return cut_off(noisy, domain)
+
+
+def _fixed_noise(
+    name: str,
+    noise: DiscreteLaplace,
+    tasks: list[str | int],
+    cells: npt.NDArray[np.int64],
+    secret: Secret,
+) -> npt.NDArray[np.int64]:
+    """Return the noise of each task at the place of its answer, shape (tasks,)."""
+    size = laplace_bytes(noise.scale)
+    return np.array(
+        [
+            laplace_noise(noise.scale, secret.give((name, task, cell_name(cell)), size))
+            for task, cell in zip(tasks, cells, strict=True)
+        ],
+        np.int64,
+    )

@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import sys
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import Factory, field, fields_dict, frozen
+from attrs import Factory, field, frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
+from quietcrowd.domains import FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.mechanisms import factor_solve, worker_sketch
-from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
+from quietcrowd.mechanisms import factor_solve
+from quietcrowd.mechanisms.channel import REACH
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.parameters import number, optional_number
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports, SketchBounds
 from quietcrowd.mechanisms.randomness import word_source
-from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.mechanisms.sketch_channel import SketchChannel, farthest
-from quietcrowd.mechanisms.sketch_table import pivot
-from quietcrowd.mechanisms.task_profile import UNIT, Profile, TaskProfile
+from quietcrowd.mechanisms.sketch import (
+    UNIT,
+    Profile,
+    SketchChannel,
+    TaskProfile,
+    check_exact,
+    farthest,
+    largest_sums,
+    moment_sensitivity,
+    pivot,
+    profile_sums,
+    second_moments,
+    upper_triangle,
+)
+from quietcrowd.mechanisms.taskwise import check_cells, dense_blocks, dense_table
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
@@ -40,9 +50,8 @@ from quietcrowd.privacy.guarantee import (
     task_names,
 )
 from quietcrowd.privacy.rounding import ratio_up
-from quietcrowd.privacy.signed_sums import largest_signed_norm
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import check_real, check_whole, one_of, plain
+from quietcrowd.validation import check_real, check_whole, number, one_of, optional_number, plain
 
 __all__ = ["MatrixFactorization", "Variant"]
 
@@ -156,6 +165,11 @@ class MatrixFactorization(Mechanism):
     """
 
     name: ClassVar[str] = "matrix-factorization"
+    no_memo: ClassVar[str] = (
+        "its numbers stand for all answers together, and one that is edited under the same noise "
+        "would show by how much they changed. Send its reports once and keep nothing, or take "
+        "LaplacePerturbation"
+    )
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=number, validator=_check_epsilon)
     variant: Variant = field(default="fill", validator=one_of(*get_args(Variant)))
@@ -252,6 +266,22 @@ class MatrixFactorization(Mechanism):
         moments = self.rank * (self.rank + 1) // 2 if self.variant == "statistics" else 0
         return self.rank + moments
 
+    def sketch_bounds(self, tasks: int) -> SketchBounds:
+        """Return bounds of the noisy sums, or of the profile that a device solves for from them.
+
+        A solution with a ridge is at most as long as the sums, divided by the ridge. One without
+        has no such bound: it is cut off 2^24 times beyond the sums.
+        """
+        channel = self.channel
+        answers = tasks * farthest(channel.grid, channel.centre) * UNIT
+        largest = math.ceil(answers + REACH * channel.noise.scale)
+        if self.variant in _HIDING:
+            return SketchBounds(length=self.sketch_length, low=-largest, high=largest, whole=True)
+        sums = largest / UNIT * channel.grid.step * math.sqrt(self.rank)
+        solution = sums / self.ridge if self.ridge else sums * UNIT
+        bound = min(solution, sys.float_info.max)
+        return SketchBounds(length=self.sketch_length, low=-bound, high=bound, whole=False)
+
     def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
         """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
         return workers * self.sketch_length
@@ -304,7 +334,7 @@ class MatrixFactorization(Mechanism):
         names = task_names(tasks) if are_named(tasks) else ()
         if not names or len(names) * self.rank > _MOST_NUMBERS:
             return math.inf
-        largest = _largest_sums(self.channel.profile, names, self.variant)
+        largest = largest_sums(self.channel.profile, names, moments=self.variant == "statistics")
         steps, scale = self.channel.grid.steps, Fraction(self.channel.noise.scale)
         moved = steps * largest.sums / scale
         if largest.moments:
@@ -317,7 +347,7 @@ class MatrixFactorization(Mechanism):
         check_cells(
             len(answers.tasks), len(answers.workers), beside=max(self.sketch_length, self.rank)
         )
-        worker_sketch.check_exact(len(answers.tasks), farthest(channel.grid, channel.centre))
+        check_exact(len(answers.tasks), farthest(channel.grid, channel.centre))
         profile = channel.profile.matrix(answers.tasks)
         self._require_solution(answers, profile)
         places = channel.grid.places(self.domain.numbers(answers.values))
@@ -327,10 +357,10 @@ class MatrixFactorization(Mechanism):
         for _, cells in dense_blocks(answers, places, null):
             answered = cells != null
             centred = np.where(answered, cells - np.int32(channel.centre), np.int32(0))
-            sums = worker_sketch.profile_sums(profile, centred)
+            sums = profile_sums(profile, centred)
             part = _with_noise(sums, channel.noise, rng)
             if moment_noise is not None:
-                moments = worker_sketch.second_moments(profile, answered)
+                moments = second_moments(profile, answered)
                 part = np.concatenate([part, _with_noise(moments, moment_noise, rng)], axis=1)
             parts.append(part)
         sketches: npt.NDArray[Any] = np.concatenate(parts)
@@ -347,9 +377,7 @@ class MatrixFactorization(Mechanism):
         """Return the noise of second moments, if they are sent: a cell costs half of epsilon."""
         if self.variant != "statistics":
             return None
-        return DiscreteLaplace.for_loss(
-            worker_sketch.moment_sensitivity(profile), self.channel.moments_epsilon
-        )
+        return DiscreteLaplace.for_loss(moment_sensitivity(profile), self.channel.moments_epsilon)
 
     def _profiles(
         self,
@@ -425,7 +453,7 @@ class MatrixFactorization(Mechanism):
         return dense_table(answers, self.report_domain, profile @ solved.T + centre)
 
     def _solve_statistics(self, sketches: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        rows, columns = worker_sketch.upper_triangle(self.rank)
+        rows, columns = upper_triangle(self.rank)
         solved = np.empty((len(sketches), self.rank))
         for block in factor_solve.worker_blocks(*solved.shape):
             moments = np.empty((len(sketches[block]), self.rank, self.rank))
@@ -470,37 +498,6 @@ class MatrixFactorization(Mechanism):
             "steps": self.channel.grid.steps,
             "noise_scale": self.channel.noise.scale,
         }
-
-    @classmethod
-    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> MatrixFactorization:
-        names = [name for name in fields_dict(cls) if name != "domain"]
-        return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
-
-
-@frozen(kw_only=True)
-class _LargestSums:
-    """By how much all tasks together move the sums that are sent: 1-norms in units of 2^-24.
-
-    `sums` is that of the profile sums, for answers that move by one step; `moments` that of the
-    second moments, where these are sent, and `of_one_task` what one task moves them by at most.
-    """
-
-    sums: int
-    moments: int = 0
-    of_one_task: int = 0
-
-
-@lru_cache(maxsize=64)
-def _largest_sums(law: TaskProfile, names: tuple[str, ...], variant: Variant) -> _LargestSums:
-    profile = law.matrix(pa.array(names, pa.large_string()))
-    sums = largest_signed_norm(profile)
-    if variant != "statistics":
-        return _LargestSums(sums=sums)
-    return _LargestSums(
-        sums=sums,
-        moments=worker_sketch.largest_moments(profile),
-        of_one_task=worker_sketch.moment_sensitivity(profile),
-    )
 
 
 def _with_noise(

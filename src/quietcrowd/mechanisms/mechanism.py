@@ -1,34 +1,57 @@
-"""What every local randomiser offers."""
+"""What every local randomiser offers, and the reports that it gives."""
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import evolve, fields_dict, frozen
+from attrs import evolve, field, fields_dict, frozen
+from attrs.validators import instance_of
 
 from quietcrowd.answers import Answers, DroppedRows
-from quietcrowd.domains import Domain
+from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
-from quietcrowd.frames import unmarked
+from quietcrowd.frames import Backend, to_native, unmarked
 from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.randomness import Secret
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
 from quietcrowd.privacy.tail_bound import TailBound, composed_tail
 from quietcrowd.validation import check_names, check_proportion, find_described
 
-__all__ = ["Mechanism", "check_mechanism"]
+__all__ = ["Mechanism", "Reports", "SketchBounds", "check_mechanism", "check_reports"]
 
 _REGISTRY: dict[str, type[Mechanism]] = {}
 
 LEAST_LOSS = 1e-6
 """Nobody has the 10^12 reports on a task that a signal of this loss would take to be seen."""
+
+
+@frozen(kw_only=True)
+class SketchBounds:
+    """What a worker can send, where it sends numbers for all tasks together.
+
+    Attributes
+    ----------
+    length : int
+        How many numbers.
+    low, high : float
+        Of each number; noise beyond is cut off.
+    whole : bool
+        Whether they are whole.
+    """
+
+    length: int
+    low: float
+    high: float
+    whole: bool
 
 
 @frozen(kw_only=True, slots=False)
@@ -46,6 +69,11 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
+    no_memo: ClassVar[str | None] = (
+        "how its random numbers depend on task and answer is not known here"
+    )
+    """Why a memo cannot hold its reports; None where it can: see `fixed_reports`."""
+
     domain: Domain
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -57,8 +85,11 @@ class Mechanism(ABC):
 
     @staticmethod
     def registry() -> Mapping[str, type[Mechanism]]:
-        """Return every mechanism by its name in files and on the command line."""
-        return dict(_REGISTRY)
+        """Return every mechanism by its name in files and on the command line.
+
+        Each class with a `name` of its own is there from where it is defined.
+        """
+        return MappingProxyType(_REGISTRY)
 
     @property
     def report_domain(self) -> Domain:
@@ -89,6 +120,23 @@ class Mechanism(ABC):
     def participation_protected(self) -> bool:
         """Whether the fact of having answered a task is protected as an answer is."""
         return self.guarantee(tasks=1).participation_protected
+
+    @property
+    def independent_reports(self) -> bool:
+        """Whether each report has noise of its own, so that one can serve all copies of a question.
+
+        Not where a worker's reports share what it draws, as a flip probability or a variance.
+        """
+        return False
+
+    @property
+    def filling_places(self) -> npt.NDArray[np.int32] | None:
+        """Places on the grid that stand for no answer, equally likely; None where none does."""
+        return None
+
+    def sketch_bounds(self, tasks: int) -> SketchBounds | None:  # noqa: ARG002
+        """Return what a worker can send for so many tasks; None where reports are per task."""
+        return None
 
     @property
     def tells_nothing(self) -> bool:
@@ -225,6 +273,29 @@ class Mechanism(ABC):
             answer=pure_law(guarantee.epsilon, guarantee.delta),
             each=pure_law(guarantee.worker_epsilon, guarantee.delta),
             count=1,
+        )
+
+    def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:  # noqa: ARG002
+        """Return the reports of one worker: the same ones for the same answers and secret.
+
+        A report is a function of the secret, the task and the answer alone. Random numbers of two
+        answers to one task are independent. All tasks are gone through in the same order, answered
+        or not.
+
+        Parameters
+        ----------
+        answers : Answers
+            Of one worker, in the mechanism's domain; tasks sorted by id.
+        secret : Secret
+            Of the worker's device, for these tasks.
+
+        Raises
+        ------
+        ParameterError
+            Where `no_memo` says why there are no such reports.
+        """
+        raise ParameterError(
+            f"the reports of {self.name!r} cannot be kept in a memo: {self.no_memo}."
         )
 
     @abstractmethod
@@ -371,14 +442,18 @@ class Mechanism(ABC):
             given = evolve(given, dropped=DroppedRows())
         return self._randomize(given, rng)
 
-    @abstractmethod
     def _parameters(self) -> dict[str, Any]:
-        """Return the parameters of `to_dict` besides name, version and domain."""
+        """Return the parameters of `to_dict` besides name, version and domain, JSON-ready.
+
+        Public integers that follow from them may stand beside: `from_dict` checks that they do.
+        """
+        return {name: getattr(self, name) for name in fields_dict(type(self)) if name != "domain"}
 
     @classmethod
-    @abstractmethod
     def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> Mechanism:
         """Build the mechanism from what `_parameters` gave."""
+        names = [name for name in fields_dict(cls) if name != "domain"]
+        return cls(domain=domain, **{name: parameters[name] for name in names})
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; `from_dict` gives back an equal mechanism."""
@@ -421,10 +496,130 @@ class Mechanism(ABC):
         return mechanism
 
 
+@frozen(kw_only=True, eq=False)
+class Reports:
+    """What workers' devices sent, and the mechanism that made it, kept together.
+
+    Attributes
+    ----------
+    table : Answers
+        What the methods read: one row per report, in the mechanism's report domain. Where
+        the devices send sketches, it is what the requester computes from them.
+    mechanism : Mechanism
+        What was done to the answers; public.
+    simulated : bool
+        Whether the noise came from a simulation: such reports protect nobody.
+    participation_codes : ndarray of int, shape (reports,), or None
+        A noisy bit beside each report, in the mechanism's `participation_domain`.
+    sketches : ndarray, shape (workers, numbers), or None
+        What each worker sent, where that is not the table itself.
+
+    Raises
+    ------
+    AnswerError
+        Where the table is not in the report domain, or a column has another length.
+    """
+
+    table: Answers
+    mechanism: Mechanism
+    simulated: bool = field(default=False, validator=instance_of(bool))
+    participation_codes: npt.NDArray[Any] | None = None
+    sketches: npt.NDArray[Any] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        expected = self.mechanism.report_domain
+        if self.table.domain != expected:
+            raise AnswerError(
+                f"the reports are in {self.table.domain.example()}, "
+                f"the mechanism gives {expected.example()}"
+            )
+        bits = self.participation_codes
+        if bits is not None and bits.shape != (len(self.table),):
+            raise AnswerError(
+                f"participation_codes must be {len(self.table):,} numbers; got {bits.shape}"
+            )
+        if self.sketches is not None and len(self.sketches) != len(self.table.workers):
+            raise AnswerError(
+                f"sketches must be {len(self.table.workers):,} rows; got {len(self.sketches):,}"
+            )
+
+    @property
+    def participation(self) -> npt.NDArray[np.float64] | None:
+        """A noisy 1 or 0 beside each report: whether the worker answered the task; or None."""
+        domain = self.mechanism.participation_domain
+        if self.participation_codes is None or domain is None:
+            return None
+        return check_numeric(domain, "participation").numbers(self.participation_codes)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return (
+            f"Reports({len(self.table):,} reports, {len(self.table.tasks):,} tasks, "
+            f"{len(self.table.workers):,} workers, mechanism={self.mechanism!r}"
+            f"{', simulated' * self.simulated})"
+        )
+
+    def to_frame(self, backend: Backend = "pandas") -> Any:
+        """Return all that left the devices as a dataframe, in an order that depends on ids alone.
+
+        Its columns are ``task``, ``worker``, ``label``, and ``participation`` where that is
+        released; or ``worker``, ``coordinate``, ``number`` where sketches are sent.
+
+        The frame says that it holds reports, in a JSON object with the keys ``mechanism``, a
+        description, and ``simulated``. It stands as text under the key ``quietcrowd`` in ``attrs``
+        of pandas and in the metadata of an Arrow schema, and goes with the frame into a file
+        of `write_table`, or into a Parquet file of these libraries. Whatever reads such a frame as
+        plain answers warns. Polars has no place for it; it is lost there, and where an Arrow table
+        is made into a frame of pandas.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Which kind of dataframe.
+        """
+        if self.sketches is not None:
+            workers, length = self.sketches.shape
+            who = np.repeat(np.arange(workers), length)
+            return to_native(
+                {
+                    "worker": self.table.workers.take(pa.array(who)),
+                    "coordinate": pa.array(np.tile(np.arange(length, dtype=np.int32), workers)),
+                    "number": pa.array(self.sketches.reshape(-1)),
+                },
+                backend,
+                self._mark(),
+            )
+        table = self.table.to_frame("pyarrow")
+        if self.participation is not None:
+            table = table.append_column("participation", pa.array(self.participation))
+        return to_native({name: table[name] for name in table.column_names}, backend, self._mark())
+
+    def _mark(self) -> str:
+        """Return what a frame says of the reports in it; see `quietcrowd.frames`."""
+        mechanism = self.mechanism
+        kind = type(mechanism)
+        if mechanism.registry().get(getattr(kind, "name", "")) is kind:
+            described = mechanism.to_dict()
+        else:  # made for comparison: no file could be read with it
+            described = {"mechanism": kind.__name__}
+        return json.dumps({"mechanism": described, "simulated": self.simulated})
+
+
 def check_mechanism(value: Any) -> None:
     """Raise ParameterError unless `value` is a mechanism."""
     if not isinstance(value, Mechanism):
         raise ParameterError(
             "mechanism must be a Mechanism, as RandomizedResponse(domain=..., epsilon=1.0); "
             f"got {value!r}"
+        )
+
+
+def check_reports(value: Any) -> None:
+    """Raise ParameterError unless `value` is what a mechanism sent."""
+    if not isinstance(value, Reports):
+        raise ParameterError(
+            "reports must be Reports, as mechanism.randomize or read_reports gives them; "
+            f"got {type(value).__name__}"
         )

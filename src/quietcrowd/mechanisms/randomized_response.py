@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
-from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, other_weight_for
-from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
-from quietcrowd.mechanisms.label_mechanism import LabelMechanism
-from quietcrowd.mechanisms.parameters import (
-    check_epsilon,
-    check_probability,
-    optional_number,
-)
-from quietcrowd.mechanisms.randomness import WordSource, word_source
-from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.privacy.guarantee import (
-    ABOUT_TASKS,
-    PUBLIC_TASKS,
-    PrivacyGuarantee,
-    Tasks,
-    add_losses,
-    check_counts,
-    check_linked,
-)
-from quietcrowd.privacy.loss_law import ReleaseLoss, channel_law
+from quietcrowd.mechanisms.label_mechanism import LabelMechanism, check_epsilon, check_probability
+from quietcrowd.validation import optional_number
 
 __all__ = ["RandomizedResponse"]
 
@@ -147,56 +125,12 @@ class RandomizedResponse(LabelMechanism):
             return math.inf
         return math.log((1 - flip) * (self.size - 1) / flip)
 
-    def guarantee(
-        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
-    ) -> PrivacyGuarantee:
-        """Return what a worker loses at most; see `Mechanism.guarantee`."""
-        count = check_counts(answers, tasks, every_task=self.every_task)
-        return PrivacyGuarantee(
-            answers=answers,
-            epsilon=self.channel.epsilon,
-            worker_epsilon=add_losses(self.channel.epsilon, count),
-            linked=linked,
-            linked_epsilon=add_losses(self.channel.epsilon, check_linked(linked, count)),
-            participation_protected=self.every_task,
-            tasks=count if self.every_task else None,
-            claimed_epsilon=self.claimed_epsilon,
-            assumptions=("every answer is randomised once, with fresh random words", *ABOUT_TASKS)
-            if not self.every_task
-            else ("every task is randomised once, with fresh random words", *PUBLIC_TASKS),
-            source="Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md"
-            if not self.every_task
-            else "Sun et al., IEEE Big Data 2018, equation 8; docs/theory/sparse-answers.md",
-        )
-
-    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
-        """Return how the loss is distributed; see `Mechanism.loss`."""
-        count = check_counts(answers, tasks, every_task=self.every_task)
-        law = channel_law(self.channel.weights, self.channel.epsilon)
-        return ReleaseLoss(answer=law, each=law, count=count)
-
-    def randomize_tasks(
-        self,
-        answers: Answers,
-        drawn: npt.NDArray[Any] | None,  # noqa: ARG002
-        rng: np.random.Generator | None,
-    ) -> Reports:
-        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
-        words = word_source(rng)
+    @property
+    def source(self) -> str:  # type: ignore[override]
+        """Theorem and paper that the guarantee rests on."""
         if self.every_task:
-            table = self._randomize_every_task(answers, words)
-        else:
-            reports = self.channel.sample(answers.values, words)
-            table = answers.with_values(self.report_domain, reports)
-        return Reports(table=table, mechanism=self, simulated=rng is not None)
-
-    def _randomize_every_task(self, answers: Answers, words: WordSource) -> Answers:
-        check_cells(len(answers.tasks), len(answers.workers))
-        reports = np.empty((len(answers.tasks), len(answers.workers)), self.domain.dtype)
-        for workers, cells in dense_blocks(answers, answers.values, null=self.domain.size):
-            drawn = self.channel.sample(cells.reshape(-1), words)
-            reports[:, workers] = drawn.reshape(cells.shape).T
-        return dense_table(answers, self.report_domain, reports)
+            return "Sun et al., IEEE Big Data 2018, equation 8; docs/theory/sparse-answers.md"
+        return "Li et al., KDD 2018, Theorem 6.2; docs/theory/finite-channels.md"
 
     def _parameters(self) -> dict[str, Any]:
         return {
@@ -205,12 +139,3 @@ class RandomizedResponse(LabelMechanism):
             "null": self.null,
             "other_weight": self.other_weight,
         }
-
-    @classmethod
-    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> RandomizedResponse:
-        return cls(
-            domain=domain,  # type: ignore[arg-type]
-            epsilon=parameters["epsilon"],
-            flip_probability=parameters["flip_probability"],
-            null=parameters["null"],
-        )

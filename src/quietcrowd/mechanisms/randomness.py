@@ -1,19 +1,36 @@
 """Where random words come from.
 
-A mechanism asks for 32-bit words and does not know whether the operating system or a simulation
-gives them. Real reports take `system_words`; a NumPy generator is for simulations alone.
+A mechanism asks for 32-bit words and does not know whether the operating system, a simulation or a
+secret gives them. Real reports take `system_words`; a NumPy generator is for simulations alone.
+
+A secret's words can be had again: they are a function of its key and of what they are for.
+SHAKE-256 over a key of 256 bits and a label gives bytes that nobody without the key can tell from
+fresh ones. The same label gives the same bytes; other labels give independent ones.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable
-from typing import TypeAlias
+from itertools import count
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from attrs import field, frozen
 
-__all__ = ["WordSource", "system_words", "uniform_integers", "word_source"]
+__all__ = [
+    "KEY_BYTES",
+    "Label",
+    "Secret",
+    "WordSource",
+    "system_words",
+    "uniform_integers",
+    "word_source",
+    "words_in_turn",
+]
 
 WordSource: TypeAlias = Callable[[int], npt.NDArray[np.uint32]]
 """Gives ``n`` independent uniform 32-bit words."""
@@ -58,3 +75,95 @@ def uniform_integers(words: WordSource, low: int, high: int, count: int) -> npt.
         result[open_places[fits]] = drawn[fits] % np.uint64(size)
         open_places = open_places[~fits]
     return result + np.uint64(low)
+
+
+def words_in_turn(words: npt.NDArray[np.uint32]) -> WordSource:
+    """Return a source that gives these words, one after the other."""
+    taken = 0
+
+    def source(count: int) -> npt.NDArray[np.uint32]:
+        nonlocal taken
+        taken += count
+        return words[taken - count : taken]
+
+    return source
+
+
+KEY_BYTES = 32
+"""Length of a key: as much as the operating system's own generator is seeded with."""
+
+Label = tuple[str | int, ...]
+"""What random bytes are for."""
+
+
+@frozen(kw_only=True, eq=False)
+class Secret:
+    """A key, and the public context that its random numbers are for.
+
+    Attributes
+    ----------
+    key : bytearray, 32 bytes
+        Known to one device. It is not printed.
+    context : str
+        Public; the same key gives other numbers in another context.
+    """
+
+    key: bytearray = field(repr=False, converter=bytearray)
+    context: str
+
+    @classmethod
+    def draw(cls, context: str) -> Secret:
+        """Return a secret with a fresh key from the operating system."""
+        return cls(key=os.urandom(KEY_BYTES), context=context)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or written elsewhere: what is not known of cannot be destroyed."""
+        raise TypeError("a key is neither copied nor pickled: open the memo again")
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether `forget` was called."""
+        return not self.key
+
+    def forget(self) -> None:
+        """Overwrite the key in memory; nothing can be drawn any more.
+
+        Copies that Python made on the way stay in memory until it is used for something else.
+        """
+        self.key[:] = bytes(len(self.key))
+        self.key.clear()
+
+    def give(self, label: Label, size: int) -> bytes:
+        """Return the bytes of a label.
+
+        Parameters
+        ----------
+        label : tuple of str and int
+            What they are for.
+        size : int
+            How many. Fewer bytes of the same label are the first of more.
+
+        Raises
+        ------
+        ValueError
+            Where the key was forgotten.
+        """
+        if self.forgotten:
+            raise ValueError("the key was forgotten")
+        context = hashlib.sha256(self.context.encode()).digest()
+        text = json.dumps(label).encode()
+        return hashlib.shake_256(bytes(self.key) + context + text).digest(size)
+
+    def word(self, *label: str | int) -> int:
+        """Return the 32-bit word of a label."""
+        return int.from_bytes(self.give(label, 4), "little")
+
+    def words(self, *label: str | int) -> WordSource:
+        """Return a source of words, the same ones whenever it is made for this label."""
+        calls = count()
+
+        def source(size: int) -> npt.NDArray[np.uint32]:
+            given = self.give((*label, next(calls)), 4 * size)
+            return np.frombuffer(given, dtype="<u4").astype(np.uint32)
+
+        return source

@@ -13,14 +13,13 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, Interval, Ordinal
+from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.channel import Channel, Shift
 from quietcrowd.mechanisms.discrete_gaussian import MOST_LEAST, DrawnGaussian
 from quietcrowd.mechanisms.discrete_laplace import require_positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
-from quietcrowd.mechanisms.parameters import optional_number
-from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
+from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
@@ -33,15 +32,16 @@ from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.sampled_variance import (
     MAX_ANSWERS,
     MEAN,
+    VarianceLaw,
     claimed_epsilon,
     claimed_rate,
     variance_tail_epsilon,
 )
 from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import check_proportion, check_whole
+from quietcrowd.validation import check_proportion, check_whole, optional_number
 
-__all__ = ["SampledVarianceGaussian"]
+__all__ = ["SampledVarianceChannel", "SampledVarianceGaussian"]
 
 MOST_EPSILON = 32.0
 """Of one answer alone; 64 scales of noise are then no longer far beyond the domain."""
@@ -80,6 +80,74 @@ def _check_rate(_: object, __: object, rate: float | None) -> None:
 def _check_least(_: object, __: object, least: float | None) -> None:
     if least is not None and not (math.isfinite(least) and least >= 0):
         raise ParameterError(f"least_variance must be a finite number, at least 0; got {least!r}")
+
+
+@frozen(kw_only=True, slots=False)
+class SampledVarianceChannel(Channel):
+    """The law of one report of a worker of whom nothing else is known.
+
+    A place on a grid plus discrete Gaussian noise, whose variance is drawn: `least_variance` and
+    an exponential amount of mean ``2 * scale**2``. Without a least variance this is Laplace noise
+    of that scale, but for what the grid and the units of the variance change: see
+    ``docs/theory/sampled-variance.md``. Several answers of one worker share the variance and are
+    not independent: their joint law is no product of this channel.
+
+    Attributes
+    ----------
+    grid : Grid
+        Answers are rounded to it.
+    noise : DrawnGaussian
+        In steps of the grid.
+    """
+
+    grid: Grid
+    noise: DrawnGaussian
+
+    @cached_property
+    def shift(self) -> Shift:
+        """The grid and the noise of a worker of whom nothing else is known."""
+        return Shift(grid=self.grid, noise=self.noise)
+
+    @property
+    def scale(self) -> float:
+        """Scale b of the Laplace noise that the drawn part amounts to, in the answers' own unit."""
+        return self.shift.scale
+
+    @property
+    def least_variance(self) -> float:
+        """Least variance of a worker's noise, in the squared unit of the answers."""
+        return self.grid.step**2 * self.noise.least_variance
+
+    @property
+    def variance(self) -> float:
+        """Mean variance of the noise, in the squared unit of the answers."""
+        return self.shift.variance
+
+    @property
+    def reach(self) -> int:
+        """How many steps beyond the domain reports are cut off: 64 scales, public."""
+        return self.noise.reach
+
+    @cached_property
+    def law(self) -> VarianceLaw:
+        """What answers lose to this noise, in steps of the grid."""
+        noise = self.noise
+        return VarianceLaw(steps=self.grid.steps, rate=noise.rate, least=noise.least_variance)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Pure privacy loss of one report, rounded up."""
+        return self.law.one_answer_epsilon
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the grid and the law of the variance; see `Channel.describe`."""
+        return {
+            "kind": "sampled-variance",
+            "grid": self.grid.describe(),
+            "variance_unit": self.noise.unit,
+            "least_units": self.noise.least,
+            "reach": self.reach,
+        }
 
 
 @frozen(kw_only=True, slots=False)
@@ -148,6 +216,10 @@ class SampledVarianceGaussian(TaskwiseMechanism):
     """
 
     name: ClassVar[str] = "sampled-variance"
+    no_memo: ClassVar[str] = (
+        "Gaussian noise of a drawn variance cannot be had again in a fixed number of steps. Send "
+        "its reports once and keep nothing, or take LaplacePerturbation with fill=None"
+    )
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float | None = field(default=None, converter=optional_number, validator=_check_epsilon)
     rate: float | None = field(default=None, converter=optional_number, validator=_check_rate)
@@ -348,10 +420,3 @@ class SampledVarianceGaussian(TaskwiseMechanism):
             "variance_unit": self.channel.noise.unit,
             "least_units": self.channel.noise.least,
         }
-
-    @classmethod
-    def _from_parameters(
-        cls, domain: Domain, parameters: Mapping[str, Any]
-    ) -> SampledVarianceGaussian:
-        names = ("epsilon", "rate", "delta", "least_variance", "step")
-        return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]

@@ -1,27 +1,98 @@
-"""Mechanisms whose reports on some tasks can be made apart from those on the others."""
+"""Mechanisms whose reports on some tasks can be made apart from those on the others.
+
+Where a mechanism hides who answered what, every worker reports every task. With few answers among
+many tasks most of these reports stand for no answer. They are made in blocks of workers and stored
+sorted by task, one small number each.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.answers import Answers
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.domains import Domain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.privacy.guarantee import (
+    ABOUT_TASKS,
+    PUBLIC_TASKS,
+    PrivacyGuarantee,
+    Tasks,
+    add_losses,
+    check_counts,
+    check_linked,
+)
 
-__all__ = ["TaskwiseMechanism"]
+__all__ = [
+    "TaskwiseMechanism",
+    "cell_name",
+    "cells_of",
+    "check_cells",
+    "dense_blocks",
+    "dense_table",
+    "fixed_table",
+]
+
+MAX_CELLS = 10**9
+BLOCK = 2**22
 
 
 @frozen(kw_only=True, slots=False)
 class TaskwiseMechanism(Mechanism):
     """A mechanism that draws noise cell by cell, given what a worker drew once for all its cells.
 
-    So answers that do not fit into memory can be randomised some tasks at a time.
+    So answers that do not fit into memory can be randomised some tasks at a time. Where a worker
+    draws nothing once, each report loses what the channel does, and all together their sum.
     """
+
+    freshness: ClassVar[str] = "reported once, with fresh noise"
+    """What is assumed of each answer, or task."""
+
+    source: ClassVar[str] = "docs/theory/finite-channels.md"
+    """Theorem and paper, or page of ``docs/theory``, that the guarantee rests on."""
+
+    @property
+    def independent_reports(self) -> bool:
+        """Whether each report has noise of its own; see `Mechanism.independent_reports`."""
+        return self.worker_channel is not None
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """What a paper claims: unless a mechanism says otherwise, what the channel loses."""
+        return self.channel.epsilon
+
+    def guarantee(
+        self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
+    ) -> PrivacyGuarantee:
+        """Return what a worker loses at most; see `Mechanism.guarantee`."""
+        if self.worker_channel is None:
+            raise NotImplementedError(
+                f"{type(self).__name__} draws for all answers of a worker at once: losses do not "
+                "add up, and it needs a guarantee of its own"
+            )
+        count = check_counts(answers, tasks, every_task=self.every_task)
+        one = self.channel.epsilon
+        return PrivacyGuarantee(
+            answers=answers,
+            epsilon=one,
+            worker_epsilon=add_losses(one, count),
+            linked=linked,
+            linked_epsilon=add_losses(one, check_linked(linked, count)),
+            participation_protected=self.every_task,
+            tasks=count if self.every_task else None,
+            claimed_epsilon=self.claimed_epsilon,
+            assumptions=(
+                f"every {'task' if self.every_task else 'answer'} is {self.freshness}",
+                *(PUBLIC_TASKS if self.every_task else ABOUT_TASKS),
+            ),
+            source=self.source,
+        )
 
     def draw_workers(
         self,
@@ -64,3 +135,102 @@ class TaskwiseMechanism(Mechanism):
 
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         return self.randomize_tasks(answers, self.draw_workers(len(answers.workers), rng), rng)
+
+
+def check_cells(tasks: int, workers: int, beside: int = 1) -> None:
+    """Raise ParameterError where a number per worker and task are more than fit into memory.
+
+    Or where `beside` numbers per worker, or per task, are.
+    """
+    if max(workers, tasks) * beside > MAX_CELLS:
+        raise ParameterError(
+            f"{beside:,} numbers for each of {workers:,} workers and {tasks:,} tasks are too many; "
+            f"at most {MAX_CELLS:,} fit. Take a lower rank, or randomise groups of workers."
+        )
+    if workers * tasks > MAX_CELLS:
+        raise ParameterError(
+            f"every worker reports every task: {workers:,} workers and {tasks:,} tasks make "
+            f"{workers * tasks:,} reports, and at most {MAX_CELLS:,} fit. Randomise groups of "
+            "workers one by one, or take a mechanism that reports answers alone (it does not hide "
+            "who answered what)."
+        )
+
+
+def dense_blocks(
+    answers: Answers, values: npt.NDArray[Any], null: int
+) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+    """Yield the answers of one block of workers after the other as a full table.
+
+    Parameters
+    ----------
+    answers : Answers
+        Who answered what.
+    values : ndarray of int, shape (answers,)
+        What stands in a cell with an answer.
+    null : int
+        What stands in a cell without.
+
+    Yields
+    ------
+    workers : slice
+        Which workers.
+    cells : ndarray, shape (workers of the block, tasks)
+        Of the dtype of `values`.
+    """
+    tasks, workers = len(answers.tasks), len(answers.workers)
+    ends, rows = answers.rows_by_worker
+    task_codes = answers.task_codes
+    size = max(1, BLOCK // max(tasks, 1))
+    for start in range(0, workers, size):
+        stop = min(start + size, workers)
+        chosen = rows[ends[start] : ends[stop]]
+        cells = np.full((stop - start, tasks), null, values.dtype)
+        cells[answers.worker_codes[chosen] - start, task_codes[chosen]] = values[chosen]
+        yield slice(start, stop), cells
+
+
+def dense_table(answers: Answers, domain: Domain, values: npt.NDArray[Any]) -> Answers:
+    """Return a table with a value for every task and worker.
+
+    Parameters
+    ----------
+    answers : Answers
+        Whose tasks and workers there are.
+    domain : Domain
+        Of the values.
+    values : ndarray, shape (tasks, workers)
+        Stored values; not to be written to afterwards.
+    """
+    tasks, workers = values.shape
+    column = values.reshape(-1)
+    worker_codes = np.tile(np.arange(workers, dtype=np.int32), tasks)
+    for array in (column, worker_codes):
+        array.flags.writeable = False  # spares a copy
+    return Answers(
+        domain=domain,
+        tasks=answers.tasks,
+        workers=answers.workers,
+        offsets=np.arange(tasks + 1, dtype=np.int64) * workers,
+        worker_codes=worker_codes,
+        values=column,
+    )
+
+
+def cells_of(answers: Answers, values: npt.NDArray[Any], null: int) -> npt.NDArray[np.int64]:
+    """Return what each report of one worker is made of, shape (tasks,); `null` for no answer."""
+    cells = np.full(len(answers.tasks), null, np.int64)
+    cells[answers.task_codes] = values
+    return cells
+
+
+def cell_name(cell: np.int64) -> str:
+    """Return a name of what a report is made of; all are equally long, and take equally long."""
+    return f"{int(cell):+09d}"
+
+
+def fixed_table(answers: Answers, mechanism: Mechanism, reports: npt.NDArray[Any]) -> Answers:
+    """Return the reports of one worker, one for each task, as the table of those that it sends."""
+    values = reports.astype(mechanism.report_domain.dtype)  # type: ignore[attr-defined]
+    if mechanism.every_task:
+        return dense_table(answers, mechanism.report_domain, values[:, np.newaxis])
+    return answers.with_values(mechanism.report_domain, values[answers.task_codes])

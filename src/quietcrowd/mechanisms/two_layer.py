@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -11,21 +10,16 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
 
-from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, FiniteChannel, keep_or_replace
-from quietcrowd.mechanisms.dense import check_cells, dense_blocks, dense_table
-from quietcrowd.mechanisms.label_mechanism import LabelMechanism
-from quietcrowd.mechanisms.parameters import (
+from quietcrowd.mechanisms.label_mechanism import (
+    LabelMechanism,
     at_least_two_labels,
     check_probability,
-    number,
-    optional_number,
     require_epsilon,
 )
-from quietcrowd.mechanisms.randomness import WordSource, word_source
-from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.randomness import Secret, WordSource, word_source
 from quietcrowd.mechanisms.worker_laws import UniformEpsilons, UniformFlips, WorkerLaw
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
@@ -41,7 +35,7 @@ from quietcrowd.privacy.loss_law import LossLaw, ReleaseLoss
 from quietcrowd.privacy.shared_flip import MAX_DELTA_ANSWERS, cell_law
 from quietcrowd.privacy.shared_row import own_row_laws, row_law
 from quietcrowd.privacy.tail_bound import TailBound, tail_of_law
-from quietcrowd.validation import one_of
+from quietcrowd.validation import number, one_of, optional_number
 
 __all__ = ["TwoLayerRandomizedResponse"]
 
@@ -290,46 +284,30 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         words = word_source(rng)
         return np.stack([self.worker_law.draw(words, workers) for _ in range(1 + self.every_task)])
 
-    def randomize_tasks(
-        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
-    ) -> Reports:
-        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
+    def fixed_draws(self, secret: Secret) -> npt.NDArray[np.uint64]:
+        """Return the weights of one worker; see `LabelMechanism.fixed_draws`."""
+        names = ("weight", "weight of NULL")[: 1 + self.every_task]
+        return np.stack([self.worker_law.draw(secret.words(name), 1) for name in names])
+
+    def replace(
+        self,
+        cells: npt.NDArray[Any],
+        workers: npt.NDArray[Any],
+        drawn: npt.NDArray[Any] | None,
+        words: WordSource,
+    ) -> npt.NDArray[Any]:
+        """Return a report for each answer by its worker's weight; see `LabelMechanism.replace`."""
         assert drawn is not None
-        words = word_source(rng)
-        if self.every_task:
-            table = self._randomize_every_task(answers, drawn, words)
-        else:
-            table = self._randomize_answers(answers, drawn[0], words)
-        return Reports(table=table, mechanism=self, simulated=rng is not None)
-
-    def _randomize_answers(
-        self, answers: Answers, weights: npt.NDArray[np.uint64], words: WordSource
-    ) -> Answers:
-        reports = np.empty(len(answers), self.domain.dtype)
-        for start in range(0, len(answers), BLOCK):
+        codes, owners = cells.reshape(-1), np.broadcast_to(workers, cells.shape).reshape(-1)
+        reports = np.empty(len(codes), np.min_scalar_type(self.size))
+        for start in range(0, len(codes), BLOCK):
             block = slice(start, start + BLOCK)
-            codes = answers.values[block]
-            reports[block] = keep_or_replace(
-                codes, self.domain.size, weights[answers.worker_codes[block]], words(len(codes))
-            )
-        return answers.with_values(self.report_domain, reports)
-
-    def _randomize_every_task(
-        self, answers: Answers, drawn: npt.NDArray[np.uint64], words: WordSource
-    ) -> Answers:
-        check_cells(len(answers.tasks), len(answers.workers))
-        null = self.domain.size
-        of_answers, of_null = drawn
-        reports = np.empty((len(answers.tasks), len(answers.workers)), self.domain.dtype)
-        for workers, cells in dense_blocks(answers, answers.values, null):
-            weights = np.where(
-                cells == null, of_null[workers, np.newaxis], of_answers[workers, np.newaxis]
-            )
-            drawn = keep_or_replace(
-                cells.reshape(-1), self.size, weights.reshape(-1), words(cells.size)
-            )
-            reports[:, workers] = drawn.reshape(cells.shape).T
-        return dense_table(answers, self.report_domain, reports)
+            weights = drawn[0][owners[block]]
+            if self.every_task:
+                null = codes[block] == self.domain.size
+                weights = np.where(null, drawn[1][owners[block]], weights)
+            reports[block] = keep_or_replace(codes[block], self.size, weights, words(len(weights)))
+        return reports.reshape(cells.shape)
 
     def _parameters(self) -> dict[str, Any]:
         return {
@@ -340,13 +318,6 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             "null": self.null,
             **self.worker_law.public,
         }
-
-    @classmethod
-    def _from_parameters(
-        cls, domain: Domain, parameters: Mapping[str, Any]
-    ) -> TwoLayerRandomizedResponse:
-        names = ("low", "high", "epsilon", "law", "null")
-        return cls(domain=domain, **{name: parameters[name] for name in names})  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=64)

@@ -22,9 +22,8 @@ from quietcrowd.formats.files import new_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.inference.sweep import available_threads
-from quietcrowd.mechanisms.dense import check_cells
 from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
+from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, check_cells
 from quietcrowd.row_order import offsets_of, sort_rows
 from quietcrowd.scale.executor import Executor, ThreadExecutor
 from quietcrowd.scale.store import Store, partition_name

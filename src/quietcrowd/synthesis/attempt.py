@@ -16,9 +16,8 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.parameters import number
 from quietcrowd.synthesis.kde import KERNELS, Kernel
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_real, check_whole, number
 
 __all__ = [
     "TOTAL",

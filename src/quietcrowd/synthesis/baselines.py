@@ -13,13 +13,12 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
-from quietcrowd.mechanisms.parameters import number
 from quietcrowd.mechanisms.randomness import WordSource, word_source
 from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.synthetic import SyntheticClaims
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_whole, number
 
 __all__ = ["Basic", "Histogram"]
 

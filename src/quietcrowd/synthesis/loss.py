@@ -9,14 +9,13 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.parameters import number
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, add_losses
 from quietcrowd.privacy.rounding import log_ratio_up
 from quietcrowd.privacy.tail_bound import TailBound, tail_of_curve
 from quietcrowd.synthesis.attempt import TOTAL, SeedBounds, floored_bounds, uniform_bounds
 from quietcrowd.synthesis.attempt_loss import Attempt, compose_curve
 from quietcrowd.synthesis.parameters import Parameters
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_whole, number
 
 __all__ = ["ReleaseSize", "release_guarantee", "seed_bounds"]
 

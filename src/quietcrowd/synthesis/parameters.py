@@ -10,11 +10,10 @@ from typing import Any, Literal, TypeAlias, get_args
 from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.parameters import number
 from quietcrowd.synthesis.attempt import Blur, PrivacyTest
 from quietcrowd.synthesis.kde import KERNELS
 from quietcrowd.synthesis.weights import Combination, Weighting, checked_quantiles
-from quietcrowd.validation import check_real, check_whole, one_of
+from quietcrowd.validation import check_real, check_whole, number, one_of
 
 __all__ = ["Parameters"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,12 @@ import pyarrow as pa
 from scipy.stats import binom
 
 from quietcrowd.answers import Answers, DroppedRows
-from quietcrowd.domains import Domain, FiniteDomain, Interval, Ordinal
-from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.domains import Domain, FiniteDomain, Interval
+from quietcrowd.mechanisms.channel import Noise, Shift
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.reports import Reports
-from quietcrowd.mechanisms.sampled_variance_channel import SampledVarianceChannel
-from quietcrowd.mechanisms.sketch_channel import SketchChannel
-from quietcrowd.mechanisms.task_profile import UNIT
-from quietcrowd.mechanisms.worker_sketch import moment_sensitivity, upper_triangle
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.sketch import UNIT, moment_sensitivity, upper_triangle
 
 __all__ = ["check_mechanism"]
 
@@ -106,15 +100,14 @@ def _check_order(mechanism: Mechanism, answers: Answers) -> None:
 
 def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
     """Check that real reports of workers with at most one answer each follow the channel."""
-    channel = mechanism.channel
-    if isinstance(channel, FiniteChannel):
-        _check_finite_noise(mechanism, channel, workers)
-    elif isinstance(channel, LaplaceChannel):
-        _check_laplace_noise(mechanism, channel, workers // 3)
-    elif isinstance(channel, SampledVarianceChannel):
-        _check_drawn_noise(mechanism, channel, workers // 20)
-    elif isinstance(channel, SketchChannel):
-        _check_sketch_noise(mechanism, channel)
+    table, shift = mechanism.channel.probabilities, mechanism.channel.shift
+    if table is not None:
+        _check_table_noise(mechanism, table, workers)
+    elif shift is not None:
+        slow = mechanism.noise_draws(answers=1, tasks=1, workers=1)
+        _check_shift_noise(mechanism, shift, workers // (20 if slow > 2 else 3))
+    elif isinstance(mechanism, MatrixFactorization):
+        _check_sketch_noise(mechanism)
 
 
 def _one_each(domain: Domain, values: npt.NDArray[Any], null: npt.NDArray[np.bool_]) -> Answers:
@@ -130,22 +123,21 @@ def _one_each(domain: Domain, values: npt.NDArray[Any], null: npt.NDArray[np.boo
     )
 
 
-def _check_finite_noise(mechanism: Mechanism, channel: FiniteChannel, workers: int) -> None:
+def _check_table_noise(mechanism: Mechanism, table: npt.NDArray[np.float64], workers: int) -> None:
     domain = mechanism.domain
     assert isinstance(domain, FiniteDomain)
-    shown = [*range(min(domain.size, 3)), *range(domain.size, channel.answers)]
+    shown = [*range(min(domain.size, 3)), *range(domain.size, len(table))]
     codes = np.array(shown)[np.arange(workers) % len(shown)].astype(domain.dtype)
     given = mechanism.randomize(_one_each(domain, codes, codes == domain.size)).table.values
     for answer in shown:
         reports = given[codes == answer]
-        counts = np.bincount(reports, minlength=channel.reports)
-        _check_counts(counts, channel.probabilities[answer], len(reports))
+        counts = np.bincount(reports, minlength=table.shape[1])
+        _check_counts(counts, table[answer], len(reports))
 
 
-def _check_laplace_noise(mechanism: Mechanism, channel: LaplaceChannel, workers: int) -> None:
-    grid = channel.grid
+def _check_shift_noise(mechanism: Mechanism, shift: Shift, workers: int) -> None:
     ends = np.array([mechanism.domain.low, mechanism.domain.high])  # type: ignore[attr-defined]
-    places = grid.places(ends)
+    places = shift.grid.places(ends)
     kinds = np.arange(workers) % (3 if mechanism.every_task else 2)
     values = ends[np.minimum(kinds, 1)]
     if isinstance(mechanism.domain, FiniteDomain):
@@ -154,51 +146,21 @@ def _check_laplace_noise(mechanism: Mechanism, channel: LaplaceChannel, workers:
     reports = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2))
     for kind in (0, 1):
         noise = reports.table.values[kinds == kind].astype(np.int64) - places[kind]
-        _check_laplace(noise, channel.noise)
-    if channel.participation_noise is not None:
+        _check_law(noise, shift.noise)
+    bit = mechanism.channel.participation
+    if bit is not None:
         assert reports.participation is not None
-        bits = np.rint(reports.participation * 2**10).astype(np.int64)
-        _check_laplace(bits[kinds < 2] - 2**10, channel.participation_noise)
-        _check_laplace(bits[kinds == 2], channel.participation_noise)
-    if mechanism.every_task:
+        bits = np.rint(reports.participation / bit.grid.step).astype(np.int64)
+        _check_law(bits[kinds < 2] - bit.grid.steps, bit.noise)
+        _check_law(bits[kinds == 2], bit.noise)
+    if mechanism.filling_places is not None:
         filled = reports.table.values[kinds == 2].astype(np.int64)
-        _check_laplace(filled, channel.noise, _fillings(mechanism, channel))
+        _check_law(filled, shift.noise, mechanism.filling_places.astype(np.int64))
 
 
-def _check_drawn_noise(mechanism: Mechanism, channel: SampledVarianceChannel, workers: int) -> None:
-    grid = channel.grid
-    ends = np.array([mechanism.domain.low, mechanism.domain.high])  # type: ignore[attr-defined]
-    kinds = np.arange(workers) % 2
-    values = ends[kinds]
-    if isinstance(mechanism.domain, FiniteDomain):
-        values = np.array([0, mechanism.domain.size - 1], mechanism.domain.dtype)[kinds]
-    reports = mechanism.randomize(_one_each(mechanism.domain, values, kinds == 2))
-    noise = reports.table.values.astype(np.int64) - grid.places(ends)[kinds]
-    law = channel.noise
-    variances = law.least_variance - np.log1p(-(np.arange(4000) + 0.5) / 4000) / law.rate
-    step = np.sqrt(law.least_variance + 1 / law.rate) / 2
-    edges = np.unique(np.rint(step * np.arange(-6, 7)).astype(np.int64))
-    away = (edges[:, np.newaxis] - 0.5) / np.sqrt(2 * variances)
-    below = np.array([(1 + math.erf(x)) / 2 for x in away.reshape(-1)]).reshape(away.shape)
-    counts = np.bincount(np.searchsorted(edges, noise, side="right"), minlength=len(edges) + 1)
-    _check_counts(counts, np.diff(below.mean(axis=1), prepend=0.0, append=1.0), len(noise))
-
-
-def _fillings(mechanism: Mechanism, channel: LaplaceChannel) -> npt.NDArray[np.int64]:
-    """Return the places that stand for a missing answer, equally likely."""
-    grid, domain = channel.grid, mechanism.domain
-    if channel.fill == "midpoint":
-        return np.array([grid.middle])
-    if channel.fill != "uniform":
-        return np.array([grid.place(float(channel.fill or 0))])
-    if isinstance(domain, Ordinal):
-        return grid.places(np.array(domain.levels, np.float64)).astype(np.int64)
-    return np.arange(grid.steps + 1)
-
-
-def _check_sketch_noise(mechanism: Mechanism, channel: SketchChannel) -> None:
+def _check_sketch_noise(mechanism: MatrixFactorization) -> None:
     """Compare sums that devices send, or solve for, with the exact sums plus noise."""
-    assert isinstance(mechanism, MatrixFactorization)
+    channel = mechanism.channel
     answers = _answers_in(mechanism.domain, rows=4_000, workers=500).canonical
     reports = mechanism.randomize(answers)
     assert reports.sketches is not None
@@ -216,24 +178,20 @@ def _check_sketch_noise(mechanism: Mechanism, channel: SketchChannel) -> None:
     if mechanism.variant == "ridge":
         whole = moments / UNIT + mechanism.ridge * np.eye(rank)
         sums = np.einsum("wij,wj->wi", whole, sums) * (UNIT / channel.grid.step)
-    _check_laplace(np.rint(sums - exact).astype(np.int64).reshape(-1), channel.noise)
+    _check_law(np.rint(sums - exact).astype(np.int64).reshape(-1), channel.noise)
     if mechanism.variant == "statistics":
         upper = moments[:, *upper_triangle(rank)]
         noise = DiscreteLaplace.for_loss(moment_sensitivity(profile), channel.moments_epsilon)
-        _check_laplace((reports.sketches[:, rank:] - upper).reshape(-1), noise)
+        _check_law((reports.sketches[:, rank:] - upper).reshape(-1), noise)
 
 
-def _check_laplace(
-    noisy: npt.NDArray[np.int64], law: DiscreteLaplace, places: npt.NDArray[np.int64] = _ORIGIN
+def _check_law(
+    noisy: npt.NDArray[np.int64], law: Noise, places: npt.NDArray[np.int64] = _ORIGIN
 ) -> None:
     """Compare counts between some edges with a mixture of laws around equally likely places."""
-    ratio = np.exp(-1.0 / law.scale)
     step = max(1.0, law.scale / 2)
     edges = np.unique(np.rint(places.mean() + step * np.arange(-6, 7)).astype(np.int64))
-    away = edges[:, np.newaxis] - places[np.newaxis, :]
-    below = np.where(
-        away <= 0, ratio ** (1.0 - away) / (1 + ratio), 1 - ratio ** (1.0 * away) / (1 + ratio)
-    ).mean(axis=1)
+    below = law.below(edges[:, np.newaxis] - places[np.newaxis, :]).mean(axis=1)
     counts = np.bincount(np.searchsorted(edges, noisy, side="right"), minlength=len(edges) + 1)
     _check_counts(counts, np.diff(below, prepend=0.0, append=1.0), len(noisy))
 

@@ -23,7 +23,6 @@ from quietcrowd.exceptions import (
     ParameterError,
     UnansweredError,
 )
-from quietcrowd.mechanisms.memo.memo_reports import Memoisable
 
 YES_NO = MECHANISMS["one-layer"]
 ANSWERS = {"t0": "yes", "t1": "no", "t2": "yes"}
@@ -250,9 +249,7 @@ def test_a_new_process_sends_what_an_earlier_one_committed(desk, device):
     assert len(second.bodies()) == 1
 
 
-@pytest.mark.parametrize(
-    "name", [n for n, one in MECHANISMS.items() if isinstance(one, Memoisable)]
-)
+@pytest.mark.parametrize("name", [n for n, one in MECHANISMS.items() if one.no_memo is None])
 def test_noise_is_fixed_before_the_first_answer(monkeypatch, tmp_path, name):
     mechanism = MECHANISMS[name]
     fake = Fake.of(mechanism, tasks=12)

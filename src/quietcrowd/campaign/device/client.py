@@ -32,7 +32,6 @@ from quietcrowd.campaign.device.records import (
 from quietcrowd.campaign.terms.near_copies import alike
 from quietcrowd.exceptions import AnswerError, CampaignError, ParameterError
 from quietcrowd.mechanisms import Memo
-from quietcrowd.mechanisms.memo.memo_reports import Memoisable
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.validation import check_real
 
@@ -537,7 +536,7 @@ class Client:
 
     def _memo(self, member: Membership) -> Memo | None:
         """Return what fixes the noise; None where the mechanism's reports are drawn at once."""
-        if not isinstance(self.terms.mechanism, Memoisable):
+        if self.terms.mechanism.no_memo is not None:
             return None
         return Memo.open(
             self._folder.memo,

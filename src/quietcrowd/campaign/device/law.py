@@ -11,18 +11,9 @@ import math
 from quietcrowd.campaign.device.questions import spell_label
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.domains import FiniteDomain, NumericDomain
-from quietcrowd.mechanisms import (
-    FiniteChannel,
-    LaplaceChannel,
-    LaplacePerturbation,
-    Mechanism,
-    SampledVarianceChannel,
-    SketchChannel,
-    TwoLayerRandomizedResponse,
-)
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.laplace_channel import BIT_GRID
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.mechanisms import Mechanism, SketchChannel
+from quietcrowd.mechanisms.channel import Floats, Shift
 from quietcrowd.report_domains import OrNull
 
 __all__ = ["law_sentences", "law_table", "show_share"]
@@ -46,24 +37,26 @@ def law_sentences(mechanism: Mechanism, tasks: int) -> tuple[str, ...]:
     tasks : int
         How many there are.
     """
-    channel = mechanism.channel
-    if isinstance(channel, FiniteChannel):
-        law = _of_labels(mechanism, channel)
-    elif isinstance(channel, LaplaceChannel):
-        law = _of_numbers(mechanism, channel)
-    elif isinstance(channel, SampledVarianceChannel):
+    channel, one_law = mechanism.channel, mechanism.worker_channel is not None
+    if channel.probabilities is not None:
+        law = _of_labels(mechanism, channel.probabilities)
+    elif channel.shift is not None and one_law:
+        law = _of_numbers(mechanism, channel.shift)
+    elif channel.shift is not None:
         law = (
             "Your device draws one variance for the noise of all your answers, and adds noise to "
-            f"each. Over all devices its standard deviation is {math.sqrt(channel.variance):.3g} "
-            "(root mean square); some draw far less, for all of their answers.",
+            "each. Over all devices its standard deviation is "
+            f"{math.sqrt(channel.shift.variance):.3g} (root mean square); some draw far less, for "
+            "all of their answers.",
         )
-    else:
-        assert isinstance(channel, SketchChannel)
+    elif isinstance(channel, SketchChannel):
         spread = math.sqrt(2) * channel.scale
         law = (
             "Nothing is sent for single answers: what is sent comes of noisy sums over all "
             f"{tasks:,} questions alone. The standard deviation of their noise is {spread:.3g}.",
         )
+    else:
+        law = ("How answers become reports stands in the campaign's configuration alone.",)
     return (*law, _again(mechanism))
 
 
@@ -90,12 +83,11 @@ def law_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
         The first row names the reports, each other one an answer and the shares in percent. Empty
         where reports are no labels, or more than six.
     """
-    channel = mechanism.channel
-    if not isinstance(channel, FiniteChannel) or channel.reports > _MOST_COLUMNS:
+    table = mechanism.channel.probabilities
+    if table is None or table.shape[1] > _MOST_COLUMNS:
         return ()
-    reports = _names(mechanism, channel.reports)
-    shares = channel.probabilities.tolist()
-    answers = _names(mechanism, channel.answers)
+    answers, reports = (_names(mechanism, count) for count in table.shape)
+    shares = table.tolist()
     return (
         ("", *reports),
         *((name, *map(show_share, row)) for name, row in zip(answers, shares, strict=True)),
@@ -130,8 +122,8 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def _of_labels(mechanism: Mechanism, channel: FiniteChannel) -> tuple[str, ...]:
-    kept, *others = channel.probabilities[0].tolist()
+def _of_labels(mechanism: Mechanism, table: Floats) -> tuple[str, ...]:
+    kept, *others = table[0].tolist()
     least, most = show_share(min(others)), show_share(max(others))
     name = _names(mechanism, 1)[0]
     of_others = f"in {most}" if least == most else f"in {least} to {most}"
@@ -140,7 +132,7 @@ def _of_labels(mechanism: Mechanism, channel: FiniteChannel) -> tuple[str, ...]:
         f"An example: the answer {name!r} is reported as {name!r} in {show_share(kept)} of all "
         f"cases, and {which} {of_others}."
     ]
-    if isinstance(mechanism, TwoLayerRandomizedResponse):
+    if mechanism.worker_channel is None:
         law.append(
             "That is the mean of all devices: each draws for itself, once for all its answers, how "
             "often it replaces one. Some replace hardly any."
@@ -148,12 +140,10 @@ def _of_labels(mechanism: Mechanism, channel: FiniteChannel) -> tuple[str, ...]:
     return tuple(law)
 
 
-def _of_numbers(mechanism: Mechanism, channel: LaplaceChannel) -> tuple[str, ...]:
-    assert isinstance(mechanism, LaplacePerturbation)
-    domain, step = mechanism.domain, channel.grid.step
-    assert isinstance(domain, NumericDomain)
-    half, most = (step * _within(channel.noise, share) for share in (_HALF, _MOST))
-    middle = (domain.low + domain.high) / 2
+def _of_numbers(mechanism: Mechanism, shift: Shift) -> tuple[str, ...]:
+    grid = shift.grid
+    half, most = (grid.step * shift.noise.within(share) for share in (_HALF, _MOST))
+    middle = (grid.low + grid.high) / 2
     law = [
         f"Noise is added to each number. Half of all reports lie within {half:.3g} of the answer, "
         f"and 19 of 20 within {most:.3g}. An example: the answer {middle:.4g} becomes a report "
@@ -161,19 +151,11 @@ def _of_numbers(mechanism: Mechanism, channel: LaplaceChannel) -> tuple[str, ...
     ]
     if mechanism.every_task:
         law.append("A question without an answer gets a number, and noise, all the same.")
-    if channel.participation_noise is not None:
-        spread = BIT_GRID.step * _within(channel.participation_noise, _MOST)
+    bit = mechanism.channel.participation
+    if bit is not None:
+        spread = bit.grid.step * bit.noise.within(_MOST)
         law.append(
             "Beside it goes a noisy 1 where you answered, or 0 where you did not: 19 of 20 lie "
             f"within {spread:.3g} of it."
         )
     return tuple(law)
-
-
-def _within(noise: DiscreteLaplace, share: float) -> int:
-    """Return the least distance, in steps, within which a share of all noise lies at least.
-
-    ``P(|Z| <= m) = 1 - 2 q^(m + 1) / (1 + q)`` with ``q = exp(-1 / scale)``.
-    """
-    beyond = (1 - share) * (1 + math.exp(-1 / noise.scale)) / 2
-    return max(0, math.ceil(-noise.scale * math.log(beyond)) - 1)

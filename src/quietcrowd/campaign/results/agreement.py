@@ -10,7 +10,7 @@ from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, NumericDomain
-from quietcrowd.mechanisms import FiniteChannel, LaplaceChannel, Reports, SampledVarianceChannel
+from quietcrowd.mechanisms import Reports
 from quietcrowd.report_domains import OrNull
 
 __all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "agreement", "too_consistent"]
@@ -76,13 +76,10 @@ def agreement(reports: Reports) -> CrowdAgreement:
     """
     table, channel = reports.table, reports.mechanism.channel
     if isinstance(table.domain, NumericDomain) and not isinstance(table.domain, FiniteDomain):
-        if reports.mechanism.every_task or not isinstance(
-            channel, LaplaceChannel | SampledVarianceChannel
-        ):
+        if reports.mechanism.every_task or channel.shift is None:
             return _of_numbers(table, None)
-        return _of_numbers(table, channel.variance)
-    rates = channel.keep_and_other if isinstance(channel, FiniteChannel) else None
-    return _of_labels(table, rates)
+        return _of_numbers(table, channel.shift.variance)
+    return _of_labels(table, channel.keep_and_other)
 
 
 def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
@@ -277,7 +274,8 @@ def too_consistent(reports: Reports) -> npt.NDArray[np.intp]:
 def _most_equals(reports: Reports) -> float | None:
     """Return the largest probability with which two randomised labels are equal."""
     channel = reports.mechanism.worker_channel
-    if not isinstance(channel, FiniteChannel) or reports.mechanism.every_task:
+    if channel is None or channel.probabilities is None or reports.mechanism.every_task:
         return None
     keep, other = channel.keep_and_other or (0.0, 0.0)
-    return keep**2 + (channel.answers - 1) * other**2 if keep > other else None
+    others = len(channel.probabilities) - 1
+    return keep**2 + others * other**2 if keep > other else None

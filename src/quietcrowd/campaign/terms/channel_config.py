@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,19 +12,9 @@ from attrs import frozen
 from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms import (
-    FiniteChannel,
-    LaplaceChannel,
-    MatrixFactorization,
-    Mechanism,
-    SampledVarianceChannel,
-    SketchChannel,
-)
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
-from quietcrowd.mechanisms.grid import Grid
-from quietcrowd.mechanisms.laplace_channel import BIT_GRID
-from quietcrowd.mechanisms.sketch_channel import farthest
-from quietcrowd.mechanisms.task_profile import UNIT
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.channel import Shift
+from quietcrowd.mechanisms.mechanism import SketchBounds
 from quietcrowd.report_domains import Lattice, OrNull
 
 __all__ = ["MAX_LABELS", "MAX_NUMBERS", "ReportRule", "describe_channel", "report_rule"]
@@ -36,9 +24,6 @@ MAX_LABELS = 64
 
 MAX_NUMBERS = 20_000
 """Most numbers of a sketch: it fits into one request."""
-
-_SCALES = 64
-"""Noise beyond so many scales has a probability below 10^-27: a device cuts it off there."""
 
 
 @frozen(kw_only=True)
@@ -126,19 +111,14 @@ def report_rule(mechanism: Mechanism, tasks: int) -> ReportRule:
         Where its reports have too many labels or numbers, or are not such that JSON can hold them
         exactly.
     """
-    if isinstance(mechanism, MatrixFactorization):
-        if mechanism.sketch_length > MAX_NUMBERS:
-            raise ParameterError(
-                f"a worker of a campaign sends at most {MAX_NUMBERS:,} numbers; at this rank they "
-                f"are {mechanism.sketch_length:,}"
-            )
-        return _sketch_rule(mechanism, tasks)
+    sketch = mechanism.sketch_bounds(tasks)
+    if sketch is not None:
+        return _sketch_rule(sketch)
     low, high = _range(mechanism.report_domain, mechanism)
-    bit, channel = mechanism.participation_domain, mechanism.channel
+    bit, bit_law = mechanism.participation_domain, mechanism.channel.participation
     bit_low, bit_high = None, None
-    if isinstance(bit, Lattice) and isinstance(channel, LaplaceChannel):
-        assert channel.participation_noise is not None
-        bit_low, bit_high = _with_noise(BIT_GRID, channel.participation_noise, bit)
+    if isinstance(bit, Lattice) and bit_law is not None:
+        bit_low, bit_high = _with_noise(bit_law, bit)
     return ReportRule(
         low=low, high=high, bit_low=bit_low, bit_high=bit_high, every_task=mechanism.every_task
     )
@@ -154,47 +134,37 @@ def _range(domain: Domain, mechanism: Mechanism) -> tuple[int, int]:
                 f"got {highest + 1}"
             )
         return 0, highest
-    if not isinstance(domain, Lattice):
+    shift = mechanism.channel.shift
+    if not isinstance(domain, Lattice) or shift is None:
         raise ParameterError(f"reports in {domain.example()} cannot be taken in")
-    channel = mechanism.channel
-    if isinstance(channel, SampledVarianceChannel):
-        return _fitting(-channel.reach, channel.grid.steps + channel.reach)
-    assert isinstance(channel, LaplaceChannel)
-    return _with_noise(channel.grid, channel.noise, domain)
+    return _with_noise(shift, domain)
 
 
-def _with_noise(grid: Grid, noise: DiscreteLaplace, domain: Lattice) -> tuple[int, int]:
-    beyond = math.ceil(_SCALES * noise.scale)
+def _with_noise(shift: Shift, domain: Lattice) -> tuple[int, int]:
     most = min(int(np.iinfo(domain.dtype).max), LARGEST_WHOLE)
-    return max(-beyond, -most), min(grid.steps + beyond, most)
+    beyond = shift.noise.reach
+    return max(-beyond, -most), min(shift.grid.steps + beyond, most)
 
 
-def _fitting(low: int, high: float) -> tuple[int, int]:
-    if max(-low, high) > LARGEST_WHOLE:
+def _sketch_rule(bounds: SketchBounds) -> ReportRule:
+    """Return the rule of what a worker sends for all tasks together."""
+    if bounds.length > MAX_NUMBERS:
+        raise ParameterError(
+            f"a worker of a campaign sends at most {MAX_NUMBERS:,} numbers; at this rank they "
+            f"are {bounds.length:,}"
+        )
+    if bounds.whole and bounds.high > LARGEST_WHOLE:
         raise ParameterError(
             "the noise goes beyond whole numbers that every reader of JSON can hold, 2^53: take "
             "a larger epsilon or a larger step"
         )
-    return low, int(high)
-
-
-def _sketch_rule(mechanism: MatrixFactorization, tasks: int) -> ReportRule:
-    """Return the rule of noisy sums, or of the profile that a device solves for from them.
-
-    A solution with a ridge is at most as long as the sums, divided by the ridge. One without has no
-    such bound: it is cut off 2^24 times beyond the sums.
-    """
-    channel = mechanism.channel
-    answers = tasks * farthest(channel.grid, channel.centre) * UNIT
-    largest = math.ceil(answers + _SCALES * channel.noise.scale)
-    length, whole = mechanism.sketch_length, mechanism.variant in ("fill", "statistics")
-    if whole:
-        low, high = _fitting(-largest, largest)
-        return ReportRule(low=low, high=high, every_task=True, sketch_length=length)
-    sums = largest / UNIT * channel.grid.step * math.sqrt(mechanism.rank)
-    solution = sums / mechanism.ridge if mechanism.ridge else sums * UNIT
-    bound = min(solution, sys.float_info.max)
-    return ReportRule(low=-bound, high=bound, every_task=True, sketch_length=length, whole=False)
+    return ReportRule(
+        low=bounds.low,
+        high=bounds.high,
+        every_task=True,
+        sketch_length=bounds.length,
+        whole=bounds.whole,
+    )
 
 
 def describe_channel(mechanism: Mechanism) -> Mapping[str, Any]:
@@ -204,43 +174,4 @@ def describe_channel(mechanism: Mechanism) -> Mapping[str, Any]:
     Where a worker's law is drawn by the device this is the law of one report of a worker of whom
     nothing else is known.
     """
-    channel = mechanism.channel
-    if isinstance(channel, FiniteChannel):
-        return {"kind": "table", "weights": channel.weights.tolist()}
-    if isinstance(channel, LaplaceChannel):
-        bit = channel.participation_noise
-        return {
-            "kind": "laplace",
-            "grid": _describe_grid(channel.grid),
-            "noise_scale": channel.noise.scale,
-            "fill": channel.fill,
-            "participation": None
-            if bit is None
-            else {"grid": _describe_grid(BIT_GRID), "noise_scale": bit.scale},
-        }
-    if isinstance(channel, SampledVarianceChannel):
-        return {
-            "kind": "sampled-variance",
-            "grid": _describe_grid(channel.grid),
-            "variance_unit": channel.noise.unit,
-            "least_units": channel.noise.least,
-            "reach": channel.reach,
-        }
-    assert isinstance(channel, SketchChannel)
-    return {
-        "kind": "sketch",
-        "grid": _describe_grid(channel.grid),
-        "centre": channel.centre,
-        "noise_scale": channel.noise.scale,
-        "noise_unit": 1 / UNIT,
-        "moments_epsilon": channel.moments_epsilon,
-        "profile": {
-            "kind": channel.profile.kind,
-            "rank": channel.profile.rank,
-            "seed": channel.profile.seed,
-        },
-    }
-
-
-def _describe_grid(grid: Grid) -> dict[str, Any]:
-    return {"low": grid.low, "step": grid.step, "steps": grid.steps, "high": grid.high}
+    return mechanism.channel.describe()

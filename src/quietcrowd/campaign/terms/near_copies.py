@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from quietcrowd.campaign.terms.canonical import canonical_hash
-from quietcrowd.mechanisms import LaplacePerturbation, Mechanism, RandomizedResponse
+from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["alike", "largest_group", "letters_hash", "sent_again"]
 
@@ -39,9 +39,9 @@ def sent_again(mechanism: Mechanism) -> bool:
     """Return whether one report serves all copies of a question: noise is drawn for each by itself.
 
     Not so where a worker's answers share what is drawn, as a flip probability, a variance or the
-    sums of a sketch.
+    sums of a sketch; nor where a device cannot fix beforehand what it would send.
     """
-    return isinstance(mechanism, RandomizedResponse | LaplacePerturbation)
+    return mechanism.independent_reports and mechanism.no_memo is None
 
 
 def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:

@@ -6,9 +6,8 @@ these suggest. Where they do worse than another method, that says nothing of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from attrs import evolve, field, frozen
 from scipy.special import erfc, erfcx, ndtr
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import Domain, Interval, Ordinal
+from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.gtm import VarianceState
 from quietcrowd.inference.kernels import fixed_point
@@ -32,12 +31,10 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.channel import Channel, laplace_shift
 from quietcrowd.mechanisms.grid import bounded_domain
-from quietcrowd.mechanisms.laplace import LaplacePerturbation
-from quietcrowd.mechanisms.laplace_channel import LaplaceChannel
-from quietcrowd.mechanisms.mechanism import Mechanism
-from quietcrowd.mechanisms.reports import Reports
+from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
+from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import check_real, check_whole, one_of, plain
@@ -259,19 +256,20 @@ class TeslaLike(
 
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether the noise is Laplace noise of known scale."""
-        return isinstance(channel, LaplaceChannel)
+        return laplace_shift(channel) is not None
 
     def models_noise(self, channel: Channel | None) -> bool:
         """Return the same; see `TruthInference.models_noise`."""
-        return isinstance(channel, LaplaceChannel)
+        return laplace_shift(channel) is not None
 
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
         """Return the ends of the public grid; see `NumericMethod.bounds`."""
-        return channel.grid.ends if isinstance(channel, LaplaceChannel) else None
+        shift = laplace_shift(channel)
+        return None if shift is None else shift.grid.ends
 
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
         """Return the summary; see `TruthInference.summarize`."""
-        if not isinstance(summary.channel, LaplaceChannel):
+        if laplace_shift(summary.channel) is None:
             raise AnswerError(
                 "TeslaLike needs reports with Laplace noise, as those of LaplacePerturbation"
             )
@@ -363,8 +361,9 @@ class TeslaLike(
 
 def _scale(summary: Summary) -> float:
     """Return the scale b of the noise, in the range of all reports."""
-    assert isinstance(summary.channel, LaplaceChannel)
-    return summary.channel.scale / summary.extent
+    shift = laplace_shift(summary.channel)
+    assert shift is not None
+    return shift.scale / summary.extent
 
 
 def _sums(numbers: npt.NDArray[Any], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -482,13 +481,6 @@ class PrivTDSILike(Mechanism):
         raise ParameterError(
             "PrivTDSILike is for comparison in simulations; its reports are not written to files"
         )
-
-    def _parameters(self) -> dict[str, Any]:
-        return {"epsilon": self.epsilon, "tasks_per_worker": self.tasks_per_worker}
-
-    @classmethod
-    def _from_parameters(cls, domain: Domain, parameters: Mapping[str, Any]) -> Self:
-        return cls(domain=domain, **parameters)  # type: ignore[arg-type]
 
 
 def _sample(answers: Answers, count: int, rng: np.random.Generator) -> Answers:

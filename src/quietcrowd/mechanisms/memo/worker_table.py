@@ -7,7 +7,7 @@ never an answer: messages end up in logs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,10 @@ import pyarrow as pa
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.mechanisms.memo.scope import TaskId
 
-__all__ = ["worker_table"]
+__all__ = ["TaskId", "worker_table"]
+
+TaskId: TypeAlias = str | int
 
 
 def worker_table(

@@ -1,0 +1,357 @@
+"""Sketches: what a device computes of all its worker's answers, exactly, before noise.
+
+The task profile matrix V holds public numbers that stand for each task, the same on every device.
+A row ``v_j`` depends on the public seed and on what the task's id prints as, and on nothing else:
+neither the order of the tasks nor which others there are changes it. It is made by SHAKE-256 and
+whole numbers alone, so that every version of every library gets the same one.
+
+With ``x_j`` the answer's distance from a public centre in steps of the grid, 0 where there is no
+answer, a worker's *profile sum* is ``sum_j v_j x_j``, and its *second moments* are ``sum v_j v_j'``
+over the tasks that it answered. All tasks are passed over, answered or not, so that the time tells
+nothing. Matrix products run in floats whose values are whole numbers below 2^53: they are exact.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from attrs import field, frozen
+
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.mechanisms.channel import Channel, Floats
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.privacy.signed_sums import largest_signed_norm
+from quietcrowd.validation import check_whole, one_of
+
+__all__ = [
+    "UNIT",
+    "LargestSums",
+    "Profile",
+    "SketchChannel",
+    "TaskProfile",
+    "check_exact",
+    "farthest",
+    "largest_moments",
+    "largest_sums",
+    "moment_sensitivity",
+    "pivot",
+    "profile_sums",
+    "second_moments",
+    "upper_triangle",
+]
+
+Profile: TypeAlias = Literal["gaussian", "rademacher", "buckets"]
+
+UNIT = 2**24
+"""What 1.0 is stored as."""
+
+MAX_RANK = 4096
+_SUMMANDS = 12  # uniform 16-bit numbers whose sum is nearly normal
+_MIDDLE = _SUMMANDS * (2**16 - 1) // 2
+
+
+_EXACT = 2**53
+
+_MOST_NUMBERS = 2**24
+"""So many products of all tasks are held at once."""
+
+
+def _check_rank(_: object, __: object, rank: Any) -> None:
+    check_whole("rank", rank, 1, MAX_RANK)
+
+
+def _check_seed(_: object, __: object, seed: Any) -> None:
+    check_whole("seed", seed, 0, 2**64 - 1)
+
+
+@frozen(kw_only=True)
+class TaskProfile:
+    """The law of the task profile matrix V.
+
+    Parameters
+    ----------
+    rank : int
+        Number of coordinates d of a task, 1 to 4,096.
+    kind : {"gaussian", "rademacher", "buckets"}
+        Nearly normal entries, scaled to a 1-norm of 1; entries ``+-1/d``; or a single 1, at a
+        coordinate that is drawn.
+    seed : int
+        Public.
+
+    References
+    ----------
+    H. Sun et al., IEEE Big Data 2018, section V: V is random, independent of all answers, and
+    the 1-norm of each column is at most 1.
+
+    Examples
+    --------
+    >>> matrix = TaskProfile(rank=3, kind="buckets", seed=1).matrix(pa.array(["a", "b"]))
+    >>> (matrix / UNIT).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+
+    rank: int = field(validator=_check_rank)
+    kind: Profile = field(validator=one_of(*get_args(Profile)))
+    seed: int = field(validator=_check_seed)
+
+    def matrix(self, tasks: pa.Array) -> npt.NDArray[np.int64]:
+        """Return V transposed, in units of 2^-24, shape (tasks, rank).
+
+        Every row has a 1-norm of at most 2^24.
+        """
+        prefix = f"quietcrowd task profile\n{self.kind}\n{self.rank}\n{self.seed}\n".encode()
+        texts = pc.cast(tasks, pa.large_string()).to_pylist()
+        stream = b"".join(
+            hashlib.shake_256(prefix + text.encode()).digest(self._bytes_per_task) for text in texts
+        )
+        octets = np.frombuffer(stream, np.uint8).reshape(len(texts), self._bytes_per_task)
+        match self.kind:
+            case "gaussian":
+                return _nearly_normal(octets, self.rank)
+            case "rademacher":
+                return _signs(octets, self.rank)
+            case "buckets":
+                return _one_hot(octets, self.rank)
+
+    @property
+    def _bytes_per_task(self) -> int:
+        return {
+            "gaussian": 2 * _SUMMANDS * self.rank,
+            "rademacher": (self.rank + 7) // 8,
+            "buckets": 8,
+        }[self.kind]
+
+
+def _nearly_normal(octets: npt.NDArray[np.uint8], rank: int) -> npt.NDArray[np.int64]:
+    summands = octets.view("<u2").reshape(len(octets), rank, _SUMMANDS)
+    raw = summands.sum(axis=2, dtype=np.int64) - _MIDDLE
+    norms = np.maximum(np.abs(raw).sum(axis=1, keepdims=True), 1)
+    scaled: npt.NDArray[np.int64] = np.sign(raw) * (np.abs(raw) * UNIT // norms)
+    return scaled
+
+
+def _signs(octets: npt.NDArray[np.uint8], rank: int) -> npt.NDArray[np.int64]:
+    bits = np.unpackbits(octets, axis=1, count=rank, bitorder="little").astype(np.int64)
+    return (2 * bits - 1) * (UNIT // rank)
+
+
+def _one_hot(octets: npt.NDArray[np.uint8], rank: int) -> npt.NDArray[np.int64]:
+    buckets = octets.view("<u8")[:, 0] % np.uint64(rank)
+    matrix = np.zeros((len(octets), rank), np.int64)
+    matrix[np.arange(len(octets)), buckets.astype(np.intp)] = UNIT
+    return matrix
+
+
+def check_exact(tasks: int, largest: int) -> None:
+    """Raise ParameterError where profile sums of answers up to `largest` could be inexact."""
+    if tasks * largest * UNIT >= _EXACT:
+        raise ParameterError(
+            f"{tasks:,} tasks with answers of up to {largest:,} steps are too many for exact sums; "
+            f"at most {_EXACT // (largest * UNIT):,} tasks are possible. Take a larger step."
+        )
+
+
+def profile_sums(
+    profile: npt.NDArray[np.int64], cells: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
+    """Return every worker's profile sum.
+
+    Parameters
+    ----------
+    profile : ndarray of int64, shape (tasks, rank)
+        In units of 2^-24.
+    cells : ndarray of int32, shape (workers, tasks)
+        Distances from the centre in steps; 0 where there is no answer.
+
+    Returns
+    -------
+    ndarray of int64, shape (workers, rank)
+        In units of ``2^-24`` steps.
+    """
+    return (cells.astype(np.float64) @ profile.astype(np.float64)).astype(np.int64)
+
+
+def upper_triangle(rank: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return rows and columns of the second moments, in the order in which they are sent."""
+    return np.triu_indices(rank)
+
+
+def _outer_row(profile: npt.NDArray[np.int64], place: int) -> npt.NDArray[np.int64]:
+    """Return ``v_jk v_jl`` for k = `place` and all l from k on, in units of 2^-24, truncated."""
+    products = profile[:, place : place + 1] * profile[:, place:]
+    truncated: npt.NDArray[np.int64] = np.sign(products) * (np.abs(products) // UNIT)
+    return truncated
+
+
+def second_moments(
+    profile: npt.NDArray[np.int64], answered: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int64]:
+    """Return the upper triangle of every worker's second moments.
+
+    The products of a task are truncated to units of 2^-24 before they are added: that is a
+    property of the public profile, and the sums are exact.
+
+    Returns
+    -------
+    ndarray of int64, shape (workers, rank (rank + 1) / 2)
+        In the order of `upper_triangle`.
+    """
+    wide = answered.astype(np.float64)
+    parts = [
+        (wide @ _outer_row(profile, place).astype(np.float64)).astype(np.int64)
+        for place in range(profile.shape[1])
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def moment_sensitivity(profile: npt.NDArray[np.int64]) -> int:
+    """Return how much one task moves the second moments at most: a 1-norm in units of 2^-24."""
+    norms = sum(np.abs(_outer_row(profile, place)).sum(axis=1) for place in range(profile.shape[1]))
+    return max(1, int(np.max(norms, initial=0)))
+
+
+def largest_moments(profile: npt.NDArray[np.int64]) -> int:
+    """Return how much all tasks together move the second moments at most: a 1-norm, or a bound."""
+    rank = profile.shape[1]
+    if len(profile) * rank * (rank + 1) // 2 > _MOST_NUMBERS:
+        return len(profile) * moment_sensitivity(profile)
+    rows = np.concatenate([_outer_row(profile, place) for place in range(rank)], axis=1)
+    return largest_signed_norm(rows)
+
+
+@frozen(kw_only=True)
+class LargestSums:
+    """By how much all tasks together move the sums that are sent: 1-norms in units of 2^-24.
+
+    `sums` is that of the profile sums, for answers that move by one step; `moments` that of the
+    second moments, where these are sent, and `of_one_task` what one task moves them by at most.
+    """
+
+    sums: int
+    moments: int = 0
+    of_one_task: int = 0
+
+
+@lru_cache(maxsize=64)
+def largest_sums(law: TaskProfile, names: tuple[str, ...], *, moments: bool) -> LargestSums:
+    """Return by how much tasks of these names move the sums; `moments`: whether these are sent."""
+    profile = law.matrix(pa.array(names, pa.large_string()))
+    sums = largest_signed_norm(profile)
+    if not moments:
+        return LargestSums(sums=sums)
+    return LargestSums(
+        sums=sums,
+        moments=largest_moments(profile),
+        of_one_task=moment_sensitivity(profile),
+    )
+
+
+def farthest(grid: Grid, centre: int) -> int:
+    """Return the largest distance of a place on the grid from the centre."""
+    return max(abs(centre), abs(grid.steps - centre))
+
+
+@frozen(kw_only=True, slots=False)
+class SketchChannel(Channel):
+    """The law of what a worker's device computes: exact sums over all tasks, plus noise.
+
+    Attributes
+    ----------
+    profile : TaskProfile
+        The public numbers of each task.
+    grid : Grid
+        Answers are rounded to it.
+    centre : int
+        Place on the grid that answers are counted from; a missing answer counts as it.
+    noise : DiscreteLaplace
+        Of each profile sum, in units of 2^-24 steps.
+    moments_epsilon : float
+        Loss about one cell by the noisy second moments; 0 where none are sent.
+    """
+
+    profile: TaskProfile
+    grid: Grid
+    centre: int
+    noise: DiscreteLaplace
+    moments_epsilon: float = 0.0
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Loss about one cell, rounded up.
+
+        One answer against another; or, where second moments are sent, an answer against none, which
+        shows in both, if that is more.
+        """
+        value = self.noise.loss(self.grid.steps * UNIT)
+        if not self.moments_epsilon:
+            return value
+        moved = Fraction(farthest(self.grid, self.centre) * UNIT) / Fraction(self.noise.scale)
+        return max(value, ratio_up(moved + Fraction(self.moments_epsilon)))
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise of a profile sum, in the answers' own unit."""
+        return self.noise.scale * self.grid.step / UNIT
+
+    def log_likelihood(self, reports: npt.NDArray[Any], answers: npt.NDArray[Any]) -> Floats:
+        """Return ``ln P(noisy sums | exact sums)`` of each worker; see `Channel.log_likelihood`.
+
+        Parameters
+        ----------
+        reports, answers : ndarray of int, shape (workers, rank)
+            Profile sums, in units of 2^-24 steps: what is sent, with noise, and without.
+        """
+        moved = np.asarray(reports, np.int64) - np.asarray(answers, np.int64)
+        logs: Floats = self.noise.log_mass(moved).sum(axis=-1)
+        return logs
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return the grid, the noise and the law of the task profiles; see `Channel.describe`."""
+        return {
+            "kind": "sketch",
+            "grid": self.grid.describe(),
+            "centre": self.centre,
+            "noise_scale": self.noise.scale,
+            "noise_unit": 1 / UNIT,
+            "moments_epsilon": self.moments_epsilon,
+            "profile": {
+                "kind": self.profile.kind,
+                "rank": self.profile.rank,
+                "seed": self.profile.seed,
+            },
+        }
+
+
+def pivot(columns: pa.Table, workers: pa.Array, length: int, kind: pa.DataType) -> npt.NDArray[Any]:
+    """Return the numbers of a long table, shape (workers, length)."""
+    try:
+        coordinates = pc.cast(columns["coordinate"], pa.int32()).to_numpy()
+        numbers = pc.cast(columns["number"], kind)
+    except pa.ArrowInvalid as error:
+        raise AnswerError(f"a report is no number: {' '.join(str(error).split())}") from None
+    who = pc.index_in(columns["worker"], workers)
+    if numbers.null_count or who.null_count or columns["coordinate"].null_count:
+        raise AnswerError("a report lacks its worker, its coordinate or its number")
+    places = who.to_numpy().astype(np.int64) * length + coordinates
+    inside = (coordinates >= 0) & (coordinates < length)
+    counts = np.bincount(places[inside], minlength=len(workers) * length)
+    if not inside.all() or (counts != 1).any():
+        raise AnswerError(
+            f"every worker sends {length:,} numbers, one for each coordinate from 0 to "
+            f"{length - 1:,}; here some are missing, repeated, or beyond that"
+        )
+    sketches = np.empty(len(places), numbers.to_numpy().dtype)
+    sketches[places] = numbers.to_numpy()
+    if sketches.dtype == np.float64 and not np.isfinite(sketches).all():
+        raise AnswerError("a report is not a finite number")
+    return sketches.reshape(len(workers), length)
