@@ -1,6 +1,7 @@
 import itertools
 import math
 
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
+from quietcrowd.inference.partition import Overview, partition_of
 from quietcrowd.inference.weighted_vote import AccuracyState
 from quietcrowd.testing import crowds
 
@@ -41,7 +43,7 @@ def by_hand(frame, labels, smoothing, iterations):
     return weights
 
 
-@pytest.mark.parametrize("labels", [2, 4])
+@pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("smoothing", [1.0, 3.0])
 def test_against_the_papers_equations_by_hand(labels, smoothing):
     crowd = qc.synthetic_crowd(
@@ -95,12 +97,49 @@ def test_the_objective_is_the_log_posterior_per_answer(smoothing):
 
 @pytest.mark.parametrize(
     ("labels", "accuracy", "weight"),
-    [(2, 0.5, 1), (2, 0.25, -math.log(3) * 2**32), (4, 0.25, 1), (4, 0.1, 1), (4, 0.5, None)],
+    [
+        (1, 0.5, 1),
+        (1, 0.75, round(math.log(3) * 2**32)),
+        (2, 0.5, 1),
+        (2, 0.25, -round(math.log(3) * 2**32)),
+        (2, 0.75, round(math.log(3) * 2**32)),
+        (3, 0.2, 1),
+        (3, 1 / 3, 1),
+        (3, 0.4, round(math.log(4 / 3) * 2**32)),
+        (3, 0.6, round(math.log(3) * 2**32)),
+        (4, 0.25, 1),
+        (4, 0.1, 1),
+        (4, 0.5, round(math.log(3) * 2**32)),
+    ],
 )
 def test_weights_are_never_0_and_negative_with_two_labels_only(labels, accuracy, weight):
     state = AccuracyState.from_accuracy(np.array([accuracy]), labels)
-    expected = math.log(3) * 2**32 if weight is None else weight
-    assert state.weights[0] == pytest.approx(expected, abs=1)
+    assert state.weights.tolist() == [weight]
+
+
+def test_of_three_labels_a_worker_worse_than_chance_still_breaks_a_tie():
+    """Nobody is counted against an answer, and the answer of a task's only worker is its truth."""
+    rows = [(task, worker, task % 3) for task in range(12) for worker in "abc"]
+    rows += [(task, "bad", (task + 1) % 3) for task in range(12)]
+    rows += [(12, "bad", 2), (13, "a", 0), (13, "b", 1), (13, "bad", 1)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    estimate = WeightedVote().fit(Answers.from_frame(frame, Categorical([0, 1, 2])))
+    weights = dict(zip(estimate.workers["worker"], estimate.state.weights.tolist(), strict=True))
+    assert weights["bad"] == 1
+    assert min(weights[worker] for worker in "abc") > 2**32
+    assert estimate.truths["truth"].tolist() == [*[0, 1, 2] * 4, 2, 1]
+    assert not estimate.estimates.tied.any()
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_very_long_tasks_are_refused(labels):
+    crowd = qc.synthetic_crowd(tasks=9, workers=3, answers_per_task=2, labels=range(labels), seed=1)
+    partition, known = partition_of(crowd.answers), Overview.of(crowd.answers)
+    most = int(2**31 / math.log((labels - 1) / 1e-3))
+    summary = attrs.evolve(known.summary(labels=labels), longest_task=most)
+    WeightedVote().sweep(partition, summary, None, None)
+    with pytest.raises(ParameterError, match=f"at most {most:,} answers; one has {most + 1:,}"):
+        WeightedVote().sweep(partition, attrs.evolve(summary, longest_task=most + 1), None, None)
 
 
 def test_smoothing_0_leaves_a_perfect_worker_a_finite_weight():
