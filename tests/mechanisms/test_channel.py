@@ -148,6 +148,22 @@ def test_bad_tables_are_parameter_errors(weights):
         FiniteChannel(weights=weights)
 
 
+def test_nobody_can_write_to_weights():
+    given = np.array([[TOTAL // 2] * 2, [TOTAL // 4, TOTAL // 4 * 3]], np.uint64)
+    channels = (
+        FiniteChannel(weights=given),
+        FiniteChannel(weights=given.tolist()),
+        FiniteChannel.randomized_response(3, TOTAL // 8),
+        FiniteChannel.uninformative(3),
+    )
+    hashes = [hash(channel) for channel in channels]
+    given[:] = 0  # a channel holds weights of its own
+    for channel in channels:
+        with pytest.raises(ValueError, match="read-only"):
+            channel.weights[0, 0] = 0
+    assert [hash(channel) for channel in channels] == hashes
+
+
 def test_equal_tables_are_equal():
     one, other = FiniteChannel.uninformative(3), FiniteChannel.uninformative(3)
     assert one == other
