@@ -129,6 +129,21 @@ def test_budgets():
         ledger.would_exceed("ann", ONE, -1)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("mechanism", [ONE, LAPLACE], ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize(("before", "count"), [(0, 1), (0, 3), (3, 1)])
+def test_a_charge_may_use_a_budget_up(mechanism, before, count, delta):
+    """What adds up to the budget is within it, to the last bit; it exceeds all smaller ones."""
+    ledger = PrivacyLedger()
+    if before:
+        ledger = ledger.charge("ann", mechanism, answers=before, tasks=before)
+    charge = {"mechanism": mechanism, "answers": count, "tasks": count}
+    budget = ledger.charge("ann", **charge).used("ann", 0.0)
+    smaller = math.nextafter(budget, 0.0)
+    assert not ledger.would_exceed("ann", **charge, budget=budget, delta=delta)
+    assert ledger.would_exceed("ann", **charge, budget=smaller, delta=delta)
+
+
 def test_reports_charge_their_workers():
     crowd = qc.synthetic_crowd(tasks=30, workers=12, answers_per_task=4, seed=1)
     domain = crowd.answers.domain
