@@ -179,6 +179,34 @@ def test_confidence_is_the_posterior_of_the_model(labels):
         assert frame["confidence"][task] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("accuracy", "median"), [([0.9, 0.6, 0.7, 0.8], 0.8), ([0.9, 0.6, 0.95, 0.7, 0.8], 0.8)]
+)
+def test_a_new_worker_is_worth_the_median_of_the_known(accuracy, median):
+    known = AccuracyState.from_accuracy(np.array(accuracy), 2)
+    taken = known.take(np.array([-1, 0, 3, 1, -1]))
+    expected = [median, accuracy[0], accuracy[3], accuracy[1], median]
+    assert taken.accuracy.tolist() == expected
+    again = AccuracyState.from_accuracy(np.array(expected), 2)
+    assert taken.weights.tolist() == again.weights.tolist()
+
+
+def test_before_anything_is_known_of_workers_votes_are_counts():
+    rows = [("t", worker, int(worker != "a")) for worker in "abc"]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    answers = Answers.from_frame(frame, BINARY)
+    summary = Overview.of(answers).summary(labels=2)
+    room = WeightedVote().room(1, summary)
+    tally = WeightedVote().sweep(partition_of(answers), summary, None, room)
+    assert room.truths.tolist() == [1]
+    assert room.confidence[0] == pytest.approx(2 / 3)
+    assert tally.agreed.tolist() == [0, 2**30, 2**30]
+
+
+def test_by_default_one_answer_of_each_kind_is_added():
+    assert WeightedVote() == WeightedVote(smoothing=1.0)
+
+
 @pytest.mark.parametrize("smoothing", [-1, math.nan, math.inf, "1", None])
 def test_bad_smoothing(smoothing):
     with pytest.raises(ParameterError, match="smoothing must be a finite number"):
@@ -205,6 +233,29 @@ def test_a_single_report_says_no_more_than_its_channel(labels, epsilon):
     most = math.exp(epsilon) / (math.exp(epsilon) + labels - 1)
     assert estimate.estimates.confidence[0] <= most + 1e-9
     assert estimate.estimates.confidence[0] > 1 / labels
+
+
+@pytest.mark.parametrize("null", [None, "category"])
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 12.0])
+def test_accuracies_are_cut_off_at_those_of_the_channel(labels, epsilon, null):
+    """Without smoothing workers who are always right, and never, are at both ends."""
+    domain = qc.Categorical(range(labels))
+    channel = qc.RandomizedResponse(domain=domain, epsilon=epsilon, null=null).channel
+    rows = [(task, worker, int(worker == "e")) for task in range(9) for worker in "abcde"]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    answers = Answers.from_frame(frame, domain)
+    method, summary = (
+        WeightedVote(smoothing=0.0),
+        Overview.of(answers, channel).summary(labels=labels),
+    )
+    state, _ = method.update(
+        summary, method.sweep(partition_of(answers), summary, None, None), None
+    )
+    most = 1 / (1 + (labels - 1) * math.exp(-epsilon))
+    least = 1 / (math.exp(epsilon) + labels - 1)
+    assert state.accuracy[:4] == pytest.approx(min(most, 1 - 1e-3), rel=1e-6)
+    assert state.accuracy[4] == pytest.approx(max(least, 1e-3), rel=1e-6)
 
 
 @pytest.mark.parametrize("null", [None, "category"])
