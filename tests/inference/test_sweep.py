@@ -1,4 +1,5 @@
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -141,6 +142,19 @@ def test_by_default_a_thread_is_worth_its_answers(monkeypatch, available, share,
     assert started == [expected]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_thread_is_that_of_the_caller(monkeypatch, threads):
+    seen, pass_over = set(), MajorityVote.sweep
+
+    def sweep(*arguments):
+        seen.add(threading.get_ident())
+        return pass_over(*arguments)
+
+    monkeypatch.setattr(MajorityVote, "sweep", sweep)
+    loop(MajorityVote(), threads=threads)
+    assert (threading.get_ident() in seen) is (threads == 1)
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True])
 def test_threads_are_a_whole_number(threads):
     with pytest.raises(ParameterError, match="threads must be a whole number"):
@@ -149,7 +163,8 @@ def test_threads_are_a_whole_number(threads):
 
 def test_there_is_a_thread(monkeypatch):
     assert available_threads() >= 1
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
+    own = {0: {0, 2, 5}}  # 0 stands for the process that asks
+    monkeypatch.setattr(os, "sched_getaffinity", own.__getitem__, raising=False)
     assert available_threads() == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     for found, expected in ((4, 4), (None, 1)):
