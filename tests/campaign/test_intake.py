@@ -3,6 +3,7 @@
 import secrets
 
 import pytest
+from sqlalchemy import event
 from tests.campaign.mechanisms import MECHANISMS
 
 from quietcrowd.campaign.intake import Intake, Sent
@@ -141,3 +142,26 @@ def test_what_changes_nothing_is_no_change(server, desk, campaign):
     report = worker.report(worker.tasks()[0]["task_id"], 1)
     assert take(server, sent(worker, report)) == ([receipt(1)], {campaign})
     assert take(server, sent(worker, report)) == ([receipt(duplicates=1)], set())
+
+
+def test_campaigns_are_locked_before_workers_and_each_kind_in_order(server, desk, campaign):
+    """All who write do so: nobody waits for somebody who waits for them."""
+    workers = [desk.worker(one) for one in (campaign, desk.campaign(join_mode="open"))]
+    asked = []
+    with server.database.write() as connection:
+        event.listen(connection, "before_cursor_execute", lambda *a: asked.append(a[2]))
+        Intake().take(connection, [sent(one) for one in workers])
+    campaigns, people, *others = (" ".join(one.split()) for one in asked)
+    assert "FROM campaign WHERE" in campaigns
+    assert "FROM participant WHERE" in people
+    assert "ORDER BY campaign.id" in campaigns
+    assert "ORDER BY participant.id" in people
+    if server.database.path is None:  # SQLite locks the whole database
+        assert campaigns.endswith("FOR SHARE")
+        assert people.endswith("FOR UPDATE")
+    assert not any("FOR SHARE" in one or "FOR UPDATE" in one for one in others)
+
+
+def test_a_credential_is_not_shown():
+    upload = Sent(credential="qcw_secret", upload=Upload(config_hash="0" * 64))
+    assert "secret" not in repr(upload)
