@@ -94,6 +94,11 @@ def test_a_request_may_be_as_long_as_the_server_allows(monkeypatch, name):
         upload_of(reports, terms, tasks)
 
 
+def test_what_is_sent_is_not_shown():
+    _, upload, _, _ = made("one-layer")
+    assert "report" not in repr(upload)
+
+
 def test_a_receipt_without_a_rejection_is_returned_as_it_is():
     _, upload, _, tasks = made("one-layer")
     document = {"accepted": 0, "duplicates": 5, "rejected": []}
