@@ -298,6 +298,8 @@ def test_messages():
     ledger = PrivacyLedger()
     with pytest.raises(ParameterError, match=r"worker must be an id.*got 1\.5"):
         ledger.charge(1.5, ONE)
+    with pytest.raises(ParameterError, match=r"worker must be an id.*got True"):
+        ledger.charge(True, ONE)
     with pytest.raises(ParameterError, match="answers must be a whole number, at least 1"):
         ledger.charge("ann", ONE, answers=0)
     with pytest.raises(ParameterError, match="delta must be below 1"):
