@@ -129,6 +129,21 @@ def test_budgets():
         ledger.would_exceed("ann", ONE, -1)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("mechanism", [ONE, LAPLACE], ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize(("before", "count"), [(0, 1), (0, 3), (3, 1)])
+def test_a_charge_may_use_a_budget_up(mechanism, before, count, delta):
+    """What adds up to the budget is within it, to the last bit; it exceeds all smaller ones."""
+    ledger = PrivacyLedger()
+    if before:
+        ledger = ledger.charge("ann", mechanism, answers=before, tasks=before)
+    charge = {"mechanism": mechanism, "answers": count, "tasks": count}
+    budget = ledger.charge("ann", **charge).used("ann", 0.0)
+    smaller = math.nextafter(budget, 0.0)
+    assert not ledger.would_exceed("ann", **charge, budget=budget, delta=delta)
+    assert ledger.would_exceed("ann", **charge, budget=smaller, delta=delta)
+
+
 def test_reports_charge_their_workers():
     crowd = qc.synthetic_crowd(tasks=30, workers=12, answers_per_task=4, seed=1)
     domain = crowd.answers.domain
@@ -215,6 +230,13 @@ def changed(**changes):
         (changed(charges=None), "needs the lists 'mechanisms' and 'charges'"),
         (changed(charges=[["ann", "1", 0]]), r"charge 0 of the ledger must be worker.*'ann', '1'"),
         (changed(charges=[["ann", "1", 4, 1]]), "mechanism must be a whole number"),
+        (changed(charges=[["ann", "1", 1, 1]]), "mechanism must be .*, at least 0 and at most 0"),
+        (changed(charges=[["ann", "1", -1, 1]]), "mechanism must be .*, at least 0 and at most 0"),
+        (changed(charges=[["ann", "1", 0, 0]]), "count must be a whole number, at least 1"),
+        (changed(charges=[["ann", "1", 0, 1, 0.0, 0.0]]), "must be worker, campaign, mechanism"),
+        (changed(charges=[["ann", "1", 0, 1], ["bob", "1", 0, 0]]), "charge 1 of the ledger must"),
+        (changed(mechanisms=None), "needs the lists 'mechanisms' and 'charges'"),
+        (changed(ledger="noisycrowd"), "this is no ledger: the key 'ledger' is missing"),
         (changed(charges=[["ann", "1", 0, -3]]), "count must be a whole number, at least 1"),
         (changed(charges=[[None, "1", 0, 3]]), "worker must be an id"),
         (changed(charges=[["ann", 5, 0, 3]]), "campaign must be a text"),
@@ -225,6 +247,33 @@ def changed(**changes):
 def test_broken_ledgers(text, message):
     with pytest.raises(FormatError, match=message):
         PrivacyLedger.from_json(text)
+
+
+def test_the_text_of_a_ledger_names_each_mechanism_once():
+    ledger = (
+        PrivacyLedger()
+        .charge("ann", ONE, answers=2)
+        .charge(7, LAPLACE, tasks=3, campaign="autumn")
+        .charge("bob", ONE, campaign="autumn")
+        .charge("eve", LAPLACE, tasks=4, spared=0.25)
+    )
+    assert json.loads(ledger.to_json()) == {
+        "ledger": "quietcrowd",
+        "version": 1,
+        "mechanisms": [ONE.to_dict(), LAPLACE.to_dict()],
+        "charges": [
+            ["ann", "1", 0, 2],
+            ["7", "autumn", 1, 3],
+            ["bob", "autumn", 0, 1],
+            ["eve", "1", 1, 4, 0.25],
+        ],
+    }
+
+
+@pytest.mark.parametrize("count", [1, 10**7])
+def test_a_ledger_holds_as_many_reports_as_can_be_reckoned_with(count):
+    ledger = PrivacyLedger.from_json(changed(charges=[["ann", "1", 0, count]]))
+    assert ledger.charges == (Charge(worker="ann", campaign="1", mechanism=ONE, count=count),)
 
 
 def test_an_id_is_the_same_worker_as_number_and_as_text():
@@ -249,6 +298,8 @@ def test_messages():
     ledger = PrivacyLedger()
     with pytest.raises(ParameterError, match=r"worker must be an id.*got 1\.5"):
         ledger.charge(1.5, ONE)
+    with pytest.raises(ParameterError, match=r"worker must be an id.*got True"):
+        ledger.charge(True, ONE)
     with pytest.raises(ParameterError, match="answers must be a whole number, at least 1"):
         ledger.charge("ann", ONE, answers=0)
     with pytest.raises(ParameterError, match="delta must be below 1"):
@@ -401,6 +452,70 @@ def test_reports_charge_for_the_tasks_that_they_name():
     assert PrivacyLedger.from_json(ledger.to_json()) == ledger
     assert not ledger.would_exceed("ann", SKETCHES, 2 * named + 1e-9, tasks=range(40), campaign="2")
     assert ledger.would_exceed("ann", SKETCHES, 2 * named + 1e-9, tasks=40, campaign="2")
+
+
+def test_what_is_spared_is_taken_off_the_whole_and_rounded_down():
+    whole = 4 * LAPLACE.epsilon
+    ledger = PrivacyLedger().charge("ann", LAPLACE, tasks=4, spared=0.25)
+    spent, composed = ledger.spent("ann"), ledger.spent("ann", 1e-9)
+    assert spent.answer_epsilon == LAPLACE.epsilon
+    assert spent.total_epsilon == math.nextafter(whole - 0.25, math.inf)
+    assert (composed.answer_tail, composed.total_tail) == (
+        spent.answer_epsilon,
+        spent.total_epsilon,
+    )
+    assert composed.answer_epsilon == pytest.approx(spent.answer_epsilon, rel=1e-6)
+    assert composed.total_epsilon == pytest.approx(spent.total_epsilon, rel=1e-6)
+    twice = ledger.charge("ann", LAPLACE, tasks=4, spared=0.1).charges[0]
+    assert (twice.count, twice.spared) == (8, math.nextafter(0.25 + 0.1, 0.0))
+    assert ledger.charge("ann", LAPLACE, tasks=4).charges[0].spared == 0.25
+    with pytest.raises(ParameterError, match="spared must be a finite number, at least 0; got -1"):
+        ledger.charge("ann", LAPLACE, tasks=4, spared=-1)
+
+
+def test_what_is_said_to_be_spared_goes_before_what_names_spare():
+    named = PrivacyLedger().charge("ann", SKETCHES, tasks=range(40)).charges[0].spared
+    told = PrivacyLedger().charge("ann", SKETCHES, tasks=range(40), spared=0.5).charges[0].spared
+    assert (named > 13, told) == (True, 0.5)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_frame_says_what_each_worker_has_spent(delta):
+    ledger = (
+        PrivacyLedger()
+        .charge("ann", ONE, answers=20)
+        .charge("ann", LAPLACE, tasks=30)
+        .charge("bob", ONE, answers=3)
+        .charge("ann", ONE, answers=2, campaign="2")
+    )
+    frame = ledger.to_frame(delta)
+    assert frame[["worker", "reports", "campaigns"]].to_numpy().tolist() == [
+        ["ann", 52, 2],
+        ["bob", 3, 1],
+    ]
+    for row in frame.itertuples():
+        spent = ledger.spent(row.worker, delta)
+        assert spent == ledger.spending(delta)[row.Index]
+        for name in ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail"):
+            assert getattr(row, name) == getattr(spent, name)
+
+
+@pytest.mark.parametrize("mechanism", [ONE, TWO, LAPLACE], ids=lambda mechanism: mechanism.name)
+def test_a_tail_is_that_of_the_mechanism(mechanism):
+    ledger = PrivacyLedger().charge("ann", mechanism, answers=9, tasks=9)
+    tail, spent = mechanism.tail(1e-3, answers=9, tasks=9), ledger.spent("ann", 1e-3)
+    assert (spent.answer_tail, spent.total_tail) == (tail.epsilon, tail.worker_epsilon)
+    pure = ledger.spent("ann")
+    assert (pure.answer_tail, pure.total_tail) == (pure.answer_epsilon, pure.total_epsilon)
+
+
+def test_tails_of_two_campaigns_are_composed():
+    ledger = PrivacyLedger().charge("ann", ONE, answers=50)
+    both = ledger.charge("ann", ONE, answers=50, campaign="2").spent("ann", 1e-6)
+    whole = ledger.charge("ann", ONE, answers=50).spent("ann", 1e-6)
+    assert both.total_tail == pytest.approx(whole.total_tail, rel=1e-4)
+    assert both.answer_tail == pytest.approx(2.0, rel=1e-6)
+    assert ledger.spent("ann", 1e-6).total_tail < both.total_tail < 100
 
 
 def test_further_tasks_of_a_campaign_cost_what_any_tasks_cost():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from attrs import evolve
 from scipy import stats
 
 import quietcrowd.inference.loss_weighted as catd_module
@@ -11,6 +12,7 @@ from quietcrowd.datasets import sparse_crowd, synthetic_crowd
 from quietcrowd.domains import Categorical, Interval
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import CATD, CRH, Mean, WeightedMean
+from quietcrowd.inference.partition import Partition, Summary
 
 CROWD = sparse_crowd(tasks=40, workers=30, sparsity=0.6, truths="uniform", seed=3)
 LABELS = synthetic_crowd(tasks=80, workers=20, answers_per_task=6, labels=("a", "b", "c"), seed=5)
@@ -201,6 +203,16 @@ def test_tasks_in_different_units_count_alike():
         for divisor in (None, "variance")
     }
     assert good[None] < 0.5 < good["variance"]
+
+
+@pytest.mark.parametrize("method", [CRH(loss="zero-one"), CATD(loss="zero-one")])
+def test_very_long_tasks_are_refused(method):
+    """Weights are at most 1: as many of them as 2^31 add up to more than an integer holds."""
+    known = Summary.of(LABELS.answers)
+    partition = Partition.of(LABELS.answers)
+    method.sweep(partition, evolve(known, longest_task=2**31 - 1), None, None)
+    with pytest.raises(ParameterError, match="at most 2,147,483,648 answers; one has 2,147,483,6"):
+        method.sweep(partition, evolve(known, longest_task=2**31), None, None)
 
 
 def test_all_answers_equal_is_no_loss():

@@ -1,6 +1,7 @@
 import itertools
 import math
 
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Categorical
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.voting import AccuracyState
 from quietcrowd.testing import crowds
 
@@ -41,7 +43,7 @@ def by_hand(frame, labels, smoothing, iterations):
     return weights
 
 
-@pytest.mark.parametrize("labels", [2, 4])
+@pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("smoothing", [1.0, 3.0])
 def test_against_the_papers_equations_by_hand(labels, smoothing):
     crowd = qc.synthetic_crowd(
@@ -95,12 +97,49 @@ def test_the_objective_is_the_log_posterior_per_answer(smoothing):
 
 @pytest.mark.parametrize(
     ("labels", "accuracy", "weight"),
-    [(2, 0.5, 1), (2, 0.25, -math.log(3) * 2**32), (4, 0.25, 1), (4, 0.1, 1), (4, 0.5, None)],
+    [
+        (1, 0.5, 1),
+        (1, 0.75, round(math.log(3) * 2**32)),
+        (2, 0.5, 1),
+        (2, 0.25, -round(math.log(3) * 2**32)),
+        (2, 0.75, round(math.log(3) * 2**32)),
+        (3, 0.2, 1),
+        (3, 1 / 3, 1),
+        (3, 0.4, round(math.log(4 / 3) * 2**32)),
+        (3, 0.6, round(math.log(3) * 2**32)),
+        (4, 0.25, 1),
+        (4, 0.1, 1),
+        (4, 0.5, round(math.log(3) * 2**32)),
+    ],
 )
 def test_weights_are_never_0_and_negative_with_two_labels_only(labels, accuracy, weight):
     state = AccuracyState.from_accuracy(np.array([accuracy]), labels)
-    expected = math.log(3) * 2**32 if weight is None else weight
-    assert state.weights[0] == pytest.approx(expected, abs=1)
+    assert state.weights.tolist() == [weight]
+
+
+def test_of_three_labels_a_worker_worse_than_chance_still_breaks_a_tie():
+    """Nobody is counted against an answer, and the answer of a task's only worker is its truth."""
+    rows = [(task, worker, task % 3) for task in range(12) for worker in "abc"]
+    rows += [(task, "bad", (task + 1) % 3) for task in range(12)]
+    rows += [(12, "bad", 2), (13, "a", 0), (13, "b", 1), (13, "bad", 1)]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    estimate = WeightedVote().fit(Answers.from_frame(frame, Categorical([0, 1, 2])))
+    weights = dict(zip(estimate.workers["worker"], estimate.state.weights.tolist(), strict=True))
+    assert weights["bad"] == 1
+    assert min(weights[worker] for worker in "abc") > 2**32
+    assert estimate.truths["truth"].tolist() == [*[0, 1, 2] * 4, 2, 1]
+    assert not estimate.estimates.tied.any()
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_very_long_tasks_are_refused(labels):
+    crowd = qc.synthetic_crowd(tasks=9, workers=3, answers_per_task=2, labels=range(labels), seed=1)
+    partition, known = Partition.of(crowd.answers), Summary.of(crowd.answers)
+    most = int(2**31 / math.log((labels - 1) / 1e-3))
+    summary = attrs.evolve(known, longest_task=most)
+    WeightedVote().sweep(partition, summary, None, None)
+    with pytest.raises(ParameterError, match=f"at most {most:,} answers; one has {most + 1:,}"):
+        WeightedVote().sweep(partition, attrs.evolve(summary, longest_task=most + 1), None, None)
 
 
 def test_smoothing_0_leaves_a_perfect_worker_a_finite_weight():
@@ -140,6 +179,34 @@ def test_confidence_is_the_posterior_of_the_model(labels):
         assert frame["confidence"][task] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("accuracy", "median"), [([0.9, 0.6, 0.7, 0.8], 0.8), ([0.9, 0.6, 0.95, 0.7, 0.8], 0.8)]
+)
+def test_a_new_worker_is_worth_the_median_of_the_known(accuracy, median):
+    known = AccuracyState.from_accuracy(np.array(accuracy), 2)
+    taken = known.take(np.array([-1, 0, 3, 1, -1]))
+    expected = [median, accuracy[0], accuracy[3], accuracy[1], median]
+    assert taken.accuracy.tolist() == expected
+    again = AccuracyState.from_accuracy(np.array(expected), 2)
+    assert taken.weights.tolist() == again.weights.tolist()
+
+
+def test_before_anything_is_known_of_workers_votes_are_counts():
+    rows = [("t", worker, int(worker != "a")) for worker in "abc"]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    answers = Answers.from_frame(frame, BINARY)
+    summary = Summary.of(answers)
+    room = WeightedVote().room(1, summary)
+    tally = WeightedVote().sweep(Partition.of(answers), summary, None, room)
+    assert room.truths.tolist() == [1]
+    assert room.confidence[0] == pytest.approx(2 / 3)
+    assert tally.agreed.tolist() == [0, 2**30, 2**30]
+
+
+def test_by_default_one_answer_of_each_kind_is_added():
+    assert WeightedVote() == WeightedVote(smoothing=1.0)
+
+
 @pytest.mark.parametrize("smoothing", [-1, math.nan, math.inf, "1", None])
 def test_bad_smoothing(smoothing):
     with pytest.raises(ParameterError, match="smoothing must be a finite number"):
@@ -166,6 +233,29 @@ def test_a_single_report_says_no_more_than_its_channel(labels, epsilon):
     most = math.exp(epsilon) / (math.exp(epsilon) + labels - 1)
     assert estimate.estimates.confidence[0] <= most + 1e-9
     assert estimate.estimates.confidence[0] > 1 / labels
+
+
+@pytest.mark.parametrize("null", [None, "category"])
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 12.0])
+def test_accuracies_are_cut_off_at_those_of_the_channel(labels, epsilon, null):
+    """Without smoothing workers who are always right, and never, are at both ends."""
+    domain = qc.Categorical(range(labels))
+    channel = qc.RandomizedResponse(domain=domain, epsilon=epsilon, null=null).channel
+    rows = [(task, worker, int(worker == "e")) for task in range(9) for worker in "abcde"]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    answers = Answers.from_frame(frame, domain)
+    method, summary = (
+        WeightedVote(smoothing=0.0),
+        Summary.of(answers, channel),
+    )
+    state, _ = method.update(
+        summary, method.sweep(Partition.of(answers), summary, None, None), None
+    )
+    most = 1 / (1 + (labels - 1) * math.exp(-epsilon))
+    least = 1 / (math.exp(epsilon) + labels - 1)
+    assert state.accuracy[:4] == pytest.approx(min(most, 1 - 1e-3), rel=1e-6)
+    assert state.accuracy[4] == pytest.approx(max(least, 1e-3), rel=1e-6)
 
 
 @pytest.mark.parametrize("null", [None, "category"])

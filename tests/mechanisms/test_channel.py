@@ -117,7 +117,11 @@ def test_keep_or_replace_at_the_ends():
 def test_randomized_response_is_recognised():
     keep, other = FiniteChannel.randomized_response(3, TOTAL // 8).keep_and_other
     assert (keep, other) == (0.75, 0.125)
+    assert FiniteChannel.randomized_response(2, TOTAL // 4).keep_and_other == (0.75, 0.25)
     assert FiniteChannel.uninformative(4).keep_and_other == (0.25, 0.25)
+    assert FiniteChannel.uninformative(3).keep_and_other == (1 / 3, 1 / 3)
+    with_null = [[TOTAL // 2, TOTAL // 4, TOTAL // 4], [TOTAL // 4, TOTAL // 2, TOTAL // 4]]
+    assert FiniteChannel(weights=with_null).keep_and_other is None
     assert (
         FiniteChannel(weights=[[TOTAL // 2] * 2, [TOTAL // 4, TOTAL * 3 // 4]]).keep_and_other
         is None
@@ -149,6 +153,36 @@ def test_uninformative_loses_nothing_at_any_size():
 def test_bad_tables_are_parameter_errors(weights):
     with pytest.raises(ParameterError):
         FiniteChannel(weights=weights)
+
+
+@pytest.mark.parametrize("wrong", [[2**63, 2**63 + TOTAL], [1, 2], [TOTAL // 2, TOTAL // 2 + 1]])
+def test_the_row_that_is_wrong_is_named(wrong):
+    right = [TOTAL // 2] * 2
+    with pytest.raises(ParameterError, match="row 2 must sum to 2\\^32"):
+        FiniteChannel(weights=np.array([right, right, wrong, right], np.uint64))
+
+
+def test_a_table_has_up_to_4096_columns():
+    assert FiniteChannel(weights=np.full((1, 4096), TOTAL // 4096)).reports == 4096
+    weights = [[TOTAL // 4096] * 4095 + [TOTAL // 8192] * 2]
+    with pytest.raises(ParameterError, match=r"1 to 4096 rows and columns; got \(1, 4097\)"):
+        FiniteChannel(weights=weights)
+
+
+def test_nobody_can_write_to_weights():
+    given = np.array([[TOTAL // 2] * 2, [TOTAL // 4, TOTAL // 4 * 3]], np.uint64)
+    channels = (
+        FiniteChannel(weights=given),
+        FiniteChannel(weights=given.tolist()),
+        FiniteChannel.randomized_response(3, TOTAL // 8),
+        FiniteChannel.uninformative(3),
+    )
+    hashes = [hash(channel) for channel in channels]
+    given[:] = 0  # a channel holds weights of its own
+    for channel in channels:
+        with pytest.raises(ValueError, match="read-only"):
+            channel.weights[0, 0] = 0
+    assert [hash(channel) for channel in channels] == hashes
 
 
 def test_equal_tables_are_equal():

@@ -157,3 +157,19 @@ def test_what_no_request_holds_is_refused(monkeypatch):
     monkeypatch.setattr("quietcrowd.campaign.device.draw.MAX_BODY", 100)
     with pytest.raises(CampaignError, match="takes in 100 at most"):
         upload_of(reports, terms, tasks)
+
+
+@pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
+def test_a_request_may_be_as_long_as_the_server_allows(monkeypatch, name):
+    reports, upload, terms, tasks = made(name)
+    size = len(upload.content)
+    monkeypatch.setattr("quietcrowd.campaign.device.draw.MAX_BODY", size)
+    assert len(upload_of(reports, terms, tasks).content) == size
+    monkeypatch.setattr("quietcrowd.campaign.device.draw.MAX_BODY", size - 1)
+    with pytest.raises(CampaignError, match=f"take {size} bytes, .* takes in {size - 1} at most"):
+        upload_of(reports, terms, tasks)
+
+
+def test_what_is_sent_is_not_shown():
+    _, upload, _, _ = made("one-layer")
+    assert "report" not in repr(upload)

@@ -72,6 +72,12 @@ def test_what_is_held_is_compared(name):
     assert (gone.missing, gone.strange) == (count, 0)
     unknown = HeldReports.read(document, None, terms.mechanism, tasks)
     assert (unknown.missing, unknown.strange) == (0, count)
+    assert (held.count, held.empty, gone.count, gone.empty) == (count, False, 0, True)
+    assert not gone.as_sent
+    assert not unknown.as_sent
+    assert unknown.reports == held.reports
+    sketch = tuple(upload.sketch["numbers"]) if upload.sketch else None
+    assert (held.sketch, unknown.sketch) == (sketch, sketch)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +101,50 @@ def test_a_value_that_no_label_has_is_told():
     items = [{**upload.items[0], "value": 900}]
     with pytest.raises(CampaignError, match="cannot be read"):
         HeldReports.read({"reports": items, "sketch": None}, upload, terms.mechanism, tasks)
+
+
+def test_a_receipt_without_a_rejection_is_returned_as_it_is():
+    _, upload, _, tasks = made("one-layer")
+    document = {"accepted": 0, "duplicates": 5, "rejected": []}
+    receipt = WorkerReceipt.read(document, upload, tasks)
+    assert receipt == WorkerReceipt(accepted=0, duplicates=5)
+    assert receipt.require_all() is receipt
+
+
+def test_one_rejection_is_told_of_with_what_was_taken():
+    _, upload, _, tasks = made("one-layer")
+    rejected = [{"report_id": upload.items[0]["report_id"], "code": "budget"}]
+    document = {"accepted": 3, "duplicates": 1, "rejected": rejected}
+    receipt = WorkerReceipt.read(document, upload, tasks)
+    told = r"took 4 reports and rejects 1: that on .* \(budget\)\. Sending"
+    with pytest.raises(CampaignError, match=told):
+        receipt.require_all()
+
+
+@pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation, ridge"])
+def test_what_was_not_acknowledged_is_compared_and_not_shown(name):
+    _, upload, terms, tasks = made(name)
+    body = json.loads(upload.content)
+    documents = [
+        {"reports": [], "sketch": None},
+        {"reports": body.get("reports", []), "sketch": body.get("sketch")},
+    ]
+    for document in documents:
+        held = HeldReports.read(document, upload, terms.mechanism, tasks, acknowledged=False)
+        assert held.as_sent
+        assert (held.reports, held.sketch) == ((), None)
+    if upload.sketch is None:
+        some = {"reports": body["reports"][:2], "sketch": None}
+        held = HeldReports.read(some, upload, terms.mechanism, tasks, acknowledged=False)
+        assert (held.count, held.missing, held.strange) == (2, len(tasks) - 2, 0)
+
+
+@pytest.mark.parametrize("member", ["report_id", "task_id", "value", "bit"])
+def test_a_report_is_held_as_it_was_sent_or_it_is_another(member):
+    _, upload, terms, tasks = made("laplace with a bit")
+    first, second, *rest = upload.items
+    other = {**first, "report_id": "0" * 32, "task_id": second["task_id"]}
+    other |= {"value": first["value"] + 1, "bit": first["bit"] + 1}
+    items = [{**first, member: other[member]}, second, *rest]
+    held = HeldReports.read({"reports": items, "sketch": None}, upload, terms.mechanism, tasks)
+    assert (held.missing, held.strange) == (1, 1)
