@@ -31,6 +31,10 @@ check: $(VENV)/.ready ## lint, format, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --python-version 3.12
+	$(BIN)/mypy --python-version 3.13
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 	$(BIN)/lint-imports --no-cache
 
 format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -114,14 +115,13 @@ def _interrupts_later() -> Iterator[None]:
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             handlers[number] = signal.signal(number, lambda told, _: caught.append(told))
-    blocking = hasattr(signal, "pthread_sigmask")
-    if blocking:
+    if sys.platform != "win32":
         resource_tracker.ensure_running()  # to start it lets interrupts through
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocking else set()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        if blocking:
+        if sys.platform != "win32":
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number, handler in handlers.items():
             signal.signal(number, handler)

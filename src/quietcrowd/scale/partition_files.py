@@ -6,6 +6,7 @@ Kernels rely on them: they are verified before they are first used.
 from __future__ import annotations
 
 import mmap
+import sys
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -37,13 +38,6 @@ __all__ = [
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 IDS = "tasks.arrow"
-
-_COPY_ON_WRITE: dict[str, int] = {"access": mmap.ACCESS_COPY}
-_ALL_AT_ONCE: dict[str, int] = (
-    {"flags": mmap.MAP_SHARED | mmap.MAP_POPULATE, "prot": mmap.PROT_READ}
-    if hasattr(mmap, "MAP_POPULATE")
-    else {"access": mmap.ACCESS_READ}
-)
 
 
 @frozen(kw_only=True)
@@ -169,13 +163,22 @@ def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray
                 raise ValueError("another version of the format")
             shape, _, kind = np.lib.format.read_array_header_1_0(file)
             begin = file.tell()
-            pages = mmap.mmap(file.fileno(), 0, **(_COPY_ON_WRITE if writable else _ALL_AT_ONCE))
+            pages = _map_pages(file.fileno(), writable=writable)
         if len(shape) != 1 or kind.hasobject:
             raise ValueError(f"{kind} of shape {shape}")
         return np.ndarray(shape, kind, pages, begin)
     except (ValueError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{path}: this holds no array of numbers: {reason}") from None
+
+
+def _map_pages(number: int, *, writable: bool) -> mmap.mmap:
+    """Map a whole open file: for writing in memory alone, or for reading, all pages at once."""
+    if writable:
+        return mmap.mmap(number, 0, access=mmap.ACCESS_COPY)
+    if sys.platform != "linux":
+        return mmap.mmap(number, 0, access=mmap.ACCESS_READ)
+    return mmap.mmap(number, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE, prot=mmap.PROT_READ)
 
 
 def read_ids(folder: Path, tasks: int) -> pa.Array:

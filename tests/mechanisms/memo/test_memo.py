@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -271,7 +272,7 @@ def test_a_file_that_others_can_reach_is_refused(path, mode):
 
 
 def test_where_rights_are_not_posix_nothing_fails(path, monkeypatch):
-    monkeypatch.setattr(private_file, "_POSIX", False)
+    monkeypatch.setattr(private_file, "sys", SimpleNamespace(platform="win32"))
     first = opened(path).report({TASKS[0]: "a"})
     path.chmod(0o644)
     assert sent(opened(path).report({TASKS[0]: "a"})).equals(sent(first))

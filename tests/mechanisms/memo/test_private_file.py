@@ -3,6 +3,7 @@
 import os
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -193,7 +194,7 @@ def test_without_links_an_interruption_leaves_no_content(tmp_path, monkeypatch, 
 
 
 def test_where_rights_are_not_posix_owners_are_not_asked_for(path, monkeypatch):
-    monkeypatch.setattr(private_file, "_POSIX", False)
+    monkeypatch.setattr(private_file, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.delattr(os, "geteuid", raising=False)
     assert read_private(path) == CONTENT
 

@@ -118,7 +118,7 @@ class Inferrer:
 
 def main() -> None:
     """Serve one server, until its end of the pipe is closed."""
-    if os.name == "posix":
+    if sys.platform != "win32":
         os.nice(_NICE)
     database = Database.open(json.loads(sys.stdin.readline()))
     inferrer = Inferrer(database)

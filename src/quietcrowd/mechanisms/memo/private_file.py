@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,6 @@ from quietcrowd.exceptions import FormatError
 
 __all__ = ["create_private", "read_private", "replace_private", "wipe_private"]
 
-_POSIX = os.name == "posix"
 _CAREFULLY = sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
 )
@@ -47,9 +47,11 @@ def create_private(path: Path, content: bytes) -> bool:
 
 def _create_unnamed(path: Path, content: bytes) -> bool | None:
     """Do so by a file without a name, which ends with the process; None where there are none."""
+    if sys.platform != "linux":
+        return None
     try:
         number = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    except (AttributeError, OSError):
+    except OSError:
         return None
     with os.fdopen(number, "wb") as file:
         _write(file, content)
@@ -64,7 +66,7 @@ def _create_unnamed(path: Path, content: bytes) -> bool | None:
 
 def _write(file: IO[bytes], content: bytes) -> None:
     """Write and bring to the disk, for the owner alone whatever the umask."""
-    if _POSIX:
+    if sys.platform != "win32":
         os.fchmod(file.fileno(), 0o600)
     file.write(content)
     file.flush()
@@ -125,7 +127,7 @@ def _take_name(temporary: Path, path: Path) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    if _POSIX:
+    if sys.platform != "win32":
         number = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(number)
@@ -145,8 +147,7 @@ def read_private(path: Path) -> bytes:
         Where there is none.
     """
     with os.fdopen(_open_plain(path, os.O_RDONLY), "rb") as file:
-        if _POSIX:
-            _require_own(path, os.fstat(file.fileno()))
+        _require_own(path, os.fstat(file.fileno()))
         return file.read()
 
 
@@ -174,6 +175,8 @@ def _require_plain(path: Path, mode: int) -> None:
 
 
 def _require_own(path: Path, status: os.stat_result) -> None:
+    if sys.platform == "win32":
+        return
     if status.st_uid != os.geteuid():
         raise FormatError(
             f"{path} belongs to user {status.st_uid}, and this is user {os.geteuid()}: whoever "

@@ -1,0 +1,62 @@
+"""Tests stand where what they test stands: tests/ mirrors src/quietcrowd/ file by file."""
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+PACKAGE = Path("src", "quietcrowd")
+SOURCE = TESTS.parent / PACKAGE
+MODULES = sorted(path.relative_to(TESTS) for path in TESTS.rglob("test_*.py"))
+FOLDERS = sorted({path.relative_to(TESTS).parent for path in TESTS.rglob("*.py")})
+
+NO_MIRROR = {
+    "test_audit_shares": "a table of docs/audit.md, for all mechanisms",
+    "test_broken_mechanisms": "mechanisms that are broken on purpose, and the audit of each",
+    "test_client_decisions": "nothing can be decided after the draw, over the modules of a device",
+    "test_commands": "the commands serve and campaign, against servers that they start",
+    "test_contract": "every route, by requests that are made from the OpenAPI document",
+    "test_crashes": "the whole server, killed at any moment",
+    "test_crowd_kit": "several methods, beside those of crowd-kit",
+    "test_database_loss": "the whole server, while PostgreSQL is away",
+    "test_decimal_context": "every number that is worked out in decimals",
+    "test_documents": "the README and the pages of docs/",
+    "test_files": "every format, in and out",
+    "test_floating_point": "an attack on noise in floats, and every mechanism under it",
+    "test_install_postgresql": "what installs PostgreSQL for the tests",
+    "test_layout": "the tests themselves",
+    "test_package": "the package as a whole",
+    "test_page": "docs/campaigns.md, against the server that it starts",
+    "test_participation": "whether having answered is hidden, for every mechanism that says so",
+    "test_randomness_sources": "where every module takes its randomness from",
+    "test_read_only_database": "the whole server, while PostgreSQL may only be read",
+    "test_reused_randomness": "devices that use randomness again, and the audit of each",
+    "test_roles": "every route, for every kind of asker",
+    "test_secrets": "everything that a server leaves behind",
+}
+"""Tests that cut across modules, by name, and what each is about instead of one of them."""
+
+
+def mirrors(test: Path) -> bool:
+    """Return whether there is a module, or a folder, that a test module is named after."""
+    place = SOURCE / test.parent / test.stem.removeprefix("test_")
+    return place.with_suffix(".py").is_file() or place.is_dir()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_every_folder_of_tests_is_one_of_the_package(folder):
+    assert (SOURCE / folder).is_dir(), f"tests/{folder}: there is no {PACKAGE / folder}"
+
+
+@pytest.mark.parametrize("test", MODULES, ids=str)
+def test_every_test_module_is_named_after_a_module(test):
+    module = PACKAGE / test.parent / test.name.removeprefix("test_")
+    assert mirrors(test) or test.stem in NO_MIRROR, (
+        f"tests/{test}: there is no {module}: give it the place and the name of the module that it "
+        "tests, or say in NO_MIRROR what it is about"
+    )
+
+
+def test_every_exception_is_needed_once():
+    unlike = [test.stem for test in MODULES if not mirrors(test)]
+    assert sorted(unlike) == sorted(NO_MIRROR)
