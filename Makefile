@@ -10,10 +10,10 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly postgresql check format bench lock clean python
+.PHONY: help demo test test-fast nightly postgresql check format bench lock clean python
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crowd
 	$(BIN)/quietcrowd demo
@@ -21,7 +21,12 @@ demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crow
 test: $(VENV)/.ready postgresql ## the whole test suite, on SQLite and PostgreSQL
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-nightly: $(VENV)/.ready ## long simulations: what sentences say of chance, against random reports
+test-fast: $(VENV)/.ready ## the tests that are not slow, in a minute: something of every folder
+	$(BIN)/python -m pytest -m "not nightly and not slow" --durations 10 --durations-min 1 \
+		--numprocesses auto --dist worksteal
+
+nightly: $(VENV)/.ready postgresql ## the whole suite with its branch coverage, and long simulations
+	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
@@ -49,7 +54,7 @@ lock: $(VENV)/.ready ## write requirements.lock and benchmarks/peers.lock
 	$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks build dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks .coverage* build dist
 
 python:
 	@test -n "$(PYTHON)" || { echo "quietcrowd needs Python 3.11, 3.12 or 3.13 on the PATH (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
