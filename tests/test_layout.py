@@ -20,7 +20,7 @@ NO_MIRROR = {
     "test_audit_shares": "a table of docs/audit.md, for all mechanisms",
     "test_broken_mechanisms": "mechanisms that are broken on purpose, and the audit of each",
     "test_commands": "the commands serve and campaign, against servers that they start",
-    "test_contributing": "the mechanism and the method that CONTRIBUTING.md prints, through everything",
+    "test_contributing": "what CONTRIBUTING.md prints, through everything",
     "test_contract": "every route, by requests that are made from the OpenAPI document",
     "test_crashes": "the whole server, killed at any moment",
     "test_crowd_kit": "several methods, beside those of crowd-kit",
@@ -37,7 +37,6 @@ NO_MIRROR = {
     "test_participation": "whether having answered is hidden, for every mechanism that says so",
     "test_randomness_sources": "where every module takes its randomness from",
     "test_read_only_database": "the whole server, while PostgreSQL may only be read",
-    "test_reused_randomness": "devices that use randomness again, and the audit of each",
     "test_roles": "every route, for every kind of asker",
     "test_secrets": "everything that a server leaves behind",
 }
