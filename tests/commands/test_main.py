@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.commands import experiments as cli_experiments
+from quietcrowd import evaluation
 from quietcrowd.commands.choices import choose_method
 from quietcrowd.commands.experiment_tables import UNLISTED, print_figure
 from quietcrowd.commands.main import main
 from quietcrowd.commands.options import build_domain
 from quietcrowd.datasets import opinion_crowd
-from quietcrowd.evaluation import DensityExperiment, Figure, FigureResult
+from quietcrowd.evaluation import FIGURES, DensityExperiment, Figure, FigureResult
 from quietcrowd.evaluation.papers.density_experiment import EvenGuess
 from quietcrowd.evaluation.papers.figure import DensityPart
 from quietcrowd.exceptions import ParameterError
@@ -590,7 +590,7 @@ main()
 @pytest.mark.parametrize("name", ["typer", "quietcrowd.commands.app", "numba"])
 def test_ctrl_c_is_one_line_while_python_imports(name):
     code = STOPPED_EARLY.replace("NAME", repr(name))
-    words = [sys.executable, "-c", code, "infer", "--help"]
+    words = [sys.executable, "-c", code, "evaluate", "crowd"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "quietcrowd: stopped\n")
 
@@ -723,7 +723,7 @@ def test_an_experiment_on_numbers(run, ratings, tmp_path):
 
 
 def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
-    figure = cli_experiments.FIGURES["sun2018-2"]
+    figure = FIGURES["sun2018-2"]
 
     class Quick:
         def run(self, **options):
@@ -737,7 +737,7 @@ def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
             frame = small.run().frame.assign(sparsity=0.5)
             return FigureResult(figure=figure, frame=frame, skipped=("one was left out",))
 
-    monkeypatch.setattr(cli_experiments, "FIGURES", {"quick": Quick()})
+    monkeypatch.setattr(evaluation, "FIGURES", {"quick": Quick()})
     words = ["reproduce", "quick", "--trials", "2", "--plot", tmp_path / "f.png"]
     status, output, errors = run(*words, "-o", tmp_path / "f.csv")
     assert status == 0, errors
@@ -768,7 +768,7 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
         parts=lambda *_: [DensityPart(columns={"dataset": "drawn"}, measure=measure)],
         skipped=("one was left out",),
     )
-    monkeypatch.setattr(cli_experiments, "FIGURES", {"quick": quick})
+    monkeypatch.setattr(evaluation, "FIGURES", {"quick": quick})
     words = ["reproduce", "quick", "--plot", tmp_path / "f.png", "-o", tmp_path / "f.csv"]
     status, output, errors = run(*words)
     assert status == 0, errors
@@ -781,7 +781,7 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
 
 
 def test_rows_of_a_figure_that_no_method_names_are_told(capsys):
-    figure = cli_experiments.FIGURES["moon2025-3-drawn"]
+    figure = FIGURES["moon2025-3-drawn"]
     row = {"dataset": "d", "mechanism": "laplace", "claimed_epsilon": 1.0, "trials": 2}
     row |= {figure.scores[0]: 1.0, f"{figure.scores[0]}_se": 0.1}
     names = ("mean", "tesla-like", "privtdsi-like, moon", "every sigma known")

@@ -20,9 +20,9 @@ from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.commands import options, serve
 from quietcrowd.commands.choices import (
+    METHODS_LISTED,
     MechanismName,
     MethodName,
-    MethodsListed,
     choose_mechanism,
     choose_method,
 )
@@ -65,7 +65,7 @@ _PAGE = 200
 """Campaigns that are asked for at once."""
 
 
-@campaign.command(cls=MethodsListed)
+@campaign.command(epilog=METHODS_LISTED)
 def create(
     title: Annotated[str, typer.Argument(metavar="TITLE", help="What workers see first.")],
     tasks: Annotated[

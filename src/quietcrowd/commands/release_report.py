@@ -6,7 +6,7 @@ import json
 import math
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from attrs import asdict
@@ -17,8 +17,10 @@ from quietcrowd.answers import Answers
 from quietcrowd.commands.printing import console, counted, plain_table
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.privacy.tail_bound import TailBound
-from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
-from quietcrowd.synthesis.planner import Budget
+
+if TYPE_CHECKING:
+    from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
+    from quietcrowd.synthesis.planner import Budget
 
 __all__ = ["print_plans", "print_release", "show_plans_as_json", "show_release_as_json"]
 
