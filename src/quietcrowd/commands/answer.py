@@ -6,13 +6,10 @@ that: no report is shown before it is sent.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import pyarrow as pa
 import typer
 
 from quietcrowd.campaign.extra import require_client
@@ -107,7 +104,6 @@ def answer(
         raise ParameterError("--show and --withdraw do not go together: give one")
     if as_json and (withdraw or not (show or (yes and answers is not None))):
         raise ParameterError("--json goes with --show, or --answers and --yes")
-    _leave_out_pandas()
     client = Client(link, folder=folder, budget=budget, delta=delta)
     if withdraw:
         _withdraw(client, yes=yes)
@@ -122,28 +118,6 @@ def answer(
         _send_again(client, answers, as_json=as_json)
     else:
         _take_part(client, answers, yes=yes, as_json=as_json)
-
-
-class _NoPandas(MetaPathFinder):
-    """Says, while it is asked, that there is no pandas."""
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        """Raise for pandas; leave all else to the others."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError(fullname)
-
-
-def _leave_out_pandas() -> None:
-    """Let pyarrow make its first array where it finds no pandas: it looks for it then, once.
-
-    A worker's device needs no pandas, and is done sooner and in less memory without.
-    """
-    hidden = _NoPandas()
-    sys.meta_path.insert(0, hidden)
-    try:
-        pa.array([])
-    finally:
-        sys.meta_path.remove(hidden)
 
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
