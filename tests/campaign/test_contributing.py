@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.commands.main import app
+from quietcrowd.commands.app import app
 from quietcrowd.exceptions import QuietcrowdWarning
 from quietcrowd.inference import METHODS, method_from_dict, registry
 from quietcrowd.mechanisms import Mechanism, mechanism

@@ -9,6 +9,7 @@ from tests.campaign.conftest import (
     pytest_generate_tests,
     server,
 )
+from tests.campaign.people import new_desk
 
 import quietcrowd as qc
 
@@ -59,3 +60,12 @@ def store(run, reports, tmp_path):
     assert status == 0
     assert "60 tasks, 25 workers, 300 answers; 3 partitions written to" in errors
     return folder
+
+
+@pytest.fixture
+def at_desk(server, monkeypatch):
+    """Return a requester, whose server and key the environment names."""
+    desk = new_desk(server)
+    monkeypatch.setenv("QUIETCROWD_SERVER", server.url)
+    monkeypatch.setenv("QUIETCROWD_KEY", desk.key)
+    return desk
