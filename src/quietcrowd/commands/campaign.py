@@ -28,7 +28,7 @@ from quietcrowd.commands.choices import (
 )
 from quietcrowd.commands.export import export
 from quietcrowd.commands.printing import console, note, plain_table, tell_no_signal
-from quietcrowd.commands.questions import read_line
+from quietcrowd.commands.questions import agreed
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.commands.task_file import TaskFile
 from quietcrowd.domains import Domain
@@ -255,7 +255,7 @@ def delete(
             f"{one_line(held['title'])} ({held['state']}): {held['tasks']:,} tasks, "
             f"{held['reports']:,} reports of {held['participants']:,} workers."
         )
-        if not (yes or read_line("Delete all of it for good? [y/N] ").lower() in ("y", "yes")):
+        if not (yes or agreed("Delete all of it for good?")):
             note("Nothing was deleted.")
             raise typer.Exit(1)
         checked(client.delete(f"/campaigns/{campaign_id}"))

@@ -15,6 +15,7 @@ from rich.text import Text
 from quietcrowd.accounting.consent import show_most_sure
 from quietcrowd.answers import Answers
 from quietcrowd.commands.printing import console, counted, plain_table
+from quietcrowd.formats.json_files import json_ready
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.privacy.tail_bound import TailBound
 
@@ -245,4 +246,4 @@ def _finite(value: Any) -> Any:
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json_ready(value)
