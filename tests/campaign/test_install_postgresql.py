@@ -1,3 +1,5 @@
+"""`install_postgresql`, which brings the tests of the service their PostgreSQL."""
+
 import os
 import subprocess
 

@@ -1,13 +1,17 @@
 """The table of commands: what is listed is what is there, in every help and by completion."""
 
 import pkgutil
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
 from typer.main import get_group
 
+import quietcrowd as qc
 from quietcrowd import commands
 from quietcrowd.commands.app import COMMANDS, app, load
+from quietcrowd.commands.main import main
 from quietcrowd.inference import METHODS
 
 
@@ -97,3 +101,108 @@ def test_commands_options_and_choices_are_completed(monkeypatch, capsys, typed, 
     with pytest.raises(SystemExit):
         app([], prog_name="quietcrowd")
     assert completed in capsys.readouterr().out
+
+
+def test_version_and_module(run):
+    assert run("--version") == (0, f"quietcrowd {qc.__version__}\n", "")
+    words = [sys.executable, "-m", "quietcrowd", "-h"]
+    assert "Usage:" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError("never\nforeseen")
+
+    monkeypatch.setattr(qc.Experiment, "run", fail)
+    status, _, errors = run("evaluate", folder)
+    assert status == 2
+    assert errors.count("\n") == 1
+    assert "ZeroDivisionError: never foreseen" in errors
+    monkeypatch.setenv("QUIETCROWD_DEBUG", "1")
+    monkeypatch.setattr(sys, "argv", ["quietcrowd", "evaluate", str(folder)])
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["frob"], "No such command 'frob'"),
+        (["infer"], "Missing argument 'REPORTS'"),
+        (["infer", "--frob", "x"], "No such option: --frob"),
+        (["infer", "missing.csv"], "error: missing.csv: there is no such file\n"),
+        (
+            ["infer", "{folder}", "--method", "guess"],
+            "--method must be one of majority, weighted-vote",
+        ),
+        (["infer", "{folder}/answers.csv"], "the mechanism of these reports is missing"),
+        (["randomize", "{folder}/no.csv", "--labels", "a,b", "-o", "r.csv"], "no such file"),
+        (["infer", "{folder}", "--plain", "-o", "nowhere/t.csv"], "there is no such folder"),
+        (["infer", "{folder}/answers.csv", "--plain"], "give the possible answers with --labels"),
+        (["infer", "{folder}"], "say --plain"),
+        (["infer", "{folder}", "{folder}", "--plain"], "--plain takes one file"),
+        (["infer", "{folder}/answers.csv", "--labels", "a,b"], "go with --plain"),
+        (["infer", "{folder}", "--smoothing", "2"], "No such option: --smoothing"),
+        (["infer", "{folder}/answers.csv", "-o", "{folder}/answers.csv"], "write to another file"),
+        (
+            ["randomize", "{folder}/answers.csv", "-o", "{folder}/answers.csv"],
+            "write to another file",
+        ),
+        (["randomize", "{folder}", "--simulate", "-3", "-o", "r.csv"], "Invalid value"),
+        (
+            ["randomize", "{folder}/answers.csv", "--labels", "a", "--levels", "1", "-o", "r.csv"],
+            "not several",
+        ),
+        (["evaluate", "{folder}", "--plot", "x.svg"], "must end in .png"),
+        (["evaluate", "{folder}/answers.csv"], "give the folder that it lies in"),
+        (["infer", "{folder}", "-o", "truths.xlsx"], "the name must end in"),
+        (["infer", "{folder}", "--plain", "--seed", "-1"], "seed must be a whole number"),
+        (["randomize", "{folder}"], "say where the reports go"),
+        (["randomize", "{folder}", "-e", "17", "-o", "r.csv"], "epsilon must be from 0 to 16"),
+        (["randomize", "{folder}", "-m", "nonsense", "-o", "r.csv"], "--mechanism must be one of"),
+        (["randomize", "{folder}", "-e", "much", "-o", "r.csv"], "Invalid value for '--epsilon'"),
+        (
+            ["randomize", "{folder}/answers.csv", "--levels", "2,1", "-o", "r.csv"],
+            "levels must increase",
+        ),
+        (
+            ["randomize", "{folder}/answers.csv", "--labels", "no,maybe", "-o", "r.csv"],
+            "row 0, column 'label'",
+        ),
+        (["evaluate", "nowhere"], "no such dataset folder"),
+        (["evaluate", "{folder}", "-e", "a,b"], "--epsilon must be numbers separated by commas"),
+        (["evaluate", "{folder}", "--trials", "1"], "Invalid value for '--trials'"),
+        (
+            ["evaluate", "{folder}", "--method", "majority,weighted-vote:smoothing=-1"],
+            "smoothing must be a finite number",
+        ),
+        (["demo", "-e", "-1"], "epsilon must be from 0 to 16"),
+        (["randomize", "{folder}", "-m", "two-layer", "-e", "800", "-o", "r.csv"], "at most 16"),
+        (["randomize", "{folder}", "-o", "{folder}/answers.csv"], "write to another file"),
+        (["infer", "{folder}", "--plain", "--labels", "a,b"], "go with a file"),
+        (["infer", "{folder}", "--plain", "-o", "x.csv", "--workers", "x.csv"], "two outputs"),
+        (["evaluate", "{folder}", "-e", "1,nan"], "an epsilon must be a finite number"),
+        (["evaluate", "{folder}", "-e", "1,-5"], "an epsilon must be a finite number"),
+        (["infer", "{folder}/answers.csv", "--plain", "--labels", "no\nyes,x"], "is no list"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
+    status, output, errors = run(*(word.format(folder=folder) for word in words))
+    assert status == 2
+    assert output == ""
+    assert message in errors
+    assert len([line for line in errors.splitlines() if "note:" not in line]) == 1
+    assert errors.startswith("quietcrowd: ")
+
+
+def test_a_closed_pipe_is_no_error(folder):
+    words = [sys.executable, "-c", "from quietcrowd.commands.main import main; main()"]
+    words += ["infer", folder, "--plain"]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert process.returncode == 1
+    assert "Traceback" not in errors
+    assert "Broken pipe" not in errors

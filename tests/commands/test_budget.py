@@ -149,3 +149,9 @@ def test_sketches_cost_what_the_profiles_of_their_tasks_add_up_to(run, tmp_path)
     assert frame["reports"].tolist() == [100] * 6
     assert frame["total_epsilon"].tolist() == pytest.approx([named] * 6)
     assert named < 40
+
+
+def test_budget_of_plain_answers_names_commands_that_take_them(run, folder):
+    status, _, errors = run(folder / "answers.csv")
+    assert status == 2
+    assert "infer and partition take them with --plain" in errors

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from quietcrowd.commands import synthesize as cli_synthesize
+from quietcrowd import synthesis
 from quietcrowd.commands.app import app
+from quietcrowd.commands.synthesize import synthesize
 from quietcrowd.synthesis import CrowdDensity
 
 
@@ -265,12 +266,12 @@ def test_bad_known_truths_are_errors(run, claims, tmp_path):
 
 
 def test_a_release_that_would_lose_more_is_refused(run, claims, tmp_path, monkeypatch):
-    plans = cli_synthesize.plan_for_claims
+    plans = synthesis.plan_for_claims
 
     def careless(answers, _, **options):
         return plans(answers, 50.0, **options)
 
-    monkeypatch.setattr(cli_synthesize, "plan_for_claims", careless)
+    monkeypatch.setattr(synthesis, "plan_for_claims", careless)
     words = (*ASKED, "--gamma", "4", "--k", "5", "-e", "1")
     status, _, errors = run(claims, *words, "-o", tmp_path / "s.csv")
     assert status == 2
@@ -306,7 +307,7 @@ def test_help_fits_and_has_examples(run):
 
 
 def test_the_example_with_a_noise_of_its_own_is_sound(run, tmp_path):
-    words = shlex.split(cli_synthesize.synthesize.__doc__.split("Example: ")[3])
+    words = shlex.split(synthesize.__doc__.split("Example: ")[3])
     options = words[words.index("--between") : words.index("-o")]
     path = tmp_path / "claims.csv"
     rng = np.random.default_rng(1)

@@ -6,13 +6,10 @@ that: no report is shown before it is sent.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import pyarrow as pa
 import typer
 
 from quietcrowd.campaign.extra import require_client
@@ -24,7 +21,7 @@ from quietcrowd.commands.answer_notices import (
     tell_terms,
 )
 from quietcrowd.commands.printing import counted, note
-from quietcrowd.commands.questions import Questions, in_reading_order, read_line
+from quietcrowd.commands.questions import Questions, agreed, in_reading_order
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError, UnansweredError
 from quietcrowd.privacy.guarantee import show_loss
 
@@ -107,7 +104,6 @@ def answer(
         raise ParameterError("--show and --withdraw do not go together: give one")
     if as_json and (withdraw or not (show or (yes and answers is not None))):
         raise ParameterError("--json goes with --show, or --answers and --yes")
-    _leave_out_pandas()
     client = Client(link, folder=folder, budget=budget, delta=delta)
     if withdraw:
         _withdraw(client, yes=yes)
@@ -122,28 +118,6 @@ def answer(
         _send_again(client, answers, as_json=as_json)
     else:
         _take_part(client, answers, yes=yes, as_json=as_json)
-
-
-class _NoPandas(MetaPathFinder):
-    """Says, while it is asked, that there is no pandas."""
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        """Raise for pandas; leave all else to the others."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError(fullname)
-
-
-def _leave_out_pandas() -> None:
-    """Let pyarrow make its first array where it finds no pandas: it looks for it then, once.
-
-    A worker's device needs no pandas, and is done sooner and in less memory without.
-    """
-    hidden = _NoPandas()
-    sys.meta_path.insert(0, hidden)
-    try:
-        pa.array([])
-    finally:
-        sys.meta_path.remove(hidden)
 
 
 def _send_again(client: Client, file: Path | None, *, as_json: bool) -> None:
@@ -167,7 +141,7 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
     most = client.affordable()
     if not as_json:
         tell_terms(client, most)
-    if not (yes or _agreed("Do you agree, and take part?")):
+    if not (yes or agreed("Do you agree, and take part?")):
         note("You take no part. Nothing was sent.")
         raise typer.Exit(1)
     client.join()
@@ -178,7 +152,7 @@ def _take_part(client: Client, file: Path | None, *, yes: bool, as_json: bool) -
     else:
         given = _read_answers(file)
         _mind_repeats(client, _repeated(client, given), yes=yes)
-        if not (yes or _agreed(f"Randomise and send {counted(_count(given), 'answer')}?")):
+        if not (yes or agreed(f"Randomise and send {counted(_count(given), 'answer')}?")):
             note("Nothing was sent.")
             raise typer.Exit(1)
         receipt = _send(client, given)
@@ -209,13 +183,9 @@ def _mind_repeats(client: Client, repeated: Sequence[str], *, yes: bool) -> None
     if yes and client.budget.most is None:
         raise ParameterError(f"{told}. Nothing was sent: give a --budget, or leave out --yes")
     note(f"{told[0].upper()}{told[1:]}.")
-    if not (yes or _agreed("Go on all the same?")):
+    if not (yes or agreed("Go on all the same?")):
         note("No answers were sent. --withdraw leaves the campaign.")
         raise typer.Exit(1)
-
-
-def _agreed(question: str) -> bool:
-    return read_line(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
 def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
@@ -306,7 +276,7 @@ def _read_answers(path: Path) -> dict[str, Any]:
 def _withdraw(client: Client, *, yes: bool) -> None:
     if not yes:
         note(_BECAUSE)
-    if not (yes or _agreed("Leave, and have all that you sent deleted for good?")):
+    if not (yes or agreed("Leave, and have all that you sent deleted for good?")):
         note("Nothing was changed.")
         raise typer.Exit(1)
     client.withdraw()

@@ -28,7 +28,7 @@ COMMANDS = {
         "Measure what privacy costs on answers whose truths are known.",
     ),
     "reproduce": ("experiments", "Run the experiments behind a published figure."),
-    "partition": ("scale", "Make a store of what does not fit into memory, for infer."),
+    "partition": ("partition", "Make a store of what does not fit into memory, for infer."),
     "audit": ("audit", "Put what a mechanism guarantees to the test."),
     "synthesize": ("synthesize", "Give synthetic claims for real ones (trusted collector)."),
     "budget": ("budget", "Tell what each worker has spent."),

@@ -20,15 +20,15 @@ from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.commands import options, serve
 from quietcrowd.commands.choices import (
+    METHODS_LISTED,
     MechanismName,
     MethodName,
-    MethodsListed,
     choose_mechanism,
     choose_method,
 )
 from quietcrowd.commands.export import export
 from quietcrowd.commands.printing import console, note, plain_table, tell_no_signal
-from quietcrowd.commands.questions import read_line
+from quietcrowd.commands.questions import agreed
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.commands.task_file import TaskFile
 from quietcrowd.domains import Domain
@@ -65,7 +65,7 @@ _PAGE = 200
 """Campaigns that are asked for at once."""
 
 
-@campaign.command(cls=MethodsListed)
+@campaign.command(epilog=METHODS_LISTED)
 def create(
     title: Annotated[str, typer.Argument(metavar="TITLE", help="What workers see first.")],
     tasks: Annotated[
@@ -255,7 +255,7 @@ def delete(
             f"{one_line(held['title'])} ({held['state']}): {held['tasks']:,} tasks, "
             f"{held['reports']:,} reports of {held['participants']:,} workers."
         )
-        if not (yes or read_line("Delete all of it for good? [y/N] ").lower() in ("y", "yes")):
+        if not (yes or agreed("Delete all of it for good?")):
             note("Nothing was deleted.")
             raise typer.Exit(1)
         checked(client.delete(f"/campaigns/{campaign_id}"))

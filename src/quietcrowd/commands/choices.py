@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from attrs import fields_dict
-from typer.core import TyperCommand
 
+from quietcrowd.commands import names
 from quietcrowd.commands.options import as_printed
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MECHANISMS",
+    "METHODS_LISTED",
     "MechanismName",
     "MechanismNames",
     "MethodName",
     "MethodNames",
-    "MethodsListed",
     "choose",
     "choose_mechanism",
     "choose_method",
@@ -36,34 +35,25 @@ T = TypeVar("T")
 MECHANISMS = Mechanism.registry()
 
 
-def _choice(
-    *flags: str, known: Callable[[], Iterable[str]], names: str, more: str, several: bool
-) -> Any:
+def _choice(*flags: str, known: Iterable[str], listed: str, more: str, several: bool) -> Any:
     """Return an option whose value is a name, or several, and that completes it."""
     return typer.Option(
         *flags,
         metavar="NAMES" if several else "NAME",
-        help=f"{f'Of {names}; by commas or repeated.' if several else f'One of {names}.'} {more}",
-        autocompletion=lambda: list(known()),
+        help=f"{f'Of {listed}; by commas or repeated.' if several else f'One of {listed}.'} {more}",
+        autocompletion=lambda: list(known),
     )
-
-
-def _methods() -> Mapping[str, type[FittingMethod[Any, Any]]]:
-    """Return all methods by name; they bring Numba, and are loaded where one is asked for."""
-    from quietcrowd.inference import METHODS
-
-    return METHODS
 
 
 _mechanism = partial(
     _choice,
     "--mechanism",
     "-m",
-    known=MECHANISMS.keys,
-    names=", ".join(MECHANISMS),
+    known=MECHANISMS,
+    listed=", ".join(MECHANISMS),
     more="Parameters after colons: laplace:fill=midpoint.",
 )
-_method = partial(_choice, "--method", known=_methods, names="those below")
+_method = partial(_choice, "--method", known=names.METHODS, listed="those below")
 _METHOD_PARAMETERS = "Parameters after colons: crh:loss=absolute."
 
 MechanismName = Annotated[str, _mechanism(several=False)]
@@ -75,32 +65,16 @@ MethodName = Annotated[
 MethodNames = Annotated[list[str] | None, _method(several=True, more=_METHOD_PARAMETERS)]
 
 
-class MethodsListed(TyperCommand):
-    """A command whose help ends with all methods."""
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the methods, which are loaded for this help alone."""
-        self.epilog = _list_methods()
-        super().format_epilog(ctx, formatter)
-
-
 def _list_methods() -> str:
     """Return all methods with parameters of their own, in lines that the help leaves alone."""
-    methods = _methods()
+    width = max(map(len, names.METHODS))
     lines = ["\b", "Methods, and their parameters besides tolerance:"]
-    width = max(map(len, methods))
-    parameters = {name: list(fields_dict(kind)) for name, kind in methods.items()}
-    shared = set.intersection(*map(set, parameters.values()))
-    for name, keys in parameters.items():
-        own = ", ".join(key for key in keys if key not in shared)
-        lines += textwrap.wrap(
-            f"{name:<{width}}  {own}",
-            78,
-            initial_indent="  ",
-            subsequent_indent=" " * (width + 4),
-            break_on_hyphens=False,
-        )
+    lines += [f"  {name:<{width}}  {own}".rstrip() for name, own in names.METHODS.items()]
     return "\n".join(lines)
+
+
+METHODS_LISTED = _list_methods()
+"""How the help of a command ends that takes methods."""
 
 
 def choose(name: str, known: Mapping[str, T], option: str) -> T:
@@ -128,8 +102,10 @@ def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
     ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``. `options` are parameters that have an
     option of their own on the command line, and no other place.
     """
+    from quietcrowd.inference import METHODS
+
     elsewhere = {key: f"--{key.replace('_', '-')}" for key in options}
-    kind, parameters = _choose_with_parameters(text, _methods(), "--method", elsewhere)
+    kind, parameters = _choose_with_parameters(text, METHODS, "--method", elsewhere)
     check_names(kind.name, parameters, [key for key in fields_dict(kind) if key not in elsewhere])
     given = {key: value for key, value in options.items() if value is not None}
     return kind(**given, **parameters)

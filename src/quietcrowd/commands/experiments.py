@@ -9,21 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from quietcrowd.commands import options
+from quietcrowd.commands import names, options
 from quietcrowd.commands.choices import (
+    METHODS_LISTED,
     MechanismNames,
     MethodNames,
-    MethodsListed,
     choose,
     choose_mechanism,
     choose_method,
 )
-from quietcrowd.commands.experiment_tables import print_densities, print_experiment, print_figure
 from quietcrowd.commands.printing import tell
-from quietcrowd.datasets import load_dataset
 from quietcrowd.domains import FiniteDomain
-from quietcrowd.evaluation import FIGURES, Experiment
-from quietcrowd.evaluation.plots import check_picture
 from quietcrowd.formats import check_target, write_table
 
 __all__ = ["app", "evaluate", "reproduce"]
@@ -31,7 +27,7 @@ __all__ = ["app", "evaluate", "reproduce"]
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(cls=MethodsListed)
+@app.command(epilog=METHODS_LISTED)
 def evaluate(
     dataset: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="Dataset folder with answers and truths.")
@@ -63,16 +59,20 @@ def evaluate(
     Example: quietcrowd evaluate FOLDER -m laplace,matrix-factorization:rank=20 -e 1
     --method mean,weighted-mean
     """
+    from quietcrowd.commands.experiment_tables import print_experiment
+    from quietcrowd.datasets import load_dataset
+    from quietcrowd.evaluation import Experiment
+
     _check_targets(output, plot)
     crowd = load_dataset(dataset)
     labels = isinstance(crowd.answers.domain, FiniteDomain)
     kinds = mechanism or (["one-layer", "two-layer"] if labels else ["laplace"])
-    names = method or (["majority", "weighted-vote"] if labels else ["mean", "weighted-mean"])
+    chosen = method or (["majority", "weighted-vote"] if labels else ["mean", "weighted-mean"])
     experiment = Experiment(
         dataset=crowd,
         mechanisms=dict(map(choose_mechanism, options.split_all(kinds))),
         epsilons=sorted(set(options.parse_numbers(epsilon, "--epsilon")), reverse=True),
-        methods={name: choose_method(name) for name in options.split_all(names)},
+        methods={name: choose_method(name) for name in options.split_all(chosen)},
         trials=trials,
         seed=seed,
         equal_exact=equal_exact,
@@ -86,6 +86,8 @@ def _check_targets(output: Path | None, plot: Path | None) -> None:
     if output is not None:
         check_target(output)
     if plot is not None:
+        from quietcrowd.evaluation.plots import check_picture
+
         check_picture(plot)
 
 
@@ -111,8 +113,8 @@ def reproduce(
         str,
         typer.Argument(
             metavar="FIGURE",
-            help=f"One of {', '.join(FIGURES)}.",
-            autocompletion=lambda: list(FIGURES),
+            help=f"One of {', '.join(names.FIGURES)}.",
+            autocompletion=lambda: list(names.FIGURES),
         ),
     ],
     trials: Annotated[
@@ -129,6 +131,9 @@ def reproduce(
 
     Example: quietcrowd reproduce sun2018-3 --plot figure3.png
     """
+    from quietcrowd.commands.experiment_tables import print_densities, print_figure
+    from quietcrowd.evaluation import FIGURES
+
     chosen = choose(figure, FIGURES, "FIGURE")
     _check_targets(output, plot)
     result = chosen.run(trials=trials, seed=seed, progress=sys.stderr.isatty())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_label_config",
+    "is_store",
     "read_gold",
     "read_ids",
     "read_plain",
@@ -63,6 +64,15 @@ def read_plain(
         )
     tell_dropped(answers.dropped)
     return answers
+
+
+def is_store(path: Path) -> bool:
+    """Return whether a path is a store; what knows stores is loaded for a folder alone."""
+    if not path.is_dir():
+        return False
+    from quietcrowd.scale import is_store as in_folder
+
+    return in_folder(path)
 
 
 def tell_dropped(dropped: DroppedRows) -> None:

@@ -5,31 +5,30 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
-from quietcrowd.commands.choices import MethodName, MethodsListed, choose_method
-from quietcrowd.commands.files import read_gold, read_plain
+from quietcrowd.commands.choices import METHODS_LISTED, MethodName, choose_method
+from quietcrowd.commands.files import is_store, read_gold, read_plain
 from quietcrowd.commands.printing import closing_words, note, print_frame
-from quietcrowd.commands.scale import infer_from_store, refuse_beside_store
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
 from quietcrowd.formats.files import refuse_overwriting
-from quietcrowd.inference import TruthEstimate, usual_method
-from quietcrowd.inference.method import LabelEstimates
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Reports
-from quietcrowd.scale import is_store
+
+if TYPE_CHECKING:
+    from quietcrowd.inference import TruthEstimate
 
 __all__ = ["app", "infer"]
 
 app = typer.Typer(rich_markup_mode=None)
 
 
-@app.command(cls=MethodsListed)
+@app.command(epilog=METHODS_LISTED)
 def infer(
     reports: Annotated[
         list[Path],
@@ -76,6 +75,8 @@ def infer(
     targets = {"output": output, "workers": workers}
     domain = (labels, levels, between)
     if any(map(is_store, reports)):
+        from quietcrowd.commands.stores import infer_from_store, refuse_beside_store
+
         refuse_beside_store(
             {
                 "--plain": plain,
@@ -152,7 +153,7 @@ def _show_estimate(
 
 def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
     answers, tied = estimate.answers, None
-    if isinstance(estimate.estimates, LabelEstimates):
+    if estimate.method.infers_labels:
         tied = int(estimate.truths_as("pandas")["tied"].sum())
     return closing_words(
         estimate,
@@ -166,6 +167,8 @@ def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
 
 def _usual_method(data: Reports | Answers) -> str:
     """Return the name of the method that suits the answers."""
+    from quietcrowd.inference import usual_method
+
     if isinstance(data, Reports):
         return usual_method(data.table.domain, participation=data.participation is not None)
     return usual_method(data.domain, participation=False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SHOWN",
     "Questions",
+    "agreed",
     "in_reading_order",
     "read_line",
     "show_quoted",
@@ -99,6 +100,11 @@ def read_line(prompt: str) -> str:
         return input(prompt).strip()
     except EOFError:
         raise typer.Abort from None
+
+
+def agreed(question: str) -> bool:
+    """Return whether a question is answered with yes."""
+    return read_line(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
 @define(kw_only=True)

@@ -11,15 +11,13 @@ import typer
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
 from quietcrowd.commands.choices import MechanismName, choose_mechanism
-from quietcrowd.commands.files import read_ids, read_plain, refuse_own_lists
+from quietcrowd.commands.files import is_store, read_ids, read_plain, refuse_own_lists
 from quietcrowd.commands.printing import announce_exact_noise, counted, note, tell_guarantee
-from quietcrowd.commands.scale import randomize_a_store, refuse_beside_store
-from quietcrowd.datasets import dataset_domain
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import check_target, write_reports
 from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.mechanisms import Mechanism, Reports
-from quietcrowd.scale import is_store
 
 __all__ = ["app", "randomize"]
 
@@ -63,6 +61,8 @@ def randomize(
     _, maker = choose_mechanism(mechanism)
     domain = (labels, levels, between)
     if is_store(answers):
+        from quietcrowd.commands.stores import randomize_a_store, refuse_beside_store
+
         refuse_beside_store(
             {
                 **dict(zip(options.DOMAIN, domain, strict=True)),
@@ -91,7 +91,7 @@ def randomize(
     check_new(output)
     if simulate is None and (all_tasks is None or all_workers is None):
         # Before the answers are read: no error may depend on whether there are any.
-        public = dataset_domain(answers) if answers.is_dir() else options.build_domain(*domain)
+        public = _public_domain(answers, domain)
         refuse_own_lists(mechanism, maker(domain=public, epsilon=epsilon))
     table = read_plain(
         answers,
@@ -117,6 +117,15 @@ def randomize(
         listed=all_tasks is not None,
         left_out=table.dropped.out_of_domain,
     )
+
+
+def _public_domain(path: Path, written: tuple[str | None, str | None, str | None]) -> Domain:
+    """Return what an answer can be, as a dataset folder or the options say."""
+    if not path.is_dir():
+        return options.build_domain(*written)
+    from quietcrowd.datasets import dataset_domain
+
+    return dataset_domain(path)
 
 
 def _randomized(

@@ -6,7 +6,7 @@ import json
 import math
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from attrs import asdict
@@ -15,10 +15,13 @@ from rich.text import Text
 from quietcrowd.accounting.consent import show_most_sure
 from quietcrowd.answers import Answers
 from quietcrowd.commands.printing import console, counted, plain_table
+from quietcrowd.formats.json_files import json_ready
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 from quietcrowd.privacy.tail_bound import TailBound
-from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
-from quietcrowd.synthesis.planner import Budget
+
+if TYPE_CHECKING:
+    from quietcrowd.synthesis import PrisCrowd, ReleasePlan, SyntheticClaims
+    from quietcrowd.synthesis.planner import Budget
 
 __all__ = ["print_plans", "print_release", "show_plans_as_json", "show_release_as_json"]
 
@@ -243,4 +246,4 @@ def _finite(value: Any) -> Any:
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json_ready(value)

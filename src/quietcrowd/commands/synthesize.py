@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -17,7 +17,7 @@ import pyarrow as pa
 import typer
 
 from quietcrowd.answers import Answers
-from quietcrowd.commands import options
+from quietcrowd.commands import names, options
 from quietcrowd.commands.choices import choose
 from quietcrowd.commands.files import read_plain
 from quietcrowd.commands.printing import note
@@ -33,13 +33,11 @@ from quietcrowd.formats.files import check_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
 from quietcrowd.known_truths import KnownTruthError, number_per_task
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
-from quietcrowd.synthesis import CrowdDensity, PrisCrowd
-from quietcrowd.synthesis.claim_arrays import public_range
-from quietcrowd.synthesis.kde import KERNELS
-from quietcrowd.synthesis.parameters import Procedure
-from quietcrowd.synthesis.planner import Budget, plan_for_claims
-from quietcrowd.synthesis.weights import Weighting
 from quietcrowd.validation import did_you_mean
+
+if TYPE_CHECKING:
+    from quietcrowd.synthesis import CrowdDensity
+    from quietcrowd.synthesis.planner import Budget
 
 __all__ = ["app", "synthesize"]
 
@@ -51,7 +49,7 @@ LONGEST_NAME = 100
 LEAST_WORTH = 0.5
 """Fewer synthetic claims per task are not worth what they cost."""
 
-BUDGETS: dict[str, Budget] = {budget: budget for budget in get_args(Budget)}
+BUDGETS: dict[str, Budget] = {budget: budget for budget in names.BUDGETS}
 
 
 def _words(*choices: str, text: str) -> Any:
@@ -84,13 +82,9 @@ Gamma = Annotated[float | None, _number("How alike likelihoods must be; above 1.
 Epsilon0 = Annotated[
     float | None, _number("Noise of the test is 1/epsilon0; instead of --epsilon.")
 ]
-Weights = Annotated[
-    str | None, _words(*get_args(Weighting), text="Of the claims. Default: uniform.")
-]
-Kernel = Annotated[str, _words(*KERNELS, text="Of the densities.")]
-Release = Annotated[
-    str, _words(*get_args(Procedure), text="paper: as printed; has no finite loss.")
-]
+Weights = Annotated[str | None, _words(*names.WEIGHTS, text="Of the claims. Default: uniform.")]
+Kernel = Annotated[str, _words(*names.KERNELS, text="Of the densities.")]
+Release = Annotated[str, _words(*names.RELEASES, text="paper: as printed; has no finite loss.")]
 Plan = Annotated[bool, typer.Option("--plan", help="Print what --epsilon affords; write nothing.")]
 Plot = Annotated[
     list[str] | None,
@@ -142,6 +136,8 @@ def synthesize(
     Example: quietcrowd synthesize claims.csv --between 0,10 --bandwidth 0.4
     --claims 5 --k 28 --gamma 4 --epsilon0 0.568 -o synthetic.csv --plot "drug A"
     """
+    from quietcrowd.synthesis import PrisCrowd, plan_for_claims
+
     budget = choose(per, BUDGETS, "--per")
     _check_budget(epsilon, epsilon0, release, plan=plan, plot=bool(plot))
     parameters = _parameters(
@@ -354,6 +350,8 @@ def _check_loss(
 
 def _check_bandwidth(bandwidth: float | str, answers: Answers) -> None:
     """Warn of a bandwidth that can hardly be meant, by public numbers alone."""
+    from quietcrowd.synthesis.claim_arrays import public_range
+
     width = public_range(answers).width
     if not isinstance(bandwidth, float) or not 0 < bandwidth < math.inf:
         return

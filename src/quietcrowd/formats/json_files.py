@@ -18,7 +18,7 @@ from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.columns import resolve
 from quietcrowd.formats.files import open_text, replacing, writing_bytes
 
-__all__ = ["names", "read", "read_note", "read_records", "write"]
+__all__ = ["json_ready", "names", "read", "read_note", "read_records", "write"]
 
 NAME = "JSON Lines in UTF-8"
 """What this module reads, for messages."""
@@ -87,7 +87,7 @@ def write(table: pa.Table, path: Path, note: Mapping[str, Any] | None) -> None:
             file.write(f"{json.dumps(note)}\n".encode())
         for batch in _json_types(table).to_batches(max_chunksize=10_000):
             for row in batch.to_pylist():
-                cells = {name: _json_ready(cell) for name, cell in row.items()}
+                cells = {name: json_ready(cell) for name, cell in row.items()}
                 file.write(f"{json.dumps(cells)}\n".encode())
 
 
@@ -99,8 +99,8 @@ def _json_types(table: pa.Table) -> pa.Table:
     return table
 
 
-def _json_ready(cell: Any) -> Any:
-    """Return the cell, or None where it is a number that JSON does not know."""
+def json_ready(cell: Any) -> Any:
+    """Return a value, or None where it is a number that JSON does not know."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 

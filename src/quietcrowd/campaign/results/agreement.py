@@ -148,7 +148,7 @@ def _of_pairs(
         for total, each in zip(totals, (alike, both, others), strict=True)
     ]
     pairs = np.where(left[2] > 0, left[2], np.nan)
-    return ratio_with_error(
+    return _ratio_with_error(
         totals[0] / totals[2], totals[1] / totals[2], left[0] / pairs, left[1] / pairs
     )
 
@@ -168,7 +168,7 @@ def _of_numbers(table: Answers, noise: float | None) -> CrowdAgreement:
     if noise is None:
         return _agreement_of(observed, None)
     withins, totals = _without_each(table, numbers, squares)
-    found = ratio_with_error(total - within, total - noise, totals - withins, totals - noise)
+    found = _ratio_with_error(total - within, total - noise, totals - withins, totals - noise)
     return _agreement_of(observed, found)
 
 
@@ -204,7 +204,7 @@ def _without_each(
     return withins[rows], totals[rows]
 
 
-def ratio_with_error(
+def _ratio_with_error(
     numerator: float,
     denominator: float,
     numerators: npt.NDArray[np.float64],

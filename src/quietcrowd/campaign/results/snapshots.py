@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from quietcrowd.campaign.results.agreement import (
     agreement,
     too_consistent,
 )
+from quietcrowd.formats.json_files import json_ready
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
@@ -33,15 +33,10 @@ _NAMED = 5
 """So many workers are named in a warning."""
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: what is not finite is null."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _rows(frame: Any) -> list[dict[str, Any]]:
     """Return the rows of a frame; what the library calls answers are reports here."""
     return [
-        {("reports" if name == "answers" else name): _plain(cell) for name, cell in row.items()}
+        {("reports" if name == "answers" else name): json_ready(cell) for name, cell in row.items()}
         for row in frame.to_pylist()
     ]
 
@@ -92,7 +87,7 @@ def snapshot(
         "truths": _rows(estimate.truths_as("pyarrow")),
         "workers": _with_losses(_rows(estimate.workers_as("pyarrow")), reports, guarantee),
         "privacy": _privacy(reports.mechanism, guarantee),
-        "agreement": {name: _plain(value) for name, value in asdict(agreed).items()},
+        "agreement": {name: json_ready(value) for name, value in asdict(agreed).items()},
         "warnings": [one.model_dump() for one in cautions],
     }
 

@@ -1,4 +1,4 @@
-"""``quietcrowd partition``, and ``infer`` and ``randomize`` on what it made: a store."""
+"""``quietcrowd infer`` and ``randomize`` on what ``partition`` made: a store."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from quietcrowd.commands import options
-from quietcrowd.commands.files import read_gold, read_ids, refuse_own_lists, tell_dropped
+from quietcrowd.commands.files import read_gold, read_ids, refuse_own_lists
 from quietcrowd.commands.printing import (
     announce_exact_noise,
     closing_words,
@@ -25,14 +23,11 @@ from quietcrowd.inference import usual_method
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Mechanism
-from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
+from quietcrowd.scale import Store, connect, infer_store, randomize_store
 from quietcrowd.scale.executor import Executor
 from quietcrowd.scale.randomizing import check_randomizable
-from quietcrowd.validation import check_choice
 
-__all__ = ["app", "infer_from_store", "partition", "randomize_a_store", "refuse_beside_store"]
-
-app = typer.Typer(rich_markup_mode=None)
+__all__ = ["infer_from_store", "randomize_a_store", "refuse_beside_store"]
 
 _USUAL = {"--columns": options.COLUMNS, "--duplicates": options.DUPLICATES}
 """What options of a text are where they are not given; others are None, and flags False."""
@@ -43,83 +38,6 @@ def refuse_beside_store(given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value not in (None, False, _USUAL.get(option)):
             raise ParameterError(f"a store knows what it holds: {option} does not go with it")
-
-
-@app.command()
-def partition(
-    reports: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="REPORTS",
-            help="Parquet files of reports, made alike; or of answers, with --plain.",
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Required. A new folder for the store."
-        ),
-    ] = None,
-    plain: options.Plain = False,
-    labels: options.Labels = None,
-    levels: options.Levels = None,
-    between: options.Between = None,
-    columns: options.Columns = options.COLUMNS,
-    duplicates: options.Duplicates = options.DUPLICATES,
-    skip_outside: options.SkipOutside = False,
-    partitions: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER", help="How many. Default: one for about 2 million rows each."
-        ),
-    ] = None,
-) -> None:
-    """Make a store of what does not fit into memory, for infer.
-
-    A store is a folder of partitions, which infer passes over one by one.
-
-    Example: quietcrowd partition reports.parquet -o big
-
-    Example: quietcrowd partition january.parquet february.parquet --plain
-    --labels no,yes -o big
-    """
-    if output is None:
-        raise ParameterError("say where the store goes: --output FOLDER")
-    names = options.three_columns(columns)
-    changed = (columns, duplicates, skip_outside) != (options.COLUMNS, options.DUPLICATES, False)
-    if not plain and (changed or any((labels, levels, between))):
-        raise ParameterError(
-            "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "
-            "--plain: reports carry what they can be"
-        )
-    check_choice("--duplicates", duplicates, ("error", "first", "last"))
-    store = partition_parquet(
-        reports,
-        output,
-        domain=options.build_domain(labels, levels, between) if plain else None,
-        columns=names,
-        partitions=partitions,
-        duplicates=duplicates,  # type: ignore[arg-type]
-        out_of_domain="skip" if skip_outside else "error",
-        progress=sys.stderr.isatty(),
-    )
-    _tell(store)
-
-
-def _tell(store: Store) -> None:
-    """Say what a store holds, and what was left out of it."""
-    tell_dropped(store.dropped)
-    left_out = store.dropped.null_reports
-    null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)
-    note(
-        f"{counted(store.tasks, 'task')}, {counted(len(store.workers), 'worker')}, "
-        f"{counted(len(store), 'answer')}; {null}"
-        f"{counted(len(store.partitions), 'partition')} written to {store.folder}."
-    )
-    if store.mechanism is None:
-        note("The store holds the answers themselves: who can read the folder can read them.")
-    elif store.simulated:
-        note("These reports are simulated: they protect nobody.")
 
 
 def infer_from_store(

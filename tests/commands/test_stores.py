@@ -1,34 +1,12 @@
-"""``quietcrowd partition``, and ``infer`` on a store, as a user meets them."""
+"""``quietcrowd infer`` and ``randomize`` on a store, as a user meets them."""
 
 import json
-import signal
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 
 import quietcrowd as qc
 from quietcrowd.scale import Store
-
-
-@pytest.fixture
-def reports(tmp_path):
-    crowd = qc.synthetic_crowd(tasks=60, workers=25, answers_per_task=5, seed=3)
-    qc.write_answers(crowd.answers, tmp_path / "answers.parquet")
-    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=2.0)
-    path = tmp_path / "reports.parquet"
-    qc.write_reports(mechanism.randomize(crowd.answers), path)
-    return path
-
-
-@pytest.fixture
-def store(run, reports, tmp_path):
-    folder = tmp_path / "big"
-    status, _, errors = run("partition", reports, "-o", folder, "--partitions", 3)
-    assert status == 0
-    assert "60 tasks, 25 workers, 300 answers; 3 partitions written to" in errors
-    return folder
 
 
 def test_a_store_gives_what_its_reports_give(run, reports, store, tmp_path):
@@ -43,30 +21,6 @@ def test_a_store_gives_what_its_reports_give(run, reports, store, tmp_path):
     expected = pd.read_parquet(truths)
     pd.testing.assert_frame_equal(found.sort_values("task", ignore_index=True), expected)
     pd.testing.assert_frame_equal(found_workers, pd.read_csv(workers))
-
-
-def test_plain_answers(run, reports, tmp_path):
-    answers, folder = reports.with_name("answers.parquet"), tmp_path / "plain"
-    words = ("partition", answers, "--plain", "--labels", "no,yes", "-o", folder)
-    status, _, errors = run(*words)
-    assert status == 0
-    assert "1 partitions" not in errors
-    assert "1 partition written to" in errors
-    assert "who can read the folder can read them" in errors
-    assert Store.open(folder).mechanism is None
-    assert run("infer", folder, "-o", tmp_path / "t.parquet", "--method", "glad")[0] == 0
-    assert run(*words)[0] == 2
-
-
-def test_rows_may_be_left_out(run, tmp_path):
-    frame = pd.DataFrame({"a": [1, 1, 2], "b": [1, 1, 1], "c": ["x", "y", "z"]})
-    qc.write_table(frame, tmp_path / "a.parquet")
-    words = ["partition", tmp_path / "a.parquet", "--plain", "--labels", "x,y"]
-    words += ["--columns", "a,b,c", "--duplicates", "last", "--skip-outside"]
-    status, _, errors = run(*words, "-o", tmp_path / "s")
-    assert status == 0
-    assert "left out: 1 repeated answer, 1 that are missing" in errors
-    assert "2 tasks, 1 worker, 1 answer" in errors
 
 
 def test_known_truths(run, store, tmp_path):
@@ -139,13 +93,6 @@ def test_a_store_that_lost_a_file(run, store, tmp_path):
     status, _, errors = run("infer", store, "-o", tmp_path / "t.parquet")
     assert status == 2
     assert "values.npy: this file is missing. Make the store anew." in errors
-
-
-def test_help_has_an_example(run):
-    status, output, _ = run("partition", "--help")
-    assert status == 0
-    assert "Example: quietcrowd partition reports.parquet -o big" in output
-    assert "--checkpoint" in run("infer", "--help")[1]
 
 
 @pytest.fixture
@@ -260,66 +207,3 @@ def test_a_cluster_finds_what_threads_find(run, store, tmp_path):
     assert (status, output) == (0, "")
     assert len(errors.splitlines()) == 2
     assert here.read_bytes() == there.read_bytes()
-
-
-SLOW = """
-import sys, time
-from quietcrowd.scale.importing import Sorter
-
-def wait(*_):
-    print("sorting", flush=True)
-    time.sleep(1.5)
-
-Sorter.__call__ = wait
-from quietcrowd.commands.main import main
-main()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
-    words = [
-        sys.executable,
-        "-c",
-        SLOW,
-        "partition",
-        str(reports),
-        "-o",
-        str(tmp_path / "out" / "s"),
-    ]
-    (tmp_path / "out").mkdir()
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "sorting\n"
-        process.send_signal(signal.Signals[name])
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert errors.endswith("stopped\n")
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGHUP")
-def test_what_ignores_a_closed_terminal_goes_on(reports, tmp_path):
-    code = SLOW.replace("import sys", "import signal; signal.signal(1, signal.SIG_IGN); import sys")
-    words = [sys.executable, "-c", code, "partition", str(reports), "-o", str(tmp_path / "s")]
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "sorting\n"
-        process.send_signal(signal.SIGHUP)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert "stopped" not in errors
-
-
-@pytest.mark.parametrize("name", ["answers.csv", "answers.csv.gz", "answers"])
-def test_partition_names_the_command_that_makes_parquet(run, tmp_path, name):
-    path = tmp_path / name
-    path.write_text("task,worker,label\nt,u,no\n")
-    words = ("--plain", "--labels", "no,yes")
-    status, _, errors = run("partition", path, "-o", tmp_path / "s", *words)
-    assert status == 2
-    assert f"quietcrowd convert {path} {tmp_path / 'answers.parquet'};" in errors
-    assert "write_table" not in errors

@@ -1,0 +1,56 @@
+"""Names that a help or a completion shows of what is too heavy to load for it.
+
+Tests hold each to the code that it names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from quietcrowd.synthesis.planner import Budget
+
+__all__ = ["BUDGETS", "FIGURES", "KERNELS", "METHODS", "RELEASES", "WEIGHTS"]
+
+METHODS = {
+    "majority": "",
+    "weighted-vote": "smoothing",
+    "dawid-skene": "one_coin, smoothing, trust, class_smoothing",
+    "glad": "",
+    "mean": "",
+    "median": "",
+    "weighted-mean": "floor, smoothing",
+    "crh": "loss, divisor, normaliser, per_answer",
+    "catd": "loss, alpha, smoothing",
+    "gtm": "alpha, beta, prior_mean, prior_sd, outliers",
+    "kdem": "truth",
+    "moon": "variant, solver, alpha, prior_share, truth_prior",
+    "ratio-mean": "",
+}
+"""Of every method the parameters that not all of them have."""
+
+FIGURES = (
+    "sun2018-2",
+    "sun2018-3",
+    "sun2018-4",
+    "sun2018-5",
+    "sun2018-3-spread",
+    "huai2019-2",
+    "huai2019-2-silverman",
+    "huai2019-2-mad",
+    "huai2019-2-bandwidths",
+    "huai2019-4",
+    "huai2019-5",
+    "moon2025-3",
+    "moon2025-3-rmse",
+    "moon2025-3-drawn",
+    "moon2025-3-drawn-rmse",
+    "moon2025-4",
+    "moon2025-4-drawn",
+)
+
+BUDGETS: tuple[Budget, ...] = ("claim", "user")
+KERNELS = ("gaussian", "epanechnikov")
+RELEASES = ("attempts", "paper")
+WEIGHTS = ("uniform", "local", "global", "combined")
+"""What `PrisCrowd` and its planner take as words."""

@@ -1,0 +1,101 @@
+"""``quietcrowd partition``: a store of what does not fit into memory."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quietcrowd.commands import options
+from quietcrowd.commands.files import tell_dropped
+from quietcrowd.commands.printing import counted, note
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_choice
+
+if TYPE_CHECKING:
+    from quietcrowd.scale import Store
+
+__all__ = ["app", "partition"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def partition(
+    reports: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="REPORTS",
+            help="Parquet files of reports, made alike; or of answers, with --plain.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Required. A new folder for the store."
+        ),
+    ] = None,
+    plain: options.Plain = False,
+    labels: options.Labels = None,
+    levels: options.Levels = None,
+    between: options.Between = None,
+    columns: options.Columns = options.COLUMNS,
+    duplicates: options.Duplicates = options.DUPLICATES,
+    skip_outside: options.SkipOutside = False,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="How many. Default: one for about 2 million rows each."
+        ),
+    ] = None,
+) -> None:
+    """Make a store of what does not fit into memory, for infer.
+
+    A store is a folder of partitions, which infer passes over one by one.
+
+    Example: quietcrowd partition reports.parquet -o big
+
+    Example: quietcrowd partition january.parquet february.parquet --plain
+    --labels no,yes -o big
+    """
+    from quietcrowd.scale import partition_parquet
+
+    if output is None:
+        raise ParameterError("say where the store goes: --output FOLDER")
+    names = options.three_columns(columns)
+    changed = (columns, duplicates, skip_outside) != (options.COLUMNS, options.DUPLICATES, False)
+    if not plain and (changed or any((labels, levels, between))):
+        raise ParameterError(
+            "--labels, --levels, --between, --columns, --skip-outside and --duplicates go with "
+            "--plain: reports carry what they can be"
+        )
+    check_choice("--duplicates", duplicates, ("error", "first", "last"))
+    store = partition_parquet(
+        reports,
+        output,
+        domain=options.build_domain(labels, levels, between) if plain else None,
+        columns=names,
+        partitions=partitions,
+        duplicates=duplicates,  # type: ignore[arg-type]
+        out_of_domain="skip" if skip_outside else "error",
+        progress=sys.stderr.isatty(),
+    )
+    _tell(store)
+
+
+def _tell(store: Store) -> None:
+    """Say what a store holds, and what was left out of it."""
+    tell_dropped(store.dropped)
+    left_out = store.dropped.null_reports
+    null = f"{counted(left_out, 'NULL report')} left out; " * bool(left_out)
+    note(
+        f"{counted(store.tasks, 'task')}, {counted(len(store.workers), 'worker')}, "
+        f"{counted(len(store), 'answer')}; {null}"
+        f"{counted(len(store.partitions), 'partition')} written to {store.folder}."
+    )
+    if store.mechanism is None:
+        note("The store holds the answers themselves: who can read the folder can read them.")
+    elif store.simulated:
+        note("These reports are simulated: they protect nobody.")

@@ -1,0 +1,91 @@
+"""Methods with their parameters, as they are typed."""
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.commands.choices import choose_method
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference import METHODS
+
+
+@pytest.mark.parametrize("command", ["infer", "evaluate"])
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("crh:", "parameters are written name:key=value:key=value; got 'crh:'"),
+        ("crh:loss", "parameters are written name:key=value"),
+        ("crh:loss=", "parameters are written name:key=value"),
+        ("crh:=absolute", "parameters are written name:key=value"),
+        ("crh::loss=absolute", "parameters are written name:key=value"),
+        (":", "--method must be one of majority, weighted-vote"),
+        ("guess:loss=absolute", "--method must be one of majority, weighted-vote"),
+        ("crh:loss=absolute:loss=squared", "'loss' is given twice"),
+        ("crh:loss=far", "loss must be one of 'zero-one', 'squared', 'absolute'; got 'far'"),
+        ("crh:per_answer=perhaps", "per_answer must be one of True, False; got 'perhaps'"),
+        ("mooon:loss=absolute", "; got 'mooon'; did you mean 'moon'?"),
+        ("moon:varient=variance", "; did you mean 'variant'?"),
+        ("crh:lost=absolute", "crh has no parameter 'lost'; it has"),
+        ("median:loss=absolute", "median has no parameter 'loss'; it has"),
+        ("moon:alpha=true", "alpha must be a finite number, at least 0; got True"),
+        ("moon:alpha=1e999", "alpha must be a finite number, at least 0; got inf"),
+        ("gtm:prior_sd=none", "prior_sd must be a number from 0.01 to 100; got None"),
+    ],
+)
+def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, message):
+    plain = ["--plain"] * (command == "infer")
+    status, output, errors = run(command, folder, *plain, "--method", method)
+    assert (status, output) == (2, "")
+    assert errors.startswith("quietcrowd: error: ")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+def test_an_unknown_parameter_is_told_which_ones_there_are(run, folder):
+    errors = run("infer", folder, "--plain", "--method", "crh:frob=1")[2]
+    assert errors.endswith("it has loss, tolerance, divisor, normaliser, per_answer\n")
+
+
+@pytest.mark.parametrize(("key", "option"), [("seed", "--seed"), ("max_iterations", "--max-iter")])
+def test_a_parameter_with_an_option_of_its_own_has_no_second_place(run, folder, key, option):
+    status, _, errors = run("infer", folder, "--plain", "--method", f"majority:{key}=3")
+    assert status == 2
+    assert f"'{key}' belongs to another option, {option}" in errors
+
+
+@pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
+def test_a_method_with_its_defaults_written_out_is_the_method(kind):
+    written = ":".join(f"{key}={value}" for key, value in attrs.asdict(kind()).items())
+    assert choose_method(f"{kind.name}:{written}") == kind()
+
+
+@pytest.mark.parametrize(
+    ("text", "method"),
+    [
+        ("crh:loss=zero-one:per_answer=FALSE", qc.CRH(loss="zero-one", per_answer=False)),
+        ("crh:divisor=none", qc.CRH(divisor=None)),
+        ("dawid-skene:one_coin=true:trust=0", qc.DawidSkene(one_coin=True, trust=0)),
+        ("moon:variant=variance:alpha=1e-3", qc.MOON(variant="variance", alpha=0.001)),
+        ("weighted-mean:smoothing=1e30", qc.WeightedMean(smoothing=1e30)),
+    ],
+)
+def test_parameters_are_numbers_booleans_none_and_words(text, method):
+    assert choose_method(text, seed=None) == method
+
+
+def test_numbers_that_floats_skip_are_no_ints():
+    assert isinstance(choose_method("weighted-mean:smoothing=1e30").smoothing, float)
+
+
+PIECES = ["crh", "moon", ":", "=", "loss", "absolute", "tolerance", "1", "-2", "none", "true", " é"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=20))
+def test_whatever_is_typed_is_a_method_or_a_parameter_error(text):
+    try:
+        method = choose_method(text)
+    except ParameterError:
+        return
+    assert method.name == text.split(":")[0]

@@ -1,0 +1,167 @@
+"""``quietcrowd evaluate`` and ``quietcrowd reproduce`` as a user meets them."""
+
+import json
+import subprocess
+import sys
+
+import attrs
+import pandas as pd
+
+import quietcrowd as qc
+from quietcrowd import evaluation
+from quietcrowd.datasets import opinion_crowd
+from quietcrowd.evaluation import FIGURES, DensityExperiment, Figure, FigureResult
+from quietcrowd.evaluation.papers.density_experiment import EvenGuess
+from quietcrowd.evaluation.papers.figure import DensityPart
+
+
+def test_targets_are_checked_before_long_work(run, folder, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr(qc.Experiment, "run", never)
+    for words in (("-o", "x.xlsx"), ("-o", folder / "no/x.csv"), ("--plot", folder / "no/x.png")):
+        status, _, errors = run("evaluate", folder, *words)
+        assert status == 2
+        assert "suffix" in errors or "must end in" in errors or "no such folder" in errors
+
+
+def test_evaluate_prints_json(run, folder):
+    status, output, _ = run("evaluate", folder, "-e", "1", "--trials", 2, "--json")
+    assert status == 0
+    assert {row["mechanism"] for row in json.loads(output)} >= {"none", "one-layer", "two-layer"}
+
+
+def test_options_may_be_repeated_or_hold_commas(run, folder):
+    tables = [
+        run("evaluate", folder, *words, "--trials", 2, "--json")[1]
+        for words in (
+            ("-m", "one-layer,two-layer", "-e", "1,2"),
+            ("-m", "one-layer", "-m", "two-layer", "-e", "1", "-e", "2"),
+        )
+    ]
+    assert tables[0] == tables[1]
+    assert len(json.loads(tables[0])) > 8
+
+
+def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
+    crowd = qc.synthetic_crowd(
+        tasks=20, workers=8, answers_per_task=4, labels=range(5), accuracy=(0.2, 0.3)
+    )
+    qc.write_answers(crowd.answers, tmp_path / "answers.csv")
+    qc.write_table(crowd.truths, tmp_path / "truth.csv")
+    description = '{"kind": "categorical", "domain": [0, 1, 2, 3, 4]}'
+    (tmp_path / "dataset.json").write_text(description)
+    status, output, errors = run("evaluate", tmp_path, "-e", "1", "--trials", 2)
+    assert status == 0
+    assert "note: two-layer was left out at epsilon 1" in errors
+    assert "†" in output
+
+
+def test_an_experiment_on_numbers(run, ratings, tmp_path):
+    crowd = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
+    qc.write_table(crowd.truths, ratings / "truth.csv")
+    description = {"kind": "ordinal", "domain": list(range(10))}
+    (ratings / "dataset.json").write_text(json.dumps(description))
+    words = ["evaluate", ratings, "-m", "laplace:participation=released,laplace:fill=none"]
+    words += ["--method", "mean,ratio-mean", "-e", "2", "--trials", "2"]
+    status, output, errors = run(*words, "--plot", tmp_path / "p.png", "-o", tmp_path / "p.csv")
+    assert status == 0, errors
+    assert "mean absolute errors" in output
+    assert "does not hide which tasks were answered" in " ".join(output.split())
+    assert max(map(len, output.splitlines())) <= 80
+    assert len(pd.read_csv(tmp_path / "p.csv")) == 5
+
+
+def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
+    figure = FIGURES["sun2018-2"]
+
+    class Quick:
+        def run(self, **options):
+            parts = figure.parts(2, 0)[:1]
+            small = attrs.evolve(
+                parts[0].experiment(),
+                dataset=qc.sparse_crowd(tasks=15, workers=30, sparsity=0.5),
+                epsilons=[1.0],
+            )
+            assert options == {"trials": 2, "seed": 0, "progress": False}
+            frame = small.run().frame.assign(sparsity=0.5)
+            return FigureResult(figure=figure, frame=frame, skipped=("one was left out",))
+
+    monkeypatch.setattr(evaluation, "FIGURES", {"quick": Quick()})
+    words = ["reproduce", "quick", "--trials", "2", "--plot", tmp_path / "f.png"]
+    status, output, errors = run(*words, "-o", tmp_path / "f.csv")
+    assert status == 0, errors
+    assert max(map(len, output.splitlines())) <= 80
+    assert errors == "quietcrowd: note: one was left out\n"
+    assert (tmp_path / "f.png").exists()
+    assert len(pd.read_csv(tmp_path / "f.csv")) == 6
+    status, output, _ = run("reproduce", "quick", "--trials", "2", "--json")
+    assert len(json.loads(output)) == 6
+
+
+def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
+    def measure(_):
+        experiment = DensityExperiment(
+            datasets=[opinion_crowd(tasks=5)],
+            truths={"all claims": lambda crowd, _: crowd.densities()},
+            methods={"even density": EvenGuess()},
+            bandwidth=1.0,
+            trials=2,
+        )
+        return experiment.run()
+
+    quick = Figure(
+        title="some table",
+        lines="density",
+        across="method",
+        scores=("ise",),
+        parts=lambda *_: [DensityPart(columns={"dataset": "drawn"}, measure=measure)],
+        skipped=("one was left out",),
+    )
+    monkeypatch.setattr(evaluation, "FIGURES", {"quick": quick})
+    words = ["reproduce", "quick", "--plot", tmp_path / "f.png", "-o", tmp_path / "f.csv"]
+    status, output, errors = run(*words)
+    assert status == 0, errors
+    assert "against all claims" in output
+    assert errors == "quietcrowd: note: one was left out\n"
+    assert (tmp_path / "f.png").exists()
+    assert pd.read_csv(tmp_path / "f.csv")["method"].tolist() == ["even density"]
+    status, output, _ = run("reproduce", "quick", "--json")
+    assert [row["dataset"] for row in json.loads(output)] == ["drawn"]
+
+
+def test_a_closed_pipe_loses_no_result(folder, tmp_path):
+    table, picture = tmp_path / "costs.csv", tmp_path / "costs.png"
+    words = [
+        sys.executable,
+        "-c",
+        "from quietcrowd.commands.main import main; main()",
+        "evaluate",
+        folder,
+    ]
+    words += ["-m", "one-layer", "-e", "1", "--trials", "2", "-o", table, "--plot", picture]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.close()
+    assert process.returncode == 1
+    assert "one-layer" in set(pd.read_csv(table)["mechanism"])
+    assert picture.stat().st_size > 1000
+
+
+def test_answers_of_a_folder_are_mended_in_the_folder(run, folder):
+    with (folder / "answers.csv").open("a") as file:
+        file.write("new,w1,maybe\n")
+    status, _, errors = run("evaluate", folder)
+    assert status == 2
+    assert "Name it in dataset.json, or drop the row." in errors
+
+
+def test_what_a_dataset_folder_lacks_is_described(run, folder):
+    (folder / "dataset.json").rename(folder / "away")
+    status, _, errors = run("evaluate", folder)
+    assert status == 2
+    assert '{"kind": "categorical", "domain": ["no", "yes"]}' in errors
+    (folder / "away").rename(folder / "dataset.json")
+    (folder / "truth.csv").unlink()
+    assert "in columns task and label" in run("evaluate", folder)[2]
+    assert "dataset.json" in run("evaluate", "--help")[1]

@@ -1,0 +1,50 @@
+"""What is read of plain answers, and advice on what cannot be."""
+
+import pytest
+
+
+def test_what_is_left_out_of_a_folder_is_counted(run, folder):
+    with (folder / "answers.csv").open("a") as file:
+        file.write("0,new,maybe\n0,newer,\n")
+    status, _, errors = run("infer", folder, "--plain", "--skip-outside")
+    assert status == 0
+    assert "left out: 0 repeated answers, 2 that are missing or not possible" in errors
+
+
+@pytest.mark.parametrize(
+    ("words", "rows", "way_out"),
+    [
+        (["randomize"], "t,a,maybe", "Name it with --labels, --levels or --between, or drop the"),
+        (["randomize"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
+        (["randomize"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates first, or"),
+        (["infer", "--plain"], "t,a,maybe", "or drop the row with --skip-outside. Rows"),
+        (["infer", "--plain"], "t,a,", "is missing. Drop the row with --skip-outside. Rows"),
+        (["infer", "--plain"], "t,a,no\nt,a,yes", "Pass --duplicates last or --duplicates"),
+    ],
+)
+def test_advice_is_what_the_command_takes(run, tmp_path, words, rows, way_out):
+    path = tmp_path / "a.csv"
+    path.write_text(f"task,worker,label\nu,b,no\n{rows}\n")
+    options = ["-e", 1, "-o", tmp_path / "r.parquet"] if "randomize" in words else []
+    status, _, errors = run(*words, path, "--labels", "no,yes", *options)
+    assert status == 2
+    assert way_out in errors
+    assert "=" not in errors
+
+
+@pytest.mark.parametrize("command", ["randomize", "infer"])
+def test_columns_are_named_as_the_command_takes_them(run, tmp_path, command):
+    path = tmp_path / "a.csv"
+    path.write_text("task,who,label\nu,b,no\n")
+    more = ["-e", 1, "-o", tmp_path / "r.csv"] if command == "randomize" else ["--plain"]
+    status, _, errors = run(command, path, "--labels", "no,yes", *more)
+    assert status == 2
+    assert "columns of answers with --columns TASK,WORKER,LABEL" in errors
+    assert "=" not in errors
+
+
+def test_duplicates_of_a_folder_are_dropped_where_that_is_said(run, folder):
+    lines = (folder / "answers.csv").read_text().splitlines()
+    (folder / "answers.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+    assert run("infer", folder, "--plain")[0] == 2
+    assert run("infer", folder, "--plain", "--duplicates", "last")[0] == 0

@@ -1,0 +1,199 @@
+"""``quietcrowd infer`` as a user meets it."""
+
+import io
+import json
+
+import pandas as pd
+import pytest
+
+import quietcrowd as qc
+
+
+def test_a_round_from_answers_to_truths(run, folder, tmp_path):
+    reports, truths, workers = (tmp_path / n for n in ("r.parquet", "truths.csv", "workers.jsonl"))
+    status, output, errors = run(
+        "randomize", folder / "answers.csv", "--labels", "no,yes", "-e", 2, "-o", reports
+    )
+    assert (status, output) == (0, "")
+    assert "360 reports written to" in errors
+    assert "loses at most epsilon = 2" in errors
+    assert not qc.read_reports(reports).simulated
+    status, output, errors = run("infer", reports, "-o", truths, "--workers", workers)
+    assert (status, output) == (0, "")
+    assert "60 tasks, 15 workers, 360 answers" in errors
+    assert "note: WeightedVote has no model of the noise" in errors
+    assert len(pd.read_csv(truths)) == 60
+    assert len(pd.read_json(workers, lines=True)) == 15
+
+
+def test_known_truths_stay_and_are_counted(run, folder, tmp_path):
+    truths = pd.read_csv(folder / "truth.csv")
+    usual = pd.read_csv(io.StringIO(run("infer", folder, "--plain")[1])).set_index("task")["truth"]
+    known = truths.head(3).assign(label=["no" if usual[t] == "yes" else "yes" for t in range(3)])
+    known.to_csv(tmp_path / "known.csv", index=False)
+    words = ("infer", folder, "--plain", "--gold", tmp_path / "known.csv")
+    status, output, errors = run(*words, "--method", "dawid-skene:one_coin=true")
+    assert status == 0
+    assert "360 answers; 3 truths known; 0 tied; " in errors
+    found = pd.read_csv(io.StringIO(output)).set_index("task")["truth"]
+    assert list(found[:3]) == list(known["label"])
+    found, without = (
+        json.loads(run(*some, "--json")[1]) for some in (words, ("infer", folder, "--plain"))
+    )
+    assert found.keys() == without.keys()
+    assert found["truths"][0].keys() == without["truths"][0].keys()
+    assert found["workers"] != without["workers"]
+    assert "known" not in run("infer", folder, "--plain")[2]
+    known.head(1).to_csv(tmp_path / "known.csv", index=False)
+    assert "; 1 truth known; " in run(*words)[2]
+
+
+def test_what_infer_writes_can_be_known_truths(run, ratings):
+    answers = (ratings / "answers.csv", "--plain", "--between", "0,9")
+    truths = ratings / "truths.csv"
+    assert run("infer", *answers, "--method", "median", "-o", truths)[0] == 0
+    status, output, errors = run("infer", *answers, "--gold", truths)
+    assert status == 0
+    assert "20 truths known; " in errors
+    found = pd.read_csv(io.StringIO(output))
+    assert list(found["truth"]) == pytest.approx(list(pd.read_csv(truths)["truth"]))
+    assert (found["standard_error"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "task,label\n0,yes\nnone,no\n",
+            "known.csv: row 1: task 'none' is no task of the answers. Drop it\n",
+        ),
+        ("task,label\n0,maybe\n", "known.csv: row 0: 'maybe' is outside the domain 'no', 'yes'"),
+        ("task,label\n0,\n", "row 0: None is outside the domain"),
+        ("task,label\n0,yes\n0,yes\n", "known.csv: row 1: task '0' occurs 2 times"),
+        ("task,said\n0,yes\n", "column 'label' is missing"),
+        ("item,label\n0,yes\n", "column 'task' is missing"),
+        ("task,label\n", "known.csv: there is no known truth"),
+        ("", "cannot be read as CSV"),
+        (None, "known.csv: there is no such file"),
+    ],
+)
+def test_bad_known_truths_are_one_line(run, folder, tmp_path, text, message):
+    path = tmp_path / "known.csv"
+    if text is not None:
+        path.write_text(text)
+    status, output, errors = run("infer", folder, "--plain", "--gold", path)
+    assert (status, output) == (2, "")
+    assert errors.startswith(f"quietcrowd: error: {path}: ")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["-o", "--workers"])
+def test_known_truths_are_not_overwritten(run, folder, option):
+    known = folder.parent / "known.csv"
+    known.write_text("task,label\n0,yes\n")
+    status, _, errors = run("infer", folder, "--plain", "--gold", known, option, known)
+    assert status == 2
+    assert "is what is read from" in errors
+    assert known.read_text() == "task,label\n0,yes\n"
+
+
+def test_truths_go_to_a_pipe_as_csv_and_as_json(run, folder):
+    status, output, _ = run("infer", folder, "--plain", "--method", "majority")
+    assert status == 0
+    assert output.splitlines()[0] == "task,truth,confidence,answers,tied"
+    assert len(output.splitlines()) == 61
+    status, output, _ = run("infer", folder, "--plain", "--json")
+    found = json.loads(output)
+    assert found["converged"] is True
+    assert len(found["truths"]) == 60
+    assert len(found["workers"]) == 15
+
+
+def test_plain_answers_are_read_where_that_is_said(run, folder):
+    status, output, _ = run("infer", folder / "answers.csv", "--plain", "--labels", "no,yes")
+    assert status == 0
+    assert len(output.splitlines()) == 61
+
+
+def test_messy_files_are_read_where_the_user_says_how(run, tmp_path):
+    path = tmp_path / "messy.csv"
+    path.write_text("item,who,said\na,u,yes\na,u,no\na,v,maybe\nb,v,\nb,w,no\n")
+    words = ("infer", path, "--plain", "--labels", "no,yes", "--columns", "item,who,said")
+    assert run(*words)[0] == 2
+    status, output, errors = run(*words, "--skip-outside", "--duplicates", "last")
+    assert status == 0
+    assert "left out: 1 repeated answer, 2 that are missing or not possible" in errors
+    assert len(output.splitlines()) == 3
+    status, _, errors = run(*words[:-1], "item,who")
+    assert (status, "three names" in errors) == (2, True)
+
+
+def test_reports_of_several_files_and_simulated_ones(run, folder, tmp_path):
+    frame = pd.read_csv(folder / "answers.csv")
+    paths = []
+    for part in (0, 1):
+        plain, reports = tmp_path / f"{part}.csv", tmp_path / f"{part}.parquet"
+        frame[frame["worker"] % 2 == part].to_csv(plain, index=False)
+        assert run("randomize", plain, "--labels", "no,yes", "-o", reports)[0] == 0
+        paths.append(reports)
+    status, _, errors = run("infer", *paths)
+    assert status == 0
+    assert "60 tasks, 15 workers, 360 answers" in errors
+    assert "protect nobody" not in errors
+    run("randomize", folder, "--simulate", 1, "-o", tmp_path / "s.parquet")
+    told = run("infer", tmp_path / "s.parquet")[2]
+    assert told.count("these reports are simulated: they protect nobody") == 1
+    assert told.count("simulated") == 1
+
+
+def test_it_says_when_it_did_not_converge(run, folder):
+    errors = run("infer", folder, "--plain", "--max-iterations", 1)[2]
+    assert "NOT converged: try more with --max-iterations" in errors
+
+
+def test_numbers_from_answers_to_truths(run, ratings):
+    words = ["randomize", ratings / "answers.csv", "--between", "0,9", "-m", "laplace:fill=none"]
+    status, _, errors = run(*words, "-e", "50", "-o", ratings / "r.jsonl")
+    assert status == 0
+    assert "Answers of the busiest worker" in errors
+    status, output, errors = run("infer", ratings / "r.jsonl", "--json")
+    assert status == 0
+    found = json.loads(output)
+    assert found["method"]["method"] == "weighted-mean"
+    assert set(found["truths"][0]) == {"task", "truth", "standard_error", "spread", "answers"}
+    assert "tied" not in errors
+    assert "; method weighted-mean, by default; " in errors
+    workers = ratings / "w.csv"
+    status, _, _ = run("infer", ratings / "r.jsonl", "--method", "moon", "--workers", workers)
+    assert list(pd.read_csv(workers)) == ["worker", "error", "quality", "sigma", "answers"]
+    status, output, _ = run("infer", ratings / "r.jsonl", "--method", "median")
+    assert output.splitlines()[0] == "task,truth,standard_error,spread,answers"
+    assert "by default" not in run("infer", ratings / "r.jsonl", "--method", "median")[2]
+
+
+def test_null_reports_are_counted_aloud(run, ratings):
+    words = ["randomize", ratings / "answers.csv", "--levels", "0,1,2,3,4,5,6,7,8,9"]
+    run(*words, "-m", "one-layer:null=category", "--simulate", "1", "-o", ratings / "r.csv")
+    for method in ("majority", "weighted-mean"):
+        status, _, errors = run("infer", ratings / "r.csv", "--method", method)
+        assert status == 0
+        assert "NULL reports left out" in errors
+
+
+def test_two_randomisations_of_the_same_answers_are_told(run, folder, tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path in paths:
+        assert run("randomize", folder, "-e", 1, "-o", path)[0] == 0
+    status, _, errors = run("infer", *paths)
+    assert status == 2
+    assert "the same answers, randomised twice, infer from one of them." in errors
+
+
+@pytest.mark.parametrize("name", ["nodir/t.csv", "{folder}"])
+def test_errors_of_the_system_name_the_file_first(run, folder, name):
+    target = name.format(folder=folder / "answers.csv" / "t.csv")
+    errors = run("infer", folder, "--plain", "-o", target)[2]
+    assert "Errno" not in errors
+    assert errors.startswith("quietcrowd: error: ")
+    assert errors.rstrip().endswith("there is no such folder")

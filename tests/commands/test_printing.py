@@ -1,0 +1,34 @@
+"""What the commands print, in words and tables."""
+
+import json
+
+import quietcrowd as qc
+
+
+def test_markup_in_data_is_data(run, tmp_path, monkeypatch):
+    crowd = qc.synthetic_crowd(tasks=20, workers=8, answers_per_task=4, labels=["[/b]", "[red]"])
+    qc.write_answers(crowd.answers, tmp_path / "answers.csv")
+    qc.write_table(crowd.truths, tmp_path / "truth.csv")
+    (tmp_path / "dataset.json").write_text(
+        json.dumps({"name": "[/v2]", "kind": "categorical", "domain": ["[/b]", "[red]"]})
+    )
+    status, output, _ = run("evaluate", tmp_path, "-e", 1, "--trials", 2)
+    assert status == 0
+    assert "[/v2]" in output
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    status, output, _ = run("infer", tmp_path, "--plain")
+    assert status == 0
+    assert "[/b]" in output
+
+
+def test_one_of_a_kind_is_singular(run, tmp_path):
+    answers, reports = tmp_path / "a.csv", tmp_path / "r.csv"
+    answers.write_text("task,worker,label\nt,w,no\n")
+    words = ["--labels", "no,yes", "-e", 1, "-o", reports]
+    errors = run("randomize", answers, *words)[2]
+    assert "\n1 report written to" in f"\n{errors}"
+    assert "about it. Whether" in " ".join(errors.split())
+    assert "1 task, 1 worker, 1 answer; " in run("infer", reports)[2]
+    assert "1 worker, 1 report, 1 campaign." in run("budget", reports)[2]
+    assert "1 answer.\n" in run("convert", answers)[2]
+    assert "1 report written" in run("convert", reports, tmp_path / "again.csv")[2]

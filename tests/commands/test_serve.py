@@ -1,0 +1,103 @@
+"""``quietcrowd serve``, ``campaign key`` and ``campaign backup``."""
+
+import json
+import re
+import signal
+import socket
+import sqlite3
+import time
+
+import pytest
+from attrs import evolve
+from tests.campaign.ports import has_ipv6
+from tests.campaign.server_process import server_process
+
+from quietcrowd.campaign.server.logs import FIELDS
+from quietcrowd.campaign.store.opening import only_server
+from quietcrowd.campaign.terms.settings import BODY_SECONDS, Settings
+
+
+def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
+    address = server.settings.database
+    status, key, _ = run("campaign", "key", "by command", "--database", address)
+    assert status == 0
+    assert server.client(key.strip()).get("/campaigns").status_code == 200
+    if address.startswith("sqlite"):
+        copy = tmp_path / "copy.db"
+        assert run("campaign", "backup", copy, "--database", address)[0] == 0
+        connection = sqlite3.connect(copy)
+        [(count,)] = connection.execute("SELECT count(*) FROM api_key").fetchall()
+        connection.close()
+        assert count > 0
+
+
+@pytest.mark.parametrize("name", ["q.db", "link.db"])
+def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path, name):
+    (tmp_path / "link.db").symlink_to("q.db")
+    with only_server(tmp_path / "q.db"):
+        second = run("serve", "--database", f"sqlite:///{tmp_path}/{name}")
+    assert second[0] == 2
+    assert "served by another process already" in second[2]
+    assert len(second[2].splitlines()) == 1
+
+
+def test_a_database_that_is_not_there_is_one_sentence(run):
+    for words in (["serve"], ["campaign", "key", "me"]):
+        status, _, error = run(*words, "--database", "postgresql://me:secret@127.0.0.1:1/name")
+        assert status == 2
+        assert "cannot be used" in error
+        assert "secret" not in error
+        assert "Traceback" not in error
+
+
+def half_a_request(port):
+    """Return a connection whose request does not end."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(b"POST /api/v1/campaigns HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+    return connection
+
+
+def test_a_server_ends_when_it_is_told_to(run, tmp_path):
+    log, database = tmp_path / "log", f"sqlite:///{tmp_path}/q.db"
+    with server_process(database, log) as server:
+        taken = ("--port", server.port, "--database", f"sqlite:///{tmp_path}/other.db")
+        refused = run("serve", *taken)
+        assert (refused[0], "take another port" in refused[2]) == (2, True)
+        with half_a_request(server.port):
+            time.sleep(0.2)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(BODY_SECONDS - 1) == 0, "it waits for the whole request"
+    told = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+    assert told
+    assert all(set(line) <= set(FIELDS) and "event" in line for line in told), told
+    assert "Traceback" not in log.read_text()
+    assert not (tmp_path / "q.db-wal").exists()
+
+
+@pytest.mark.usefixtures("log_as_before")
+@pytest.mark.parametrize(("host", "place"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, host, place):
+    if host == "::1" and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_: None)
+    for log in ("start_log", "log_what_nobody_catches"):  # they are for all of a process
+        monkeypatch.setattr(f"quietcrowd.campaign.server.app.{log}", lambda: None)
+    _, _, told = run(
+        "serve", "--host", host, "--port", 0, "--database", f"sqlite:///{tmp_path}/q.db"
+    )
+    [(found, port)] = re.findall(r"Serving campaigns on http://(.*):(\d+);", told)
+    assert (found, port != "0") == (place, True)
+
+
+def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("quietcrowd.campaign.server.app.serve", lambda one, _: seen.append(one))
+    words = ("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+    assert run(*words)[0] == 0
+    told = ("--longest-inference", 1.5, "--no-infer", "--host", "::1", "--port", 0)
+    assert run(*words, *told)[0] == 0
+    usual, other = seen
+    assert usual == Settings(database=words[-1])
+    assert other == evolve(usual, longest_inference=1.5, infer=False, host="::1", port=0)
+    status, _, errors = run(*words, "--longest-inference", 0.5)
+    assert (status, "--longest-inference" in errors) == (2, True)
