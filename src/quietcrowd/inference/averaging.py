@@ -19,7 +19,7 @@ from quietcrowd.inference.numeric import (
     WeightState,
     error_unit,
     scaled_weights,
-    unit_for,
+    sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import at_least, check_real, plain
@@ -45,24 +45,7 @@ class AveragingMethod(NumericMethod[StateT, SquaredErrors]):
         estimates: NumericEstimates | None,
     ) -> SquaredErrors:
         """Average the answers with the weights."""
-        room = estimates or NumericEstimates.empty(0)
-        squared = np.zeros(summary.workers, np.int64)
-        numeric_kernels.mean_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
-            self.weights(summary, state),
-            -0.5,
-            0.5,
-            unit_for(summary.longest_task),
-            error_unit(summary),
-            squared,
-            room.truths,
-            room.standard_error,
-            room.spread,
-        )
-        return SquaredErrors(squared=squared)
+        return sweep_means(partition, summary, self.weights(summary, state), estimates)
 
 
 @frozen(kw_only=True, slots=False)
@@ -120,10 +103,7 @@ class Median(NumericMethod[State, SquaredErrors]):
         room = estimates or NumericEstimates.empty(0)
         squared = np.zeros(summary.workers, np.int64)
         numeric_kernels.median_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             error_unit(summary),
             squared,
             room.truths,

@@ -69,19 +69,13 @@ def sweep_votes(
     room = estimates or LabelEstimates.empty(0, partition.values.dtype)
     agreed = np.zeros(summary.workers, np.int64)
     vote_kernel(summary.labels, estimating=estimates is not None)(
-        partition.offsets,
-        partition.worker_codes.view(np.uint32),
-        partition.values,
-        partition.draws,
-        partition.known_truths,
+        *partition.labels,
         weights,
         fixed_point.shares(summary.labels),
         nats,
         np.uint64(seed),
         agreed,
-        room.truths,
-        room.confidence,
-        room.tied,
+        *room.arrays,
     )
     return AgreementTally(agreed=agreed)
 

@@ -182,11 +182,7 @@ class DawidSkene(
         agreed = np.zeros(summary.workers, np.int64)
         kernel = confusion_kernel(labels, one_coin=self.one_coin)
         entropy = kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.draws,
-            partition.known_truths,
+            *partition.labels,
             np.zeros(0, np.int32) if state is None else state.log_odds.reshape(-1),
             1.0 if state is None else 2.0**-state.fraction_bits,
             np.zeros(labels) if state is None else state.log_priors / fixed_point.ONE,
@@ -197,9 +193,7 @@ class DawidSkene(
             counts.reshape(-1),
             classes,
             agreed,
-            room.truths,
-            room.confidence,
-            room.tied,
+            *room.arrays,
         )
         return ConfusionTally(counts=counts, classes=classes, entropy=entropy, agreed=agreed)
 

@@ -170,11 +170,7 @@ class GLAD(
         pulls, bends, agreed = np.zeros((3, summary.workers), np.int64)
         unit, rest_unit = self._units(summary)
         rest = glad_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.draws,
-            partition.known_truths,
+            *partition.labels,
             prior if state is None else state.ability,
             summary.labels,
             block_of(summary.labels),
@@ -185,10 +181,7 @@ class GLAD(
             pulls,
             bends,
             agreed,
-            room.truths,
-            room.confidence,
-            room.tied,
-            room.easiness,
+            *room.arrays,
         )
         return GladTally(pulls=pulls, bends=bends, rest=rest, agreed=agreed)
 

@@ -205,10 +205,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         squared, kept, errors = (np.zeros(summary.workers, np.int64) for _ in range(3))
         evidence = np.zeros(1, np.int64)
         gtm_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             self.weights(summary, state),
             1.0 / least,
             self.prior_mean,
@@ -221,9 +218,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
             kept,
             evidence,
             errors,
-            room.truths,
-            room.standard_error,
-            room.spread,
+            *room.arrays,
         )
         return GaussianTally(
             squared=squared, kept=kept, evidence=evidence, errors=SquaredErrors(squared=errors)

@@ -100,10 +100,7 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
         room = estimates or NumericEstimates.empty(0)
         squared, losses = np.zeros(summary.workers, np.int64), np.zeros(summary.workers, np.int64)
         density_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             self.weights(summary, state),
             self.truth == "mode",
             unit_for(summary.longest_task),
@@ -111,9 +108,7 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
             _loss_unit(summary),
             squared,
             losses,
-            room.truths,
-            room.standard_error,
-            room.spread,
+            *room.arrays,
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
 

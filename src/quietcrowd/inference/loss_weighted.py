@@ -194,10 +194,7 @@ class LossWeighted(
         room = estimates or NumericEstimates.empty(0)
         squared, losses = np.zeros(summary.workers, np.int64), np.zeros(summary.workers, np.int64)
         numeric_kernels.loss_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             weights,
             self.loss == "absolute",
             self._divisor_power(),
@@ -206,9 +203,7 @@ class LossWeighted(
             _loss_unit(summary),
             squared,
             losses,
-            room.truths,
-            room.standard_error,
-            room.spread,
+            *room.arrays,
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
 

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import asdict, field, fields_dict, frozen
+from attrs import asdict, astuple, field, fields_dict, frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.inference.partition import Extension, Partition, Summary
@@ -71,6 +71,11 @@ class Estimates:
     """
 
     truths: npt.NDArray[Any]
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """All of them, which kernels fill."""
+        return astuple(self, recurse=False)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:

@@ -13,7 +13,6 @@ from typing_extensions import override
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.kernels.moon import mixture_kernel
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
 from quietcrowd.inference.moon_state import (
@@ -39,7 +38,7 @@ from quietcrowd.inference.numeric import (
     error_unit,
     log_share_weights,
     scaled_weights,
-    unit_for,
+    sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channel import Channel, laplace_shift
@@ -217,11 +216,12 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         estimates: NumericEstimates | None,
     ) -> ErrorTally:
         """Find the truths and what they tell of the workers."""
-        room = estimates or NumericEstimates.empty(0)
         state = _usable(state, summary)
         if self._treats(summary) == "mixture":
+            room = estimates or NumericEstimates.empty(0)
             return self._sweep_mixture(partition, summary, state, room)
-        return self._sweep_means(partition, summary, state, room)
+        weights, bounds = self.weights(summary, state), self.scaled_bounds(summary)
+        return ErrorTally.of_errors(sweep_means(partition, summary, weights, estimates, bounds))
 
     def _sweep_mixture(
         self,
@@ -240,10 +240,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         prior = self._first_prior(summary) if state is None else state.truths
         truths = np.zeros(3, np.int64)
         mixture_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             np.maximum(sigmas, LEAST_SIGMA),
             ones if self.solver == "em" else self.weights(summary, state),
             scale,
@@ -261,9 +258,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             sums,
             evidence,
             truths,
-            room.truths,
-            room.standard_error,
-            room.spread,
+            *room.arrays,
         )
         own, information = np.ascontiguousarray(sums.T)
         return ErrorTally(
@@ -273,32 +268,6 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             evidence=evidence,
             truths=truths,
         )
-
-    def _sweep_means(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: ErrorModel | None,
-        room: NumericEstimates,
-    ) -> ErrorTally:
-        squared = np.zeros(summary.workers, np.int64)
-        low, high = self.scaled_bounds(summary)
-        numeric_kernels.mean_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
-            self.weights(summary, state),
-            low,
-            high,
-            unit_for(summary.longest_task),
-            error_unit(summary),
-            squared,
-            room.truths,
-            room.standard_error,
-            room.spread,
-        )
-        return ErrorTally.of_errors(SquaredErrors(squared=squared))
 
     @override
     def update(
