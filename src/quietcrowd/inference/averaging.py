@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, StateT
@@ -22,7 +21,7 @@ from quietcrowd.inference.numeric import (
     sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.validation import at_least, check_real, plain
+from quietcrowd.validation import at_least, check_proportion, checked_by, plain
 
 __all__ = [
     "AveragingMethod",
@@ -114,12 +113,6 @@ class Median(NumericMethod[State, SquaredErrors]):
         return SquaredErrors(squared=squared)
 
 
-def _check_floor(_: object, __: object, floor: Any) -> None:
-    check_real("floor", floor, 0)
-    if not 0 < floor < 1:
-        raise ParameterError(f"floor must be above 0 and below 1; got {floor!r}")
-
-
 @frozen(kw_only=True, slots=False)
 class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState, SquaredErrors]):
     """Truth inference: truths by weighted mean, weights by distance from the truths, in turn.
@@ -163,7 +156,7 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
 
     name: ClassVar[str] = "weighted-mean"
     tolerance: float = field(default=1e-13, converter=plain, validator=at_least(0))
-    floor: float = field(default=1e-3, converter=plain, validator=_check_floor)
+    floor: float = field(default=1e-3, converter=plain, validator=checked_by(check_proportion))
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 
     @override

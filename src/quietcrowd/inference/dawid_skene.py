@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from quietcrowd.inference.kernels import fixed_point
 from quietcrowd.inference.kernels.confusion import confusion_kernel, learn_coins, learn_confusions
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.validation import check_real, one_of, plain
+from quietcrowd.validation import at_least, one_of, plain
 
 __all__ = ["ConfusionState", "ConfusionTally", "DawidSkene"]
 
@@ -28,10 +28,6 @@ _LARGEST_LOG = 62 * math.log(2.0)
 
 MOST_CELLS = 2**27
 """Most numbers in all confusion matrices: 1 GiB, and several such arrays are needed."""
-
-
-def _check_count(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, 0)
 
 
 @frozen(kw_only=True, eq=False)
@@ -160,9 +156,9 @@ class DawidSkene(
 
     name: ClassVar[str] = "dawid-skene"
     one_coin: bool = field(default=False, converter=plain, validator=one_of(False, True))
-    smoothing: float = field(default=0.1, converter=plain, validator=_check_count)
-    trust: float = field(default=1.0, converter=plain, validator=_check_count)
-    class_smoothing: float = field(default=1.0, converter=plain, validator=_check_count)
+    smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
+    trust: float = field(default=1.0, converter=plain, validator=at_least(0))
+    class_smoothing: float = field(default=1.0, converter=plain, validator=at_least(0))
 
     @override
     def sweep(

@@ -30,7 +30,7 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.validation import at_least, check_real, one_of, plain
+from quietcrowd.validation import at_least, check_proportion, checked_by, one_of, plain
 
 __all__ = [
     "CATD",
@@ -306,12 +306,6 @@ LEAST_LOSS = 1e-9
 """No worker's losses count as less than this in total."""
 
 
-def _check_alpha(_: object, __: object, alpha: Any) -> None:
-    check_real("alpha", alpha, 0)
-    if not 0 < alpha < 1:
-        raise ParameterError(f"alpha must be above 0 and below 1; got {alpha!r}")
-
-
 @frozen(kw_only=True, slots=False)
 class CATD(LossWeighted):
     """Truths that cost least, and weights from the upper limit of each worker's variance, in turn.
@@ -354,7 +348,7 @@ class CATD(LossWeighted):
     """
 
     name: ClassVar[str] = "catd"
-    alpha: float = field(default=0.05, converter=plain, validator=_check_alpha)
+    alpha: float = field(default=0.05, converter=plain, validator=checked_by(check_proportion))
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 
     @override

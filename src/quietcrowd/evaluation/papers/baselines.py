@@ -37,7 +37,14 @@ from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import check_real, check_whole, one_of, plain
+from quietcrowd.validation import (
+    check_proportion,
+    check_real,
+    check_whole,
+    checked_by,
+    one_of,
+    plain,
+)
 
 __all__ = [
     "KnownErrors",
@@ -168,16 +175,6 @@ def normal_laplace_quantile(
     return np.asarray(np.where(chance < 0.5, high, -high))
 
 
-def _check_share(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, 0)
-    if not 0 < value < 1:
-        raise ParameterError(f"{attribute.name} must be above 0 and below 1; got {value!r}")
-
-
-def _check_count(_: object, attribute: Any, value: Any) -> None:
-    check_whole(attribute.name, value, 1)
-
-
 def _as_deviations(values: Any) -> tuple[float, ...]:
     """Return numbers of at least 0 as floats; raise ParameterError where they are none."""
     try:
@@ -250,9 +247,9 @@ class TeslaLike(
     counts_filled: ClassVar[bool] = True
     reads_answers: ClassVar[bool] = False
     filter: Filter = field(default="clip", validator=one_of(*get_args(Filter)))
-    beta: float = field(default=0.05, converter=plain, validator=_check_share)
+    beta: float = field(default=0.05, converter=plain, validator=checked_by(check_proportion))
     within_bounds: bool = field(default=True, validator=one_of(True, False))
-    passes: int = field(default=10, converter=plain, validator=_check_count)
+    passes: int = field(default=10, converter=plain, validator=checked_by(check_whole, 1))
 
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether the noise is Laplace noise of known scale."""
@@ -429,7 +426,7 @@ class PrivTDSILike(Mechanism):
 
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=plain)
-    tasks_per_worker: int = field(converter=plain, validator=_check_count)
+    tasks_per_worker: int = field(converter=plain, validator=checked_by(check_whole, 1))
 
     def __attrs_post_init__(self) -> None:
         check_real("epsilon", self.epsilon, 0)

@@ -28,7 +28,7 @@ from quietcrowd.synthesis.density_errors import integrated_squared_errors, ise, 
 from quietcrowd.synthesis.kde import GAUSSIAN, KernelDensities
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.weights import Weighting, uniform_weights
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_whole, checked_by
 
 __all__ = [
     "DensityExperiment",
@@ -85,14 +85,6 @@ class _Crowd:
         return errors_from(self.truths[truth], found.densities, self.even[truth])
 
 
-def _check_trials(_: object, __: object, trials: Any) -> None:
-    check_whole("trials", trials, 2)
-
-
-def _check_seed(_: object, __: object, seed: Any) -> None:
-    check_whole("seed", seed, 0)
-
-
 @frozen(kw_only=True)
 class DensityExperiment:
     """Data sets, true densities, methods, and a number of trials.
@@ -117,8 +109,8 @@ class DensityExperiment:
     truths: Mapping[str, TrueDensity]
     methods: Mapping[str, DensityMethod]
     bandwidth: float | str
-    trials: int = field(default=3, validator=_check_trials)
-    seed: int = field(default=0, validator=_check_seed)
+    trials: int = field(default=3, validator=checked_by(check_whole, 2))
+    seed: int = field(default=0, validator=checked_by(check_whole, 0))
 
     def run(self, *, progress: bool = False) -> pd.DataFrame:
         """Run all trials.
