@@ -65,6 +65,15 @@ def _loss_unit(summary: Summary) -> float:
     return unit_for(busiest * 2 * (summary.longest_task + 1))
 
 
+def _of_kind(name: str) -> Any:
+    """Return a method that is the one of labels or the one of numbers, as the answers are."""
+
+    def method(self: LossWeighted, *arguments: Any) -> Any:
+        return getattr(self._kind, name)(self, *arguments)
+
+    return method
+
+
 @frozen(kw_only=True, slots=False)
 class LossWeighted(
     CategoricalMethod[WeightState, Any],
@@ -117,10 +126,6 @@ class LossWeighted(
         return 0
 
     @override
-    def room(self, tasks: int, summary: Summary) -> Any:
-        return self._kind.room(self, tasks, summary)
-
-    @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Any:
         if not self.infers_labels and "label" in frame.columns and len(frame):
             column = column_of(frame, "label")
@@ -143,28 +148,11 @@ class LossWeighted(
         known: npt.NDArray[Any] = self._kind.known(self, tasks, domain, truths)
         return known
 
-    @override
-    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        summarized: Summary = self._kind.summarize(self, summary, known)
-        return summarized
-
-    @override
-    def scale(self, partition: Partition, summary: Summary) -> Partition:
-        """Return the partition, scaled where it holds numbers."""
-        scaled: Partition = self._kind.scale(self, partition, summary)
-        return scaled
-
-    @override
-    def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> Any:
-        return self._kind.finish(self, estimates, known, summary)
-
-    @override
-    def qualities(
-        self, summary: Summary, tally: AgreementTally | Losses, state: WeightState | None
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        columns: dict[str, npt.NDArray[np.float64]]
-        columns = self._kind.qualities(self, summary, tally, state)
-        return columns
+    room = _of_kind("room")
+    summarize = _of_kind("summarize")
+    scale = _of_kind("scale")
+    finish = _of_kind("finish")
+    qualities = _of_kind("qualities")
 
     @override
     def sweep(
