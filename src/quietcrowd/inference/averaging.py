@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, StateT
 from quietcrowd.inference.numeric import (
@@ -174,11 +174,11 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
         answered = summary.answers_per_worker > 0
         count = np.where(answered, summary.answers_per_worker + self.smoothing, 1.0)
         squares = tally.squared / error_unit(summary)
-        pooled = fixed_point.exact_sum(squares, summary.workers) / summary.answers
+        pooled = integer_sums.exact_sum(squares, summary.workers) / summary.answers
         error = np.sqrt((squares + self.smoothing * pooled) / count)
         counted = np.where(error >= self.floor, error, (error**2 / self.floor + self.floor) / 2.0)
         climbed: npt.NDArray[np.float64] = -counted * count * answered
-        objective = fixed_point.exact_sum(climbed, summary.workers) / summary.answers
+        objective = integer_sums.exact_sum(climbed, summary.workers) / summary.answers
         weights: npt.NDArray[np.float64] = answered / np.maximum(error, self.floor)
-        shared = fixed_point.exact_sum(weights, summary.workers) * self.smoothing / summary.answers
+        shared = integer_sums.exact_sum(weights, summary.workers) * self.smoothing / summary.answers
         return WeightState(weights=scaled_weights(weights + shared, summary)), objective

@@ -17,7 +17,7 @@ from quietcrowd.domains import Categorical, Domain, as_numbers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Tally
 from quietcrowd.inference.numeric import (
@@ -162,11 +162,11 @@ class LossWeighted(
         weights = self.weights(summary, state)
         if not self.infers_labels:
             return self._sweep_numbers(partition, summary, weights, estimates)
-        fixed_point.check_room(summary.longest_task, 1.0)
+        integer_sums.check_room(summary.longest_task, 1.0)
         return sweep_votes(
             partition,
             summary,
-            weights=fixed_point.to_fixed(weights),
+            weights=integer_sums.to_fixed(weights),
             nats=0.0,
             seed=self.seed,
             estimates=estimates,
@@ -208,12 +208,12 @@ class LossWeighted(
         are scaled anew each time, so it may fall.
         """
         if isinstance(tally, AgreementTally):
-            losses = summary.answers_per_worker - fixed_point.from_shares(tally.agreed)
+            losses = summary.answers_per_worker - integer_sums.from_shares(tally.agreed)
         else:
             losses = tally.losses / _loss_unit(summary)
         weights = scaled_weights(self.weigh(summary, losses), summary)
         cost: npt.NDArray[np.float64] = -weights * losses
-        objective = fixed_point.exact_sum(cost, summary.workers) / summary.answers
+        objective = integer_sums.exact_sum(cost, summary.workers) / summary.answers
         return WeightState(weights=weights), objective
 
 
@@ -342,7 +342,7 @@ class CATD(LossWeighted):
     @override
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return quantiles over losses."""
-        pooled = fixed_point.exact_sum(losses, summary.workers) / summary.answers
+        pooled = integer_sums.exact_sum(losses, summary.workers) / summary.answers
         answers = np.maximum(summary.answers_per_worker, 1)
         counts, which = np.unique(answers, return_inverse=True)
         quantiles = 2.0 * special.gammaincinv(counts / 2.0, self.alpha / 2.0)[which]

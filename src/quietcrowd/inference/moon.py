@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.moon import mixture_kernel
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
 from quietcrowd.inference.moon_state import (
@@ -313,7 +313,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         beta = (self.alpha + 1.0) * self.prior_share * state.pooled
         prior = -(self.alpha + 1.0) * np.log(variance) - beta / variance
         likelihood += log_prior(summary, tally, state.truths)
-        objective = (likelihood + fixed_point.exact_sum(prior, summary.workers)) / summary.answers
+        objective = (likelihood + integer_sums.exact_sum(prior, summary.workers)) / summary.answers
         if objective < state.objective and self.truth_prior is None:
             return cautious_step(state), objective
         count = summary.answers_per_worker.astype(np.float64) + 2.0 * (self.alpha + 1.0)
@@ -349,7 +349,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         part = variance / total
         own = answers * variance * (1.0 - part) + part**2 * squared
         likelihood: npt.NDArray[np.float64] = -(answers * np.log(total) + squared / total) / 2.0
-        return own, answers * part**2 / 2.0, fixed_point.exact_sum(likelihood, summary.workers)
+        return own, answers * part**2 / 2.0, integer_sums.exact_sum(likelihood, summary.workers)
 
     def _update_weights(
         self,
@@ -369,7 +369,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             weights,
         )
         cost: npt.NDArray[np.float64] = -weights * own * answers
-        return model, fixed_point.exact_sum(cost, summary.workers) / summary.answers
+        return model, integer_sums.exact_sum(cost, summary.workers) / summary.answers
 
     def _least_variance(self, summary: Summary) -> float:
         return max((LEAST_SIGMA * noise_scale(summary)) ** 2, LEAST_VARIANCE)

@@ -18,7 +18,7 @@ from typing_extensions import override
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.numeric import mean_kernel
 from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT
 from quietcrowd.inference.method import (
@@ -224,7 +224,7 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         self, summary: Summary, tally: TallyT, state: StateT | None
     ) -> dict[str, npt.NDArray[np.float64]]:
         weights = self.weights(summary, state) * (summary.answers_per_worker > 0)
-        total = fixed_point.exact_sum(weights, summary.workers)
+        total = integer_sums.exact_sum(weights, summary.workers)
         return {
             "error": self.error(summary, tally) * summary.extent,
             "quality": np.where(weights > 0, weights / total, np.nan),
@@ -264,7 +264,7 @@ def log_share_weights(
     All 1 where there is no loss. These weights minimise the sum of weights times losses where the
     sum of ``exp(-weight)`` is 1; ``docs/theory/truth-discovery.md``.
     """
-    total = fixed_point.exact_sum(losses, len(losses))
+    total = integer_sums.exact_sum(losses, len(losses))
     if total == 0:
         return np.ones(len(losses))
     whole = losses.max() if of_largest else total

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.numeric import LEAST_SHARE
 from quietcrowd.synthesis import weight_kernels
 from quietcrowd.synthesis.claim_arrays import (
@@ -177,7 +177,7 @@ def global_weights(
     claims = checked_rows("values", values, begins)
     widths = checked_bandwidths(bandwidths, begins)
     runs = task_runs(begins, threads)
-    unit = fixed_point.unit_for(MOST_DISTANCE * len(claims))
+    unit = integer_sums.unit_for(MOST_DISTANCE * len(claims))
     counts = np.bincount(codes, minlength=workers)
     weights, iterations, converged = (counts > 0).astype(np.float64), 0, False
 
@@ -200,7 +200,7 @@ def global_weights(
 
 def _from_distances(sums: Floats, counts: npt.NDArray[np.int64]) -> Floats:
     """Return minus the logarithm of each worker's share of all distances; 0 without claims."""
-    total = fixed_point.exact_sum(sums, len(sums))
+    total = integer_sums.exact_sum(sums, len(sums))
     if total == 0:
         return (counts > 0).astype(np.float64)
     weights = -np.log(np.clip(sums / total, LEAST_SHARE, 1.0)) + 0.0  # no minus 0

@@ -18,7 +18,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.gtm import VarianceState
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.moon import MOON
@@ -348,7 +348,7 @@ class TeslaLike(
         likelihood: npt.NDArray[np.float64] = (
             -summary.answers_per_worker * (np.log(total) + mean / total) / 2.0
         )
-        objective = fixed_point.exact_sum(likelihood, summary.workers) / summary.answers
+        objective = integer_sums.exact_sum(likelihood, summary.workers) / summary.answers
         return VarianceState(variance=variance), objective
 
     def error(self, summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:
