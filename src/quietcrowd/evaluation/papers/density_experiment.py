@@ -16,6 +16,7 @@ from attrs import field, frozen
 from rich.console import Console
 from rich.progress import Progress
 from scipy.special import ndtr
+from typing_extensions import override
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Interval, Ordinal
@@ -241,8 +242,8 @@ class DensityMethod(ABC):
 class EvenGuess(DensityMethod):
     """Release nothing: the best guess is an even density over the public range."""
 
-    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:  # noqa: ARG002
-        """Return densities without points; see `DensityMethod.find`."""
+    @override
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
         tasks = len(crowd.claims.tasks)
         nothing = _equal(np.zeros(tasks + 1, np.int64), np.zeros(0), crowd)
         return Found(densities=nothing, epsilon=0.0, claimed_epsilon=0.0, released=0.0)
@@ -260,8 +261,8 @@ class RawClaims(DensityMethod):
 
     weighting: Weighting
 
-    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:  # noqa: ARG002
-        """Return the densities of the raw claims; see `DensityMethod.find`."""
+    @override
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
         densities = crowd.densities(self.weighting)
         return Found(densities=densities, epsilon=math.inf, claimed_epsilon=math.inf)
 
@@ -281,8 +282,8 @@ class Untested(DensityMethod):
     weighting: Weighting
     claims: int = 30
 
+    @override
     def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
-        """Return densities of draws; see `DensityMethod.find`."""
         offsets, drawn = drawn_claims(crowd.densities(self.weighting), self.claims, rng)
         densities = _equal(offsets, drawn, crowd)
         return Found(densities=densities, epsilon=math.inf, claimed_epsilon=math.inf, attempts=1.0)
@@ -300,8 +301,8 @@ class Synthetic(DensityMethod):
 
     method: PrisCrowd
 
+    @override
     def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
-        """Return densities of synthetic claims; see `DensityMethod.find`."""
         synthetic = self.method.fit(crowd.claims).release(rng, delta=DELTA)
         wanted = synthetic.wanted * int((synthetic.attempts > 0).sum())
         tried = int(synthetic.attempts.sum())
@@ -325,8 +326,8 @@ class Noisy(DensityMethod):
 
     method: Basic | Histogram
 
+    @override
     def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
-        """Return densities of noisy claims; see `DensityMethod.find`."""
         released = self.method.release(crowd.claims, rng)
         return _found(released.densities(crowd.bandwidths), released.guarantee)
 
