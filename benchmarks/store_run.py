@@ -33,7 +33,7 @@ def sweep(folder, sweeps, executor):
     store, method = Store.open(folder), qc.WeightedVote()
     known = match_truths(store, method, None)
     summary = method.summarize(store.summary, known.values)
-    job = Job(store=store, method=method, summary=summary, gold=known)
+    job = Job(store=store, method=method, summary=summary, known_truths=known)
     state, laps = None, [time.perf_counter()]
     for _ in range(sweeps):
         sums = executor.sums(Job.tally, job, range(len(store.partitions)), state)

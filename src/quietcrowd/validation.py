@@ -18,6 +18,7 @@ __all__ = [
     "check_real",
     "check_text",
     "check_whole",
+    "checked_by",
     "did_you_mean",
     "find_described",
     "number",
@@ -68,16 +69,21 @@ def check_text(name: str, value: Any) -> None:
         ) from None
 
 
+def checked_by(check: Callable[..., None], *limits: Any) -> Callable[[Any, Any, Any], None]:
+    """Return an attrs validator that gives a check the attribute's name, value and limits."""
+
+    def validate(_: Any, attribute: Any, value: Any) -> None:
+        check(attribute.name, value, *limits)
+
+    return validate
+
+
 def at_least(low: float) -> Callable[[Any, Any, Any], None]:
     """Return an attrs validator that raises ParameterError unless a number is finite and so large.
 
     The least is `low`.
     """
-
-    def check(_: Any, attribute: Any, value: Any) -> None:
-        check_real(attribute.name, value, low)
-
-    return check
+    return checked_by(check_real, low)
 
 
 def plain(value: Any) -> Any:
@@ -112,11 +118,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:
     """Return an attrs validator that raises ParameterError unless a value is one of the choices."""
-
-    def check(_: Any, attribute: Any, value: Any) -> None:
-        check_choice(attribute.name, value, choices)
-
-    return check
+    return checked_by(check_choice, choices)
 
 
 def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any]) -> Any:

@@ -4,8 +4,8 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.evaluation.metrics import (
+    KnownLabels,
     KnownNumbers,
-    KnownTruths,
     centred_error,
     constant_error_rate,
     correlation,
@@ -35,7 +35,7 @@ def test_change_is_private_minus_plain():
 
 
 def test_an_estimate_of_tasks_in_another_order_is_refused():
-    known = KnownTruths(ANSWERS, TRUTHS)
+    known = KnownLabels(ANSWERS, TRUTHS)
     assert known.error_rate(qc.MajorityVote().fit(ANSWERS)) == pytest.approx(1 / 3)
     other = qc.Answers.from_frame(FRAME.iloc[::-1], ANSWERS.domain)
     with pytest.raises(AnswerError, match="different tasks"):
@@ -58,14 +58,14 @@ def test_constant_guess():
 )
 def test_truths_that_do_not_fit(truths, message):
     with pytest.raises(AnswerError, match=message):
-        KnownTruths(ANSWERS, truths)
+        KnownLabels(ANSWERS, truths)
 
 
 def test_numbers_have_no_error_rate():
     frame = FRAME.assign(label=[1.0, 2.0, 3.0])
     answers = qc.Answers.from_frame(frame, qc.Interval(low=0, high=5))
     with pytest.raises(AnswerError, match="an error rate needs labels"):
-        KnownTruths(answers, TRUTHS)
+        KnownLabels(answers, TRUTHS)
 
 
 NUMBERS = pd.DataFrame({"task": [1, 2, 3, 3], "worker": [*"uuuv"], "label": [2.0, 4.0, 8.0, 9.0]})
@@ -80,8 +80,9 @@ def test_errors_of_numbers():
     assert known.correlation(estimate) == pytest.approx(
         np.corrcoef([2, 4, 8.5], [1, 5, 12.5])[0, 1]
     )
-    assert known.constant_absolute_error() == pytest.approx((4 + 0 + 7.5) / 3)
-    assert known.constant_centred_error() == pytest.approx(np.std([1.0, 5.0, 12.5]))
+    absolute, *centred = known.of_constant()[:3]
+    assert absolute == pytest.approx((4 + 0 + 7.5) / 3)
+    assert centred == pytest.approx([np.std([1.0, 5.0, 12.5])] * 2)
 
 
 def test_a_shift_of_all_estimates_does_not_show_after_centring():

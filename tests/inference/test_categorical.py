@@ -68,16 +68,16 @@ def test_a_warm_start_matches_workers_by_id():
     half = frame[frame["worker"] >= 20]
     domain = CROWD.answers.domain
     answers = qc.Answers.from_frame(half, domain)
-    aligned = WeightedVote()._align(cold, answers.workers)
+    aligned = cold.state_of(answers.workers)
     for place, worker in enumerate(answers.workers.to_pylist()):
         assert aligned.accuracy[place] == cold.state.accuracy[worker]
     assert WeightedVote().fit(answers, start=cold).converged
     texts = qc.Answers.from_frame(half.astype({"worker": str}), CROWD.answers.domain)
-    by_text = WeightedVote()._align(cold, texts.workers).accuracy
+    by_text = cold.state_of(texts.workers).accuracy
     assert sorted(by_text) == sorted(aligned.accuracy)
     strangers = qc.Answers.from_frame(half.assign(worker="x" + half["worker"].astype(str)), domain)
     middle = np.sort(cold.state.accuracy)[20]
-    assert (WeightedVote()._align(cold, strangers.workers).accuracy == middle).all()
+    assert (cold.state_of(strangers.workers).accuracy == middle).all()
 
 
 def test_a_warm_start_of_another_method_is_refused():

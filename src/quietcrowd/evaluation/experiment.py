@@ -24,7 +24,7 @@ from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms.channel import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
-from quietcrowd.validation import check_real, check_whole
+from quietcrowd.validation import check_real, check_whole, checked_by
 
 __all__ = ["Experiment", "ExperimentResult"]
 
@@ -99,10 +99,6 @@ class ExperimentResult:
         plot_scores(self.frame, Path(path), title=self.dataset, score=self.score)
 
 
-def _check_trials(_: object, __: object, trials: Any) -> None:
-    check_whole("trials", trials, 2)
-
-
 def _as_tuple(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(values)
 
@@ -122,10 +118,6 @@ def _check_datasets(_: object, __: object, datasets: Sequence[Any]) -> None:
 def _check_epsilons(_: object, __: object, epsilons: Sequence[Any]) -> None:
     for epsilon in epsilons:
         check_real("an epsilon", epsilon, 0)
-
-
-def _check_seed(_: object, __: object, seed: Any) -> None:
-    check_whole("seed", seed, 0)
 
 
 def _as_makers(mechanisms: Any) -> dict[str, Maker]:
@@ -214,8 +206,8 @@ class Experiment:
     )
     epsilons: Sequence[float] = field(converter=_as_tuple, validator=[_not_empty, _check_epsilons])
     methods: Mapping[str, FittingMethod[Any, Any]] = field(validator=[_check_methods, _not_empty])
-    trials: int = field(default=100, validator=_check_trials)
-    seed: int = field(default=0, validator=_check_seed)
+    trials: int = field(default=100, validator=checked_by(check_whole, 2))
+    seed: int = field(default=0, validator=checked_by(check_whole, 0))
     equal_exact: bool = True
 
     def run(self, *, progress: bool = False) -> ExperimentResult:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, check_numeric
@@ -18,10 +18,8 @@ from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.known_truths import MatchedTruths
 
 __all__ = [
-    "AbsoluteErrorScore",
-    "ErrorRateScore",
+    "KnownLabels",
     "KnownNumbers",
-    "KnownTruths",
     "Score",
     "centred_error",
     "constant_error_rate",
@@ -34,21 +32,40 @@ __all__ = [
 ]
 
 
-class _ScoredTruths(MatchedTruths):
-    """Known truths that estimates are compared with."""
+class Score(MatchedTruths, ABC):
+    """Known truths, and how good an estimate is, compared with them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The main score, less being better, and further ones.
+    """
+
+    names: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
+        """Return the scores of an estimate.
+
+        Parameters
+        ----------
+        estimate : TruthEstimate
+            What is scored.
+        plain : TruthEstimate or None
+            What the same method finds in the plain answers, if it can read them.
+        """
+
+    @abstractmethod
+    def of_constant(self) -> tuple[float, ...]:
+        """Return the scores of the best constant guess."""
 
     def _check_tasks(self, estimate: TruthEstimate) -> None:
-        if not isinstance(estimate, TruthEstimate):
-            raise ParameterError(
-                "estimate must be what fit returned, a TruthEstimate; "
-                f"got {type(estimate).__name__}"
-            )
-        if not estimate.answers.tasks.equals(self.of_tasks):
+        if not _answers_of(estimate).tasks.equals(self.of_tasks):
             raise AnswerError("the estimate and the known truths are of different tasks")
 
 
-class KnownTruths(_ScoredTruths):
-    """Known labels.
+class KnownLabels(Score):
+    """Known labels; estimates are scored by the share of wrong ones.
 
     Parameters
     ----------
@@ -63,6 +80,8 @@ class KnownTruths(_ScoredTruths):
         Where a task is not among the answers' tasks or occurs twice, a label lies outside the
         domain, or no truth is given.
     """
+
+    names: ClassVar[tuple[str, ...]] = ("error_rate",)
 
     def __init__(self, answers: Answers, truths: Any) -> None:
         domain = answers.domain
@@ -88,17 +107,34 @@ class KnownTruths(_ScoredTruths):
         truths = estimate.estimates.truths[self.tasks]
         return float(np.mean((truths != self.known) | ~answered))
 
-    def constant_error_rate(self) -> float:
-        """Return the error rate of the best constant guess: always the most frequent label."""
-        return float(1.0 - np.bincount(self.known).max() / len(self.known))
+    @override
+    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
+        return (self.error_rate(estimate),)
+
+    @override
+    def of_constant(self) -> tuple[float, ...]:
+        """Return the error rate of always guessing the most frequent label."""
+        return (float(1.0 - np.bincount(self.known).max() / len(self.known)),)
 
 
-class KnownNumbers(_ScoredTruths):
+class KnownNumbers(Score):
     """Known numbers; they may lie outside of the domain of the answers.
 
-    Parameters and errors are those of `KnownTruths`, but that answers may be in any domain, and a
+    Scores are errors, the correlation, and how far the weights are from the plain ones: half the
+    sum of the distances of the workers' shares of all weight, 0 to 1, from those that the same
+    method finds in the plain answers.
+
+    Parameters and errors are those of `KnownLabels`, but that answers may be in any domain, and a
     truth has to be a finite number.
     """
+
+    names: ClassVar[tuple[str, ...]] = (
+        "mae",
+        "rmse",
+        "centred_error",
+        "correlation",
+        "weight_distance",
+    )
 
     def __init__(self, answers: Answers, truths: Any) -> None:
         super().__init__(answers.tasks, truths)
@@ -132,18 +168,10 @@ class KnownNumbers(_ScoredTruths):
         """Return the root mean square of the distances of estimated from known numbers."""
         return float(np.sqrt(((self.estimated(estimate) - self.known) ** 2).mean()))
 
-    def constant_absolute_error(self) -> float:
-        """Return the mean absolute error of the best constant guess: always the median."""
-        return float(np.abs(self.known - np.median(self.known)).mean())
-
     def centred_error(self, estimate: TruthEstimate) -> float:
         """Return the root mean square error after taking the mean from both: see `correlation`."""
         estimated = self.estimated(estimate)
         return float(np.std(estimated - self.known))
-
-    def constant_centred_error(self) -> float:
-        """Return the centred error of any constant guess."""
-        return float(np.std(self.known))
 
     def correlation(self, estimate: TruthEstimate) -> float:
         """Return the correlation of estimated and known numbers; NaN where one does not vary."""
@@ -151,6 +179,27 @@ class KnownNumbers(_ScoredTruths):
         if np.ptp(estimated) == 0 or np.ptp(self.known) == 0:
             return float("nan")
         return float(np.corrcoef(estimated, self.known)[0, 1])
+
+    @override
+    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
+        distance = float("nan")
+        if plain is not None:
+            moved = np.nan_to_num(estimate.quality) - np.nan_to_num(plain.quality)
+            distance = float(np.abs(moved).sum() / 2.0)
+        return (
+            self.mean_absolute_error(estimate),
+            self.root_mean_square_error(estimate),
+            self.centred_error(estimate),
+            self.correlation(estimate),
+            distance,
+        )
+
+    @override
+    def of_constant(self) -> tuple[float, ...]:
+        """Return the errors of always guessing the median, or the mean."""
+        absolute = float(np.abs(self.known - np.median(self.known)).mean())
+        centred = float(np.std(self.known))
+        return absolute, centred, centred, float("nan"), float("nan")
 
 
 def error_rate(estimate: TruthEstimate, truths: Any) -> float:
@@ -167,11 +216,11 @@ def error_rate(estimate: TruthEstimate, truths: Any) -> float:
     Raises
     ------
     AnswerError
-        Where a truth does not fit the answers; see `KnownTruths`.
+        Where a truth does not fit the answers; see `KnownLabels`.
     ParameterError
         Where `estimate` is not what `fit` returned.
     """
-    return KnownTruths(_answers_of(estimate), truths).error_rate(estimate)
+    return KnownLabels(_answers_of(estimate), truths).error_rate(estimate)
 
 
 def error_rate_change(private: TruthEstimate, plain: TruthEstimate, truths: Any) -> float:
@@ -184,7 +233,7 @@ def error_rate_change(private: TruthEstimate, plain: TruthEstimate, truths: Any)
 
 def constant_error_rate(answers: Answers, truths: Any) -> float:
     """Return the error rate of the best constant guess: no method should do worse."""
-    return KnownTruths(answers, truths).constant_error_rate()
+    return KnownLabels(answers, truths).of_constant()[0]
 
 
 def mean_absolute_error(estimate: TruthEstimate, truths: Any) -> float:
@@ -247,98 +296,8 @@ def _answers_of(estimate: Any) -> Answers:
     return estimate.answers
 
 
-class Score(ABC):
-    """How good an estimate is.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The main score, less being better, and further ones.
-    """
-
-    names: ClassVar[tuple[str, ...]]
-
-    @abstractmethod
-    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
-        """Return the scores of an estimate.
-
-        Parameters
-        ----------
-        estimate : TruthEstimate
-            What is scored.
-        plain : TruthEstimate or None
-            What the same method finds in the plain answers, if it can read them.
-        """
-
-    @abstractmethod
-    def of_constant(self) -> tuple[float, ...]:
-        """Return the scores of the best constant guess."""
-
-
-@frozen(kw_only=True, eq=False)
-class ErrorRateScore(Score):
-    """The share of wrong labels."""
-
-    names: ClassVar[tuple[str, ...]] = ("error_rate",)
-    known: KnownTruths
-
-    def of(
-        self,
-        estimate: TruthEstimate,
-        plain: TruthEstimate | None,  # noqa: ARG002
-    ) -> tuple[float, ...]:
-        """Return the error rate; see `Score.of`."""
-        return (self.known.error_rate(estimate),)
-
-    def of_constant(self) -> tuple[float, ...]:
-        """Return the error rate of the best constant guess; see `Score.of_constant`."""
-        return (self.known.constant_error_rate(),)
-
-
-@frozen(kw_only=True, eq=False)
-class AbsoluteErrorScore(Score):
-    """Errors of numbers, their correlation, and how far the weights are from the plain ones.
-
-    The distance of weights is half the sum of the distances of the workers' shares of all weight,
-    0 to 1, from those that the same method finds in the plain answers.
-    """
-
-    names: ClassVar[tuple[str, ...]] = (
-        "mae",
-        "rmse",
-        "centred_error",
-        "correlation",
-        "weight_distance",
-    )
-    known: KnownNumbers
-
-    def of(self, estimate: TruthEstimate, plain: TruthEstimate | None) -> tuple[float, ...]:
-        """Return errors, correlation and distance of weights; see `Score.of`."""
-        distance = float("nan")
-        if plain is not None:
-            moved = np.nan_to_num(estimate.quality) - np.nan_to_num(plain.quality)
-            distance = float(np.abs(moved).sum() / 2.0)
-        return (
-            self.known.mean_absolute_error(estimate),
-            self.known.root_mean_square_error(estimate),
-            self.known.centred_error(estimate),
-            self.known.correlation(estimate),
-            distance,
-        )
-
-    def of_constant(self) -> tuple[float, ...]:
-        """Return the errors of the best constant guess; see `Score.of_constant`."""
-        return (
-            self.known.constant_absolute_error(),
-            self.known.constant_centred_error(),
-            self.known.constant_centred_error(),
-            float("nan"),
-            float("nan"),
-        )
-
-
 def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod[Any, Any]]) -> Score:
     """Return the score that suits all of the methods."""
     if any(not method.infers_labels for method in methods):
-        return AbsoluteErrorScore(known=KnownNumbers(answers, truths))
-    return ErrorRateScore(known=KnownTruths(answers, truths))
+        return KnownNumbers(answers, truths)
+    return KnownLabels(answers, truths)

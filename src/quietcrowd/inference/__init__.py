@@ -1,4 +1,4 @@
-"""The requester side: truth-inference methods, one file each, on one shared loop."""
+"""The requester side: truth-inference methods, a family to a file, on one shared loop."""
 
 from quietcrowd.inference.averaging import Mean, Median, WeightedMean
 from quietcrowd.inference.dawid_skene import DawidSkene

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, State, StateT
 from quietcrowd.inference.numeric import (
@@ -19,10 +18,10 @@ from quietcrowd.inference.numeric import (
     WeightState,
     error_unit,
     scaled_weights,
-    unit_for,
+    sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
-from quietcrowd.validation import at_least, check_real, plain
+from quietcrowd.validation import at_least, check_proportion, checked_by, plain
 
 __all__ = [
     "AveragingMethod",
@@ -45,24 +44,7 @@ class AveragingMethod(NumericMethod[StateT, SquaredErrors]):
         estimates: NumericEstimates | None,
     ) -> SquaredErrors:
         """Average the answers with the weights."""
-        room = estimates or NumericEstimates.empty(0)
-        squared = np.zeros(summary.workers, np.int64)
-        numeric_kernels.mean_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
-            self.weights(summary, state),
-            -0.5,
-            0.5,
-            unit_for(summary.longest_task),
-            error_unit(summary),
-            squared,
-            room.truths,
-            room.standard_error,
-            room.spread,
-        )
-        return SquaredErrors(squared=squared)
+        return sweep_means(partition, summary, self.weights(summary, state), estimates)
 
 
 @frozen(kw_only=True, slots=False)
@@ -120,10 +102,7 @@ class Median(NumericMethod[State, SquaredErrors]):
         room = estimates or NumericEstimates.empty(0)
         squared = np.zeros(summary.workers, np.int64)
         numeric_kernels.median_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             error_unit(summary),
             squared,
             room.truths,
@@ -132,12 +111,6 @@ class Median(NumericMethod[State, SquaredErrors]):
         if estimates is not None:
             room.standard_error[:] = np.where(np.isnan(partition.known_truths), np.nan, 0.0)
         return SquaredErrors(squared=squared)
-
-
-def _check_floor(_: object, __: object, floor: Any) -> None:
-    check_real("floor", floor, 0)
-    if not 0 < floor < 1:
-        raise ParameterError(f"floor must be above 0 and below 1; got {floor!r}")
 
 
 @frozen(kw_only=True, slots=False)
@@ -183,7 +156,7 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
 
     name: ClassVar[str] = "weighted-mean"
     tolerance: float = field(default=1e-13, converter=plain, validator=at_least(0))
-    floor: float = field(default=1e-3, converter=plain, validator=_check_floor)
+    floor: float = field(default=1e-3, converter=plain, validator=checked_by(check_proportion))
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 
     @override
@@ -201,11 +174,11 @@ class WeightedMean(AveragingMethod[WeightState], IterativeInference[WeightState,
         answered = summary.answers_per_worker > 0
         count = np.where(answered, summary.answers_per_worker + self.smoothing, 1.0)
         squares = tally.squared / error_unit(summary)
-        pooled = fixed_point.exact_sum(squares, summary.workers) / summary.answers
+        pooled = integer_sums.exact_sum(squares, summary.workers) / summary.answers
         error = np.sqrt((squares + self.smoothing * pooled) / count)
         counted = np.where(error >= self.floor, error, (error**2 / self.floor + self.floor) / 2.0)
         climbed: npt.NDArray[np.float64] = -counted * count * answered
-        objective = fixed_point.exact_sum(climbed, summary.workers) / summary.answers
+        objective = integer_sums.exact_sum(climbed, summary.workers) / summary.answers
         weights: npt.NDArray[np.float64] = answered / np.maximum(error, self.floor)
-        shared = fixed_point.exact_sum(weights, summary.workers) * self.smoothing / summary.answers
+        shared = integer_sums.exact_sum(weights, summary.workers) * self.smoothing / summary.answers
         return WeightState(weights=scaled_weights(weights + shared, summary)), objective

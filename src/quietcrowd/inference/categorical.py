@@ -17,7 +17,7 @@ from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.voting import vote_kernel
 from quietcrowd.inference.method import LabelEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
@@ -34,7 +34,7 @@ class AgreementTally(Tally):
     Attributes
     ----------
     agreed : ndarray of int64, shape (workers,)
-        Sums of `fixed_point.shares`: an agreement with one of t tied labels counts 1 / t.
+        Sums of `integer_sums.shares`: an agreement with one of t tied labels counts 1 / t.
     """
 
     agreed: npt.NDArray[np.int64]
@@ -69,19 +69,13 @@ def sweep_votes(
     room = estimates or LabelEstimates.empty(0, partition.values.dtype)
     agreed = np.zeros(summary.workers, np.int64)
     vote_kernel(summary.labels, estimating=estimates is not None)(
-        partition.offsets,
-        partition.worker_codes.view(np.uint32),
-        partition.values,
-        partition.draws,
-        partition.known_truths,
+        *partition.labels,
         weights,
-        fixed_point.shares(summary.labels),
+        integer_sums.shares(summary.labels),
         nats,
         np.uint64(seed),
         agreed,
-        room.truths,
-        room.confidence,
-        room.tied,
+        *room.arrays,
     )
     return AgreementTally(agreed=agreed)
 
@@ -109,7 +103,7 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         """
         agreed: npt.NDArray[np.int64] = tally.agreed  # type: ignore[attr-defined]
         with np.errstate(invalid="ignore"):
-            return fixed_point.from_shares(agreed) / summary.answers_per_worker
+            return integer_sums.from_shares(agreed) / summary.answers_per_worker
 
     @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Categorical:

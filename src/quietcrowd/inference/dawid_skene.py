@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,11 @@ from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.confusion import confusion_kernel, learn_coins, learn_confusions
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, Tally
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.validation import check_real, one_of, plain
+from quietcrowd.validation import at_least, one_of, plain
 
 __all__ = ["ConfusionState", "ConfusionTally", "DawidSkene"]
 
@@ -28,10 +28,6 @@ _LARGEST_LOG = 62 * math.log(2.0)
 
 MOST_CELLS = 2**27
 """Most numbers in all confusion matrices: 1 GiB, and several such arrays are needed."""
-
-
-def _check_count(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, 0)
 
 
 @frozen(kw_only=True, eq=False)
@@ -69,7 +65,7 @@ class ConfusionState(State):
     @property
     def priors(self) -> npt.NDArray[np.float64]:
         """Frequency of each label among the truths, shape (labels,)."""
-        frequencies: npt.NDArray[np.float64] = np.exp(self.log_priors / fixed_point.ONE)
+        frequencies: npt.NDArray[np.float64] = np.exp(self.log_priors / integer_sums.ONE)
         return frequencies
 
     @override
@@ -79,7 +75,7 @@ class ConfusionState(State):
         if (positions < 0).any():
             middle = np.sort(self.log_odds, axis=0)[len(self.log_odds) // 2]
             if middle.size > 1:
-                table = fixed_point.to_fixed(np.exp(np.ldexp(middle, -self.fraction_bits)))
+                table = integer_sums.to_fixed(np.exp(np.ldexp(middle, -self.fraction_bits)))
                 logs = np.log(np.maximum(table, 1) / table.sum(axis=0))
                 middle = _to_32_bits(logs, self.fraction_bits)
             chosen[positions < 0] = middle
@@ -160,9 +156,9 @@ class DawidSkene(
 
     name: ClassVar[str] = "dawid-skene"
     one_coin: bool = field(default=False, converter=plain, validator=one_of(False, True))
-    smoothing: float = field(default=0.1, converter=plain, validator=_check_count)
-    trust: float = field(default=1.0, converter=plain, validator=_check_count)
-    class_smoothing: float = field(default=1.0, converter=plain, validator=_check_count)
+    smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
+    trust: float = field(default=1.0, converter=plain, validator=at_least(0))
+    class_smoothing: float = field(default=1.0, converter=plain, validator=at_least(0))
 
     @override
     def sweep(
@@ -175,31 +171,25 @@ class DawidSkene(
         """Find posteriors, and vote shares at first."""
         labels = summary.labels
         shape = self._check_shape(summary, state)
-        fixed_point.check_room(summary.longest_task + 1, _LARGEST_LOG + math.log(labels))
+        integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG + math.log(labels))
         room = estimates or LabelEstimates.empty(0, partition.values.dtype)
         counts = np.zeros(shape, np.int64)
         classes = np.zeros(labels, np.int64)
         agreed = np.zeros(summary.workers, np.int64)
         kernel = confusion_kernel(labels, one_coin=self.one_coin)
         entropy = kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.draws,
-            partition.known_truths,
+            *partition.labels,
             np.zeros(0, np.int32) if state is None else state.log_odds.reshape(-1),
             1.0 if state is None else 2.0**-state.fraction_bits,
-            np.zeros(labels) if state is None else state.log_priors / fixed_point.ONE,
+            np.zeros(labels) if state is None else state.log_priors / integer_sums.ONE,
             state is None,
             self.unit(summary),
-            fixed_point.shares(labels),
+            integer_sums.shares(labels),
             np.uint64(self.seed),
             counts.reshape(-1),
             classes,
             agreed,
-            room.truths,
-            room.confidence,
-            room.tied,
+            *room.arrays,
         )
         return ConfusionTally(counts=counts, classes=classes, entropy=entropy, agreed=agreed)
 
@@ -216,9 +206,9 @@ class DawidSkene(
         log_odds, climbed = self._learn(summary, tally, bits)
         classes = _record(tally.classes, self.class_smoothing, unit)
         log_priors = np.log(classes / classes.sum())
-        climbed += fixed_point.exact_sum(classes * log_priors, summary.labels)
+        climbed += integer_sums.exact_sum(classes * log_priors, summary.labels)
         learned = ConfusionState(
-            log_odds=log_odds, fraction_bits=bits, log_priors=fixed_point.to_fixed(log_priors)
+            log_odds=log_odds, fraction_bits=bits, log_priors=integer_sums.to_fixed(log_priors)
         )
         return learned, (climbed + tally.entropy) / unit / summary.answers
 
@@ -236,7 +226,7 @@ class DawidSkene(
         """Return what a probability of 1 is stored as in tallies."""
         tasks = summary.tasks * (1.0 + math.log(summary.labels))
         classes = tasks + self.class_smoothing * summary.labels
-        return fixed_point.unit_for(self._longest_record(summary) + classes)
+        return integer_sums.unit_for(self._longest_record(summary) + classes)
 
     def _added(self, summary: Summary) -> float:
         """Return how many answers are added to one row of a worker's record."""

@@ -11,7 +11,7 @@ from attrs import frozen
 from typing_extensions import override
 
 from quietcrowd.inference.categorical import CategoricalMethod
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.glad import MOST_EASE, glad_kernel
 from quietcrowd.inference.kernels.posteriors import block_of
 from quietcrowd.inference.method import (
@@ -81,7 +81,7 @@ class AbilityState(State):
     @property
     def alpha(self) -> npt.NDArray[np.float64]:
         """Ability as a number, shape (workers,)."""
-        return self.ability / fixed_point.ONE
+        return self.ability / integer_sums.ONE
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
@@ -164,31 +164,24 @@ class GLAD(
     ) -> GladTally:
         """Find easiness and posteriors."""
         most = MOST_ABILITY * _MOST_BETA + math.log(summary.labels)
-        fixed_point.check_room(summary.longest_task, most)
+        integer_sums.check_room(summary.longest_task, most)
         room = estimates or EasinessEstimates.empty(0, partition.values.dtype)
-        prior = np.full(summary.workers, round(PRIOR_ABILITY * fixed_point.ONE), np.int64)
+        prior = np.full(summary.workers, round(PRIOR_ABILITY * integer_sums.ONE), np.int64)
         pulls, bends, agreed = np.zeros((3, summary.workers), np.int64)
         unit, rest_unit = self._units(summary)
         rest = glad_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.draws,
-            partition.known_truths,
+            *partition.labels,
             prior if state is None else state.ability,
             summary.labels,
             block_of(summary.labels),
             unit,
             rest_unit,
-            fixed_point.shares(summary.labels),
+            integer_sums.shares(summary.labels),
             np.uint64(self.seed),
             pulls,
             bends,
             agreed,
-            room.truths,
-            room.confidence,
-            room.tied,
-            room.easiness,
+            *room.arrays,
         )
         return GladTally(pulls=pulls, bends=bends, rest=rest, agreed=agreed)
 
@@ -203,11 +196,11 @@ class GLAD(
         unit, rest_unit = self._units(summary)
         pulls, bends = tally.pulls / unit, tally.bends / unit
         top = (PRIOR_ABILITY + pulls) / (1.0 + bends)
-        ability = fixed_point.to_fixed(np.clip(top, -MOST_ABILITY, MOST_ABILITY))
+        ability = integer_sums.to_fixed(np.clip(top, -MOST_ABILITY, MOST_ABILITY))
         learned = AbilityState(ability=ability)
         alpha = learned.alpha
         climbed = (pulls - bends * alpha / 2.0) * alpha - (alpha - PRIOR_ABILITY) ** 2 / 2.0
-        objective = fixed_point.exact_sum(climbed, summary.workers) + tally.rest / rest_unit
+        objective = integer_sums.exact_sum(climbed, summary.workers) + tally.rest / rest_unit
         return learned, objective / summary.answers
 
     @override
@@ -230,6 +223,6 @@ class GLAD(
         flat = math.log(summary.labels)
         terms = 4.0 * summary.answers * (MOST_ABILITY * _MOST_BETA + flat)
         return (
-            min(fixed_point.unit_for(longest * _MOST_BETA**2 / 4.0), _WORKER_UNIT),
-            min(fixed_point.unit_for(terms + summary.tasks * (16.0 + flat)), _REST_UNIT),
+            min(integer_sums.unit_for(longest * _MOST_BETA**2 / 4.0), _WORKER_UNIT),
+            min(integer_sums.unit_for(terms + summary.tasks * (16.0 + flat)), _REST_UNIT),
         )

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.gtm import EVIDENCE_ONE, FARTHEST, gtm_kernel
 from quietcrowd.inference.method import (
     IterativeInference,
@@ -205,10 +205,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         squared, kept, errors = (np.zeros(summary.workers, np.int64) for _ in range(3))
         evidence = np.zeros(1, np.int64)
         gtm_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             self.weights(summary, state),
             1.0 / least,
             self.prior_mean,
@@ -221,9 +218,7 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
             kept,
             evidence,
             errors,
-            room.truths,
-            room.standard_error,
-            room.spread,
+            *room.arrays,
         )
         return GaussianTally(
             squared=squared, kept=kept, evidence=evidence, errors=SquaredErrors(squared=errors)
@@ -260,5 +255,5 @@ class GTM(NumericMethod[VarianceState, GaussianTally], IterativeInference[Any, A
         count = 2.0 * (self.alpha + 1.0) + tally.kept
         variance = (2.0 * self.beta + squared) / count
         climbed: npt.NDArray[np.float64] = -count / 2.0 * (np.log(variance) + 1.0)
-        total = fixed_point.exact_sum(climbed, summary.workers) + tally.evidence[0] / EVIDENCE_ONE
+        total = integer_sums.exact_sum(climbed, summary.workers) + tally.evidence[0] / EVIDENCE_ONE
         return VarianceState(variance=variance), float(total / summary.answers)

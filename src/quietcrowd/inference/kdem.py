@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.kdem import density_kernel
 from quietcrowd.inference.loss_weighted import Losses
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
@@ -100,10 +100,7 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
         room = estimates or NumericEstimates.empty(0)
         squared, losses = np.zeros(summary.workers, np.int64), np.zeros(summary.workers, np.int64)
         density_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             self.weights(summary, state),
             self.truth == "mode",
             unit_for(summary.longest_task),
@@ -111,9 +108,7 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
             _loss_unit(summary),
             squared,
             losses,
-            room.truths,
-            room.standard_error,
-            room.spread,
+            *room.arrays,
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
 
@@ -135,11 +130,11 @@ class KDEm(NumericMethod[WeightState, Losses], IterativeInference[WeightState, L
         The objective is minus the weighted loss per answer.
         """
         losses = tally.losses / _loss_unit(summary)
-        total = fixed_point.exact_sum(losses, summary.workers)
+        total = integer_sums.exact_sum(losses, summary.workers)
         if total == 0:
             return WeightState(weights=np.ones(summary.workers)), 0.0
         shares = np.maximum(losses / total, LEAST_SHARE)
         weights = -np.log(shares / np.maximum(summary.answers_per_worker, 1))
         cost: npt.NDArray[np.float64] = -weights * losses
-        objective = fixed_point.exact_sum(cost, summary.workers) / summary.answers
+        objective = integer_sums.exact_sum(cost, summary.workers) / summary.answers
         return WeightState(weights=scaled_weights(weights, summary)), objective

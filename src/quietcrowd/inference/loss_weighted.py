@@ -17,7 +17,7 @@ from quietcrowd.domains import Categorical, Domain, as_numbers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels import numeric as numeric_kernels
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Tally
 from quietcrowd.inference.numeric import (
@@ -30,7 +30,7 @@ from quietcrowd.inference.numeric import (
     unit_for,
 )
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.validation import at_least, check_real, one_of, plain
+from quietcrowd.validation import at_least, check_proportion, checked_by, one_of, plain
 
 __all__ = [
     "CATD",
@@ -63,6 +63,15 @@ def _loss_unit(summary: Summary) -> float:
     """Return what 1.0 is stored as: a loss is at most twice the answers of a task."""
     busiest = int(summary.answers_per_worker.max(initial=0))
     return unit_for(busiest * 2 * (summary.longest_task + 1))
+
+
+def _of_kind(name: str) -> Any:
+    """Return a method that is the one of labels or the one of numbers, as the answers are."""
+
+    def method(self: LossWeighted, *arguments: Any) -> Any:
+        return getattr(self._kind, name)(self, *arguments)
+
+    return method
 
 
 @frozen(kw_only=True, slots=False)
@@ -117,10 +126,6 @@ class LossWeighted(
         return 0
 
     @override
-    def room(self, tasks: int, summary: Summary) -> Any:
-        return self._kind.room(self, tasks, summary)
-
-    @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Any:
         if not self.infers_labels and "label" in frame.columns and len(frame):
             column = column_of(frame, "label")
@@ -143,28 +148,11 @@ class LossWeighted(
         known: npt.NDArray[Any] = self._kind.known(self, tasks, domain, truths)
         return known
 
-    @override
-    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        summarized: Summary = self._kind.summarize(self, summary, known)
-        return summarized
-
-    @override
-    def scale(self, partition: Partition, summary: Summary) -> Partition:
-        """Return the partition, scaled where it holds numbers."""
-        scaled: Partition = self._kind.scale(self, partition, summary)
-        return scaled
-
-    @override
-    def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> Any:
-        return self._kind.finish(self, estimates, known, summary)
-
-    @override
-    def qualities(
-        self, summary: Summary, tally: AgreementTally | Losses, state: WeightState | None
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        columns: dict[str, npt.NDArray[np.float64]]
-        columns = self._kind.qualities(self, summary, tally, state)
-        return columns
+    room = _of_kind("room")
+    summarize = _of_kind("summarize")
+    scale = _of_kind("scale")
+    finish = _of_kind("finish")
+    qualities = _of_kind("qualities")
 
     @override
     def sweep(
@@ -174,11 +162,11 @@ class LossWeighted(
         weights = self.weights(summary, state)
         if not self.infers_labels:
             return self._sweep_numbers(partition, summary, weights, estimates)
-        fixed_point.check_room(summary.longest_task, 1.0)
+        integer_sums.check_room(summary.longest_task, 1.0)
         return sweep_votes(
             partition,
             summary,
-            weights=fixed_point.to_fixed(weights),
+            weights=integer_sums.to_fixed(weights),
             nats=0.0,
             seed=self.seed,
             estimates=estimates,
@@ -194,10 +182,7 @@ class LossWeighted(
         room = estimates or NumericEstimates.empty(0)
         squared, losses = np.zeros(summary.workers, np.int64), np.zeros(summary.workers, np.int64)
         numeric_kernels.loss_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             weights,
             self.loss == "absolute",
             self._divisor_power(),
@@ -206,9 +191,7 @@ class LossWeighted(
             _loss_unit(summary),
             squared,
             losses,
-            room.truths,
-            room.standard_error,
-            room.spread,
+            *room.arrays,
         )
         return Losses(losses=losses, errors=SquaredErrors(squared=squared))
 
@@ -225,12 +208,12 @@ class LossWeighted(
         are scaled anew each time, so it may fall.
         """
         if isinstance(tally, AgreementTally):
-            losses = summary.answers_per_worker - fixed_point.from_shares(tally.agreed)
+            losses = summary.answers_per_worker - integer_sums.from_shares(tally.agreed)
         else:
             losses = tally.losses / _loss_unit(summary)
         weights = scaled_weights(self.weigh(summary, losses), summary)
         cost: npt.NDArray[np.float64] = -weights * losses
-        objective = fixed_point.exact_sum(cost, summary.workers) / summary.answers
+        objective = integer_sums.exact_sum(cost, summary.workers) / summary.answers
         return WeightState(weights=weights), objective
 
 
@@ -311,12 +294,6 @@ LEAST_LOSS = 1e-9
 """No worker's losses count as less than this in total."""
 
 
-def _check_alpha(_: object, __: object, alpha: Any) -> None:
-    check_real("alpha", alpha, 0)
-    if not 0 < alpha < 1:
-        raise ParameterError(f"alpha must be above 0 and below 1; got {alpha!r}")
-
-
 @frozen(kw_only=True, slots=False)
 class CATD(LossWeighted):
     """Truths that cost least, and weights from the upper limit of each worker's variance, in turn.
@@ -359,13 +336,13 @@ class CATD(LossWeighted):
     """
 
     name: ClassVar[str] = "catd"
-    alpha: float = field(default=0.05, converter=plain, validator=_check_alpha)
+    alpha: float = field(default=0.05, converter=plain, validator=checked_by(check_proportion))
     smoothing: float = field(default=0.1, converter=plain, validator=at_least(0))
 
     @override
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return quantiles over losses."""
-        pooled = fixed_point.exact_sum(losses, summary.workers) / summary.answers
+        pooled = integer_sums.exact_sum(losses, summary.workers) / summary.answers
         answers = np.maximum(summary.answers_per_worker, 1)
         counts, which = np.unique(answers, return_inverse=True)
         quantiles = 2.0 * special.gammaincinv(counts / 2.0, self.alpha / 2.0)[which]

@@ -11,12 +11,12 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from attrs import asdict, field, fields_dict, frozen
+from attrs import asdict, astuple, field, fields_dict, frozen
 
 from quietcrowd.domains import Domain
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.validation import at_least, check_whole, plain
+from quietcrowd.validation import at_least, check_whole, checked_by, plain
 
 __all__ = [
     "Estimates",
@@ -71,6 +71,11 @@ class Estimates:
     """
 
     truths: npt.NDArray[Any]
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """All of them, which kernels fill."""
+        return astuple(self, recurse=False)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
@@ -199,14 +204,6 @@ StateT = TypeVar("StateT", bound=State)
 TallyT = TypeVar("TallyT", bound=Tally)
 
 
-def _check_limit(_: object, attribute: Any, value: Any) -> None:
-    check_whole(attribute.name, value, 1)
-
-
-def _check_seed(_: object, attribute: Any, value: Any) -> None:
-    check_whole(attribute.name, value, 0, 2**64 - 1)
-
-
 @frozen(kw_only=True, slots=False)
 class TruthInference(ABC, Generic[StateT, TallyT]):
     """A way to find the truths and the workers' quality from answers.
@@ -237,9 +234,9 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     reads_answers: ClassVar[bool] = True
     corrects_quality: ClassVar[bool] = False
     counts_filled: ClassVar[bool] = False
-    max_iterations: int = field(default=100, converter=plain, validator=_check_limit)
+    max_iterations: int = field(default=100, converter=plain, validator=checked_by(check_whole, 1))
     tolerance: float = field(default=1e-8, converter=plain, validator=at_least(0))
-    seed: int = field(default=0, converter=plain, validator=_check_seed)
+    seed: int = field(default=0, converter=plain, validator=checked_by(check_whole, 0, 2**64 - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; `method_from_dict` gives back an equal method."""

@@ -12,8 +12,7 @@ from typing_extensions import override
 
 from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
-from quietcrowd.inference.kernels import fixed_point
-from quietcrowd.inference.kernels import numeric as numeric_kernels
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.moon import mixture_kernel
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
 from quietcrowd.inference.moon_state import (
@@ -39,7 +38,7 @@ from quietcrowd.inference.numeric import (
     error_unit,
     log_share_weights,
     scaled_weights,
-    unit_for,
+    sweep_means,
 )
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channel import Channel, laplace_shift
@@ -217,11 +216,12 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         estimates: NumericEstimates | None,
     ) -> ErrorTally:
         """Find the truths and what they tell of the workers."""
-        room = estimates or NumericEstimates.empty(0)
         state = _usable(state, summary)
         if self._treats(summary) == "mixture":
+            room = estimates or NumericEstimates.empty(0)
             return self._sweep_mixture(partition, summary, state, room)
-        return self._sweep_means(partition, summary, state, room)
+        weights, bounds = self.weights(summary, state), self.scaled_bounds(summary)
+        return ErrorTally.of_errors(sweep_means(partition, summary, weights, estimates, bounds))
 
     def _sweep_mixture(
         self,
@@ -240,10 +240,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         prior = self._first_prior(summary) if state is None else state.truths
         truths = np.zeros(3, np.int64)
         mixture_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
+            *partition.numbers,
             np.maximum(sigmas, LEAST_SIGMA),
             ones if self.solver == "em" else self.weights(summary, state),
             scale,
@@ -261,9 +258,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             sums,
             evidence,
             truths,
-            room.truths,
-            room.standard_error,
-            room.spread,
+            *room.arrays,
         )
         own, information = np.ascontiguousarray(sums.T)
         return ErrorTally(
@@ -273,32 +268,6 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             evidence=evidence,
             truths=truths,
         )
-
-    def _sweep_means(
-        self,
-        partition: Partition,
-        summary: Summary,
-        state: ErrorModel | None,
-        room: NumericEstimates,
-    ) -> ErrorTally:
-        squared = np.zeros(summary.workers, np.int64)
-        low, high = self.scaled_bounds(summary)
-        numeric_kernels.mean_kernel(
-            partition.offsets,
-            partition.worker_codes.view(np.uint32),
-            partition.values,
-            partition.known_truths,
-            self.weights(summary, state),
-            low,
-            high,
-            unit_for(summary.longest_task),
-            error_unit(summary),
-            squared,
-            room.truths,
-            room.standard_error,
-            room.spread,
-        )
-        return ErrorTally.of_errors(SquaredErrors(squared=squared))
 
     @override
     def update(
@@ -344,7 +313,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         beta = (self.alpha + 1.0) * self.prior_share * state.pooled
         prior = -(self.alpha + 1.0) * np.log(variance) - beta / variance
         likelihood += log_prior(summary, tally, state.truths)
-        objective = (likelihood + fixed_point.exact_sum(prior, summary.workers)) / summary.answers
+        objective = (likelihood + integer_sums.exact_sum(prior, summary.workers)) / summary.answers
         if objective < state.objective and self.truth_prior is None:
             return cautious_step(state), objective
         count = summary.answers_per_worker.astype(np.float64) + 2.0 * (self.alpha + 1.0)
@@ -380,7 +349,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         part = variance / total
         own = answers * variance * (1.0 - part) + part**2 * squared
         likelihood: npt.NDArray[np.float64] = -(answers * np.log(total) + squared / total) / 2.0
-        return own, answers * part**2 / 2.0, fixed_point.exact_sum(likelihood, summary.workers)
+        return own, answers * part**2 / 2.0, integer_sums.exact_sum(likelihood, summary.workers)
 
     def _update_weights(
         self,
@@ -400,7 +369,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
             weights,
         )
         cost: npt.NDArray[np.float64] = -weights * own * answers
-        return model, fixed_point.exact_sum(cost, summary.workers) / summary.answers
+        return model, integer_sums.exact_sum(cost, summary.workers) / summary.answers
 
     def _least_variance(self, summary: Summary) -> float:
         return max((LEAST_SIGMA * noise_scale(summary)) ** 2, LEAST_VARIANCE)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 from typing_extensions import override
 
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.moon import LARGEST_SCORE
 from quietcrowd.inference.method import State, Tally, known_or_median
 from quietcrowd.inference.numeric import SquaredErrors, error_unit, unit_for
@@ -280,7 +280,7 @@ def pooled_variance(summary: Summary, tally: ErrorTally, noise: float) -> float:
 
     `noise` is the variance of the noise that is in the reports.
     """
-    total = fixed_point.exact_sum(tally.errors.squared / error_unit(summary), summary.workers)
+    total = integer_sums.exact_sum(tally.errors.squared / error_unit(summary), summary.workers)
     return max(total / summary.answers - noise, LEAST_POOLED * noise, LEAST_VARIANCE)
 
 

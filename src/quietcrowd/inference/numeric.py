@@ -18,7 +18,8 @@ from typing_extensions import override
 from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.kernels.numeric import mean_kernel
 from quietcrowd.inference.kernels.vector_math import LARGEST_UNIT
 from quietcrowd.inference.method import (
     NumericEstimates,
@@ -42,6 +43,7 @@ __all__ = [
     "log_share_weights",
     "root_mean_square",
     "scaled_weights",
+    "sweep_means",
     "unit_for",
 ]
 
@@ -86,6 +88,37 @@ def root_mean_square(summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.f
             tally.squared / error_unit(summary) / summary.answers_per_worker
         )
     return np.sqrt(mean)
+
+
+def sweep_means(
+    partition: Partition,
+    summary: Summary,
+    weights: npt.NDArray[np.float64],
+    estimates: NumericEstimates | None,
+    bounds: tuple[float, float] = (-0.5, 0.5),
+) -> SquaredErrors:
+    """Take weighted means for truths, and tally how far the answers are from them.
+
+    Parameters
+    ----------
+    partition, summary, estimates
+        See `TruthInference.sweep`.
+    weights : ndarray of float64, shape (workers,)
+        What each worker's answers count, above 0 and at most 1.
+    bounds : tuple of float
+        What truths are kept between, scaled as values are.
+    """
+    squared = np.zeros(summary.workers, np.int64)
+    mean_kernel(
+        *partition.numbers,
+        weights,
+        *bounds,
+        unit_for(summary.longest_task),
+        error_unit(summary),
+        squared,
+        *(estimates or NumericEstimates.empty(0)).arrays,
+    )
+    return SquaredErrors(squared=squared)
 
 
 @frozen(kw_only=True, slots=False)
@@ -191,7 +224,7 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
         self, summary: Summary, tally: TallyT, state: StateT | None
     ) -> dict[str, npt.NDArray[np.float64]]:
         weights = self.weights(summary, state) * (summary.answers_per_worker > 0)
-        total = fixed_point.exact_sum(weights, summary.workers)
+        total = integer_sums.exact_sum(weights, summary.workers)
         return {
             "error": self.error(summary, tally) * summary.extent,
             "quality": np.where(weights > 0, weights / total, np.nan),
@@ -231,7 +264,7 @@ def log_share_weights(
     All 1 where there is no loss. These weights minimise the sum of weights times losses where the
     sum of ``exp(-weight)`` is 1; ``docs/theory/truth-discovery.md``.
     """
-    total = fixed_point.exact_sum(losses, len(losses))
+    total = integer_sums.exact_sum(losses, len(losses))
     if total == 0:
         return np.ones(len(losses))
     whole = losses.max() if of_largest else total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
 
 __all__ = ["Extension", "Partition", "Summary", "hash_ids"]
+
+_Array: TypeAlias = npt.NDArray[Any]
 
 
 @frozen(kw_only=True, eq=False)
@@ -71,6 +73,18 @@ class Partition:
     def tasks(self) -> int:
         """How many tasks there are."""
         return len(self.offsets) - 1
+
+    @property
+    def numbers(self) -> tuple[_Array, _Array, _Array, _Array]:
+        """What kernels of numbers take first; worker codes as unsigned numbers."""
+        codes = self.worker_codes.view(np.uint32)
+        return self.offsets, codes, self.values, self.known_truths
+
+    @property
+    def labels(self) -> tuple[_Array, _Array, _Array, _Array, _Array]:
+        """What kernels of labels take first; worker codes as unsigned numbers."""
+        codes = self.worker_codes.view(np.uint32)
+        return self.offsets, codes, self.values, self.draws, self.known_truths
 
     def split(self, parts: int) -> list[Partition]:
         """Cut into at most `parts` runs of tasks with about as many answers each."""

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, known_or_median
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import at_least, plain
@@ -92,7 +92,7 @@ class AccuracyState(State):
         points nowhere, and the least positive weight takes its place. No weight is 0: a
         worker of whom nothing is known still breaks a tie.
         """
-        weights = fixed_point.to_fixed(np.log(accuracy * max(labels - 1, 1) / (1.0 - accuracy)))
+        weights = integer_sums.to_fixed(np.log(accuracy * max(labels - 1, 1) / (1.0 - accuracy)))
         if labels != 2:
             weights = np.maximum(weights, 1)
         return cls(accuracy=accuracy, weights=np.where(weights == 0, 1, weights))
@@ -160,12 +160,12 @@ class WeightedVote(
     ) -> AgreementTally:
         """Vote with the weights, or by majority at first."""
         most = math.log(max(summary.labels - 1, 1) / FLOOR)
-        fixed_point.check_room(summary.longest_task, most)
+        integer_sums.check_room(summary.longest_task, most)
         return sweep_votes(
             partition,
             summary,
             weights=np.ones(summary.workers, np.int64) if state is None else state.weights,
-            nats=0.0 if state is None else 1.0 / fixed_point.ONE,
+            nats=0.0 if state is None else 1.0 / integer_sums.ONE,
             seed=self.seed,
             estimates=estimates,
         )
@@ -178,7 +178,7 @@ class WeightedVote(
         state: AccuracyState | None,
     ) -> tuple[AccuracyState, float]:
         """Weigh the workers by their agreement."""
-        agreed = fixed_point.from_shares(tally.agreed)
+        agreed = integer_sums.from_shares(tally.agreed)
         answered = summary.answers_per_worker
         with np.errstate(invalid="ignore"):
             accuracy = (agreed + self.smoothing) / (answered + 2.0 * self.smoothing)
@@ -190,7 +190,7 @@ class WeightedVote(
             + (answered - agreed) * (wrong - spread)
             + self.smoothing * (right + wrong)
         )
-        objective = fixed_point.exact_sum(climbed, summary.workers) / summary.answers
+        objective = integer_sums.exact_sum(climbed, summary.workers) / summary.answers
         return AccuracyState.from_accuracy(accuracy, summary.labels), objective
 
 

@@ -99,7 +99,16 @@ class DaskExecutor(Executor):
         sent, shared = self._job[1], self._share(given)
 
         def start(group: tuple[int, ...]) -> _Pending[T]:
-            future = self._start(work, sent, group, shared)
+            future = self.client.submit(
+                _work_on,
+                group,
+                work,
+                sent,
+                shared,
+                workers=[self._owners[group[0]]],  # who had them
+                allow_other_workers=True,
+                pure=False,
+            )
             return _Pending(future=future, group=group, executor=self)
 
         yield from in_order(start, self._groups(indices, size), TASKS_PER_THREAD * threads)
@@ -116,19 +125,6 @@ class DaskExecutor(Executor):
             for own in owned.values()
         ]
         return [group for turn in zip_longest(*cut) for group in turn if group]
-
-    def _start(self, work: Any, sent: Any, group: tuple[int, ...], given: Any) -> Future[Any]:
-        """Start the work on a group of partitions, on the worker that had them."""
-        return self.client.submit(
-            _work_on,
-            group,
-            work,
-            sent,
-            given,
-            workers=[self._owners[group[0]]],
-            allow_other_workers=True,
-            pure=False,
-        )
 
     def _assign(self, indices: Sequence[int]) -> int:
         """Give each partition a worker that is there; return how many threads there are."""

@@ -48,8 +48,10 @@ class Executor(Protocol):
     ) -> Iterator[tuple[T, int]]:
         """Yield sums of ``work(job, index, given)``, and of how many partitions each is.
 
-        Every partition is in one of them.
+        Every partition is in one of them; here each is one.
         """
+        for one in self.each(work, job, indices, given):
+            yield one, 1
 
 
 class ThreadExecutor(Executor):
@@ -78,17 +80,6 @@ class ThreadExecutor(Executor):
                 return pool.submit(work, job, index, given)
 
             yield from in_order(start, indices, self.threads + 1)
-
-    @override
-    def sums(
-        self,
-        work: Callable[[JobT, int, GivenT], T],
-        job: JobT,
-        indices: Sequence[int],
-        given: GivenT,
-    ) -> Iterator[tuple[T, int]]:
-        for one in self.each(work, job, indices, given):
-            yield one, 1
 
 
 class Pending(Protocol[T_co]):

@@ -27,7 +27,7 @@ from quietcrowd.inference.estimate import truth_columns, worker_columns
 from quietcrowd.inference.fitting import FittingMethod, is_known
 from quietcrowd.inference.method import IterativeInference, Scatter, State, Tally
 from quietcrowd.inference.noise_warning import report_warnings, warn_of
-from quietcrowd.inference.partition import Partition, Summary, hash_ids
+from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopProgress, available_threads, estimate, iterate
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.scale.checkpoint import Checkpoint
@@ -38,6 +38,7 @@ from quietcrowd.validation import check_whole
 __all__ = [
     "EstimatedPartition",
     "Job",
+    "LastTally",
     "StoreEstimate",
     "StoredTruths",
     "infer_store",
@@ -101,7 +102,7 @@ def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> 
     found = [store.task_ids(0)[:0]]
     places = {}
     begin = 0
-    for index, names in _by_partition(store, truths).items():
+    for index, names in store.by_partition(_named_tasks(truths)).items():
         ids = store.task_ids(index)
         positions = np.unique(positions_by_text(names, ids))
         positions = positions[positions >= 0]
@@ -113,14 +114,31 @@ def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> 
     )
 
 
-def _by_partition(store: Store, truths: Any) -> dict[int, pa.Array]:
-    """Return the ids of tasks with known truths by partition; none where they are no frame."""
+def _named_tasks(truths: Any) -> pa.Array:
+    """Return the ids of tasks with known truths; none where they are no frame."""
     frame = None if truths is None else as_frame(truths)
-    if frame is None or "task" not in frame.columns or not len(frame):
-        return {}  # what is wrong with such a frame the method says
-    names = column_of(frame, "task").combine_chunks().drop_null()
-    places = store.places(hash_ids(names))
-    return {int(index): names.filter(pa.array(places == index)) for index in np.unique(places)}
+    if frame is None or "task" not in frame.columns:
+        return pa.nulls(0)  # what is wrong with such a frame the method says
+    return column_of(frame, "task").combine_chunks().drop_null()
+
+
+@frozen(kw_only=True, eq=False)
+class LastTally(Tally):
+    """What the last pass tells of some partitions, but for their truths.
+
+    Attributes
+    ----------
+    tally : Tally
+        What it tells of the workers.
+    scatter : Scatter
+        How far numbers lie apart.
+    tied : int
+        How many labels are tied.
+    """
+
+    tally: Tally
+    scatter: Scatter
+    tied: int
 
 
 @frozen(kw_only=True, eq=False)
@@ -131,18 +149,12 @@ class EstimatedPartition:
     ----------
     truths : pyarrow.Table
         As of `TruthEstimate.truths`.
-    tally : Tally
-        What it tells of the workers.
-    scatter : Scatter
-        How far numbers lie apart.
-    tied : int
-        How many labels are tied.
+    last : LastTally
+        All else.
     """
 
     truths: pa.Table
-    tally: Tally
-    scatter: Scatter
-    tied: int
+    last: LastTally
 
 
 @frozen(kw_only=True, eq=False)
@@ -194,12 +206,9 @@ class Job:
             self.store.domain,
         )
         truths = pa.table(columns)
-        return EstimatedPartition(
-            truths=truths,
-            tally=tally,
-            scatter=Scatter.of(room),
-            tied=(pc.sum(truths["tied"]).as_py() or 0) if "tied" in truths.column_names else 0,
-        )
+        tied = (pc.sum(truths["tied"]).as_py() or 0) if "tied" in truths.column_names else 0
+        last = LastTally(tally=tally, scatter=Scatter.of(room), tied=tied)
+        return EstimatedPartition(truths=truths, last=last)
 
     def _partition(self, index: int) -> Partition:
         stored = self.store.partition(index, self._known(index))
@@ -382,19 +391,6 @@ def _checkpoint(job: Job, path: Path) -> Checkpoint:
 
 
 @frozen(kw_only=True, eq=False)
-class _Estimated(Tally):
-    """What the last pass tells of some partitions."""
-
-    tally: Tally
-    scatter: Scatter
-    tied: int
-
-    @classmethod
-    def of(cls, part: EstimatedPartition) -> _Estimated:
-        return cls(tally=part.tally, scatter=part.scatter, tied=part.tied)
-
-
-@frozen(kw_only=True, eq=False)
 class _Run:
     """Passes over all partitions that have tasks."""
 
@@ -412,7 +408,7 @@ class _Run:
         total: Tally = reduce(add, self._watched(sums, "sweep"))
         return total
 
-    def estimate(self, state: State | None, target: Path) -> _Estimated:
+    def estimate(self, state: State | None, target: Path) -> LastTally:
         """Write the truths to a file, and return what they tell."""
         parts = self.executor.each(Job.estimate, self.job, self.indices, state)
         watched = self._watched(((part, 1) for part in parts), "estimates")
@@ -427,7 +423,7 @@ class _Run:
         self.bar.remove_task(shown)
 
 
-def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[_Estimated]:
+def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[LastTally]:
     """Append the truths of each partition to a file, and yield what else it tells."""
     with ExitStack() as stack:
         writer = None
@@ -435,7 +431,7 @@ def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[_Estimat
             if writer is None:
                 writer = stack.enter_context(_table_writer(path, part.truths.schema))
             writer.write_table(part.truths)
-            yield _Estimated.of(part)
+            yield part.last
 
 
 def _table_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:

@@ -20,7 +20,6 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats.files import new_folder, refuse_overwriting
 from quietcrowd.frames import positions_by_text
-from quietcrowd.inference.partition import hash_ids
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, check_cells
@@ -122,7 +121,7 @@ def randomize_store(
             folder=attempted.absolute(),
             workers=ids,
             worker_codes=_positions(store.workers, ids, "worker"),
-            tasks=None if listed is None else _routed(store, listed.tasks),
+            tasks=None if listed is None else store.by_partition(listed.tasks),
             drawn=drawn,
             seed=seed,
         )
@@ -265,12 +264,3 @@ def _listed(
         )
     nothing = pa.table({name: pa.nulls(0) for name in ("task", "worker", "label")})
     return Answers.from_frame(nothing, store.domain, tasks=tasks, workers=workers)
-
-
-def _routed(store: Store, tasks: pa.Array) -> dict[int, pa.Array]:
-    """Return the ids of tasks by their partition."""
-    places = store.places(hash_ids(tasks))
-    order = np.argsort(places, kind="stable")
-    ends = np.cumsum(np.bincount(places, minlength=len(store.partitions)))
-    parts = np.split(order, ends[:-1])
-    return {index: tasks.take(pa.array(part)) for index, part in enumerate(parts)}

@@ -184,9 +184,16 @@ class Store:
         """Return the ids of the tasks of a partition; FormatError where they cannot be read."""
         return read_ids(self.folder / partition_name(index), self.partitions[index].tasks)
 
-    def places(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
-        """Return the partition of each task, shape (tasks,), from `hash_ids` of its id."""
-        return partition_places(hashes, len(self.partitions))
+    def by_partition(self, tasks: pa.Array) -> dict[int, pa.Array]:
+        """Return ids of tasks, in their order, by the partition that they belong to."""
+        places = partition_places(hash_ids(tasks), len(self.partitions))
+        order = np.argsort(places, kind="stable")
+        indices, starts = np.unique(places[order], return_index=True)
+        parts = np.split(order, starts[1:])
+        return {
+            int(index): tasks.take(pa.array(part))
+            for index, part in zip(indices, parts, strict=False)  # of no task there is one part
+        }
 
     def _note(self) -> dict[str, Any]:
         return {

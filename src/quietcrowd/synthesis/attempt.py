@@ -17,7 +17,7 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis.kde import KERNELS, Kernel
-from quietcrowd.validation import check_real, check_whole, number
+from quietcrowd.validation import check_real, check_whole, checked_by, number
 
 __all__ = [
     "TOTAL",
@@ -37,10 +37,6 @@ TOTAL = 2**63
 MOST_CELLS = 4096
 _REACH = 7.0
 """Steps of a kernel without an end, in bandwidths; its density there is 2^-35 of the largest."""
-
-
-def _check_cells(_: object, __: object, cells: int) -> None:
-    check_whole("cells", cells, 2, MOST_CELLS)
 
 
 def _check_gamma(_: object, __: object, gamma: float) -> None:
@@ -75,7 +71,7 @@ class Blur:
     """
 
     kernel: Kernel = KERNELS["gaussian"]
-    cells: int = field(default=32, validator=_check_cells)
+    cells: int = field(default=32, validator=checked_by(check_whole, 2, MOST_CELLS))
     gamma: float = field(default=4.0, validator=_check_gamma)
 
     @cached_property
@@ -126,10 +122,6 @@ _SURE = 2.0**-60
 _MOST_COUNTS = 10**7
 
 
-def _check_k(_: object, __: object, k: int) -> None:
-    check_whole("k", k, 1, 10**6)
-
-
 def _check_epsilon0(_: object, __: object, epsilon0: float) -> None:
     if not (math.isfinite(epsilon0) and epsilon0 > 0):
         raise ParameterError(f"epsilon0 must be a finite number above 0; got {epsilon0!r}")
@@ -170,7 +162,7 @@ class PrivacyTest:
     [0.0046, 0.25, 0.4954]
     """
 
-    k: int = field(validator=_check_k)
+    k: int = field(validator=checked_by(check_whole, 1, 10**6))
     epsilon0: float = field(converter=number, validator=_check_epsilon0)
     drop: float = field(default=0.5, converter=number, validator=_check_drop)
 

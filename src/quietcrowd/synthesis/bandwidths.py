@@ -7,6 +7,9 @@ not to release anything made from them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,7 +24,7 @@ from quietcrowd.synthesis.claim_arrays import (
 )
 from quietcrowd.validation import check_real
 
-__all__ = ["mad", "silverman"]
+__all__ = ["RULES", "mad", "silverman"]
 
 LEAST_PART = 1e-3
 """A bandwidth is at least this part of the public range."""
@@ -105,6 +108,10 @@ def mad(offsets: npt.ArrayLike, values: npt.ArrayLike, *, value_range: float) ->
     middle = _quantiles(_ranked(claims, begins), begins, 0.5)
     off = np.abs(claims - middle[task_of_rows(begins)])
     return np.maximum(_quantiles(_ranked(off, begins), begins, 0.5), least)
+
+
+RULES: Mapping[str, Callable[..., Floats]] = MappingProxyType({"silverman": silverman, "mad": mad})
+"""Both by their names as a parameter."""
 
 
 def _checked(

@@ -84,9 +84,7 @@ class Kernel:
         >>> EPANECHNIKOV.density([0.0, 0.5, 1.0], 1.0).tolist()
         [0.75, 0.5625, 0.0]
         """
-        return _elementwise(
-            kde_kernels.densities_at, self.gaussian, difference, checked_widths(bandwidth)
-        )
+        return _elementwise(kde_kernels.densities_at, self.gaussian, difference, bandwidth)
 
     def feature_inner(self, difference: npt.ArrayLike, bandwidth: npt.ArrayLike) -> Floats:
         """Return the inner product of two kernels from which distances are made.
@@ -110,9 +108,7 @@ class Kernel:
         >>> EPANECHNIKOV.feature_inner([0.0, 2.0], 1.0).round(6).tolist()
         [0.6, 0.0]
         """
-        return _elementwise(
-            kde_kernels.feature_inners_at, self.gaussian, difference, checked_widths(bandwidth)
-        )
+        return _elementwise(kde_kernels.feature_inners_at, self.gaussian, difference, bandwidth)
 
     def inner(
         self, difference: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
@@ -138,13 +134,7 @@ class Kernel:
         >>> bool(GAUSSIAN.inner(1.0, 3.0, 4.0) == GAUSSIAN.density(1.0, 5.0))
         True
         """
-        return _elementwise(
-            kde_kernels.overlaps_of,
-            self.gaussian,
-            difference,
-            checked_widths(first),
-            checked_widths(second),
-        )
+        return _elementwise(kde_kernels.overlaps_of, self.gaussian, difference, first, second)
 
 
 GAUSSIAN = Kernel(
@@ -289,8 +279,12 @@ def distances(
 
 
 def _elementwise(
-    function: Callable[..., Floats], gaussian: bool, difference: npt.ArrayLike, *widths: Floats
+    function: Callable[..., Floats],
+    gaussian: bool,
+    difference: npt.ArrayLike,
+    *bandwidths: npt.ArrayLike,
 ) -> Floats:
     """Return a compiled function of flat arrays at all pairs, in the shape they broadcast to."""
+    widths = map(checked_widths, bandwidths)
     arrays = np.broadcast_arrays(np.asarray(difference, np.float64), *widths)
     return function(gaussian, *(array.flatten() for array in arrays)).reshape(arrays[0].shape)

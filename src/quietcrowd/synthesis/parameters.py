@@ -11,6 +11,7 @@ from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis.attempt import Blur, PrivacyTest
+from quietcrowd.synthesis.bandwidths import RULES
 from quietcrowd.synthesis.kde import KERNELS
 from quietcrowd.synthesis.weights import Combination, Weighting, checked_quantiles
 from quietcrowd.validation import check_real, check_whole, number, one_of
@@ -18,9 +19,6 @@ from quietcrowd.validation import check_real, check_whole, number, one_of
 __all__ = ["Parameters"]
 
 Procedure: TypeAlias = Literal["attempts", "paper"]
-
-RULES = ("silverman", "mad")
-"""Bandwidths that are learnt from the claims: `quietcrowd.synthesis.bandwidths`."""
 
 MOST_ATTEMPTS = 10**5
 

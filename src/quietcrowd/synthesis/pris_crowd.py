@@ -10,7 +10,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.privacy.guarantee import PrivacyGuarantee
-from quietcrowd.synthesis.bandwidths import mad, silverman
+from quietcrowd.synthesis.bandwidths import RULES
 from quietcrowd.synthesis.claim_arrays import public_range
 from quietcrowd.synthesis.density import CrowdDensity
 from quietcrowd.synthesis.loss import ReleaseSize, release_guarantee
@@ -18,7 +18,6 @@ from quietcrowd.synthesis.parameters import Parameters
 
 __all__ = ["PrisCrowd"]
 
-RULES = {"silverman": silverman, "mad": mad}
 MOST_STEPS = 2**50
 
 

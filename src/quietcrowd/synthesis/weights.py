@@ -7,6 +7,7 @@ only for weights that are public, or learnt from other data, does a guarantee ho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeAlias, get_args
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.numeric import LEAST_SHARE
 from quietcrowd.synthesis import weight_kernels
 from quietcrowd.synthesis.claim_arrays import (
@@ -177,7 +178,7 @@ def global_weights(
     claims = checked_rows("values", values, begins)
     widths = checked_bandwidths(bandwidths, begins)
     runs = task_runs(begins, threads)
-    unit = fixed_point.unit_for(MOST_DISTANCE * len(claims))
+    unit = integer_sums.unit_for(MOST_DISTANCE * len(claims))
     counts = np.bincount(codes, minlength=workers)
     weights, iterations, converged = (counts > 0).astype(np.float64), 0, False
 
@@ -200,7 +201,7 @@ def global_weights(
 
 def _from_distances(sums: Floats, counts: npt.NDArray[np.int64]) -> Floats:
     """Return minus the logarithm of each worker's share of all distances; 0 without claims."""
-    total = fixed_point.exact_sum(sums, len(sums))
+    total = integer_sums.exact_sum(sums, len(sums))
     if total == 0:
         return (counts > 0).astype(np.float64)
     weights = -np.log(np.clip(sums / total, LEAST_SHARE, 1.0)) + 0.0  # no minus 0
@@ -313,9 +314,7 @@ def hampel_loss(residuals: npt.ArrayLike, first: float, second: float, third: fl
     >>> hampel_loss([0.5, 1.5, 9.0], 1.0, 2.0, 4.0).tolist()
     [0.125, 1.0, 2.5]
     """
-    given = _checked_residuals(residuals, first, second, third)
-    found: Floats = weight_kernels.hampel_losses_at(given.ravel(), first, second, third)
-    return found.reshape(given.shape)
+    return _at_residuals(weight_kernels.hampel_losses_at, residuals, (first, second, third))
 
 
 def hampel_psi(residuals: npt.ArrayLike, first: float, second: float, third: float) -> Floats:
@@ -341,9 +340,7 @@ def hampel_psi(residuals: npt.ArrayLike, first: float, second: float, third: flo
     >>> hampel_psi([0.5, 1.5, 3.0, 9.0], 1.0, 2.0, 4.0).tolist()
     [0.5, 1.0, 0.5, 0.0]
     """
-    given = _checked_residuals(residuals, first, second, third)
-    found: Floats = weight_kernels.hampel_psis_at(given.ravel(), first, second, third)
-    return found.reshape(given.shape)
+    return _at_residuals(weight_kernels.hampel_psis_at, residuals, (first, second, third))
 
 
 def combined_weights(
@@ -453,10 +450,13 @@ def checked_quantiles(quantiles: tuple[float, float, float]) -> tuple[float, flo
     return float(given[0]), float(given[1]), float(given[2])
 
 
-def _checked_residuals(
-    residuals: npt.ArrayLike, first: float, second: float, third: float
+def _at_residuals(
+    function: Callable[..., Floats],
+    residuals: npt.ArrayLike,
+    thresholds: tuple[float, float, float],
 ) -> Floats:
-    given = np.asarray(residuals, np.float64)
+    """Return a compiled function of a flat array at each residual, in the shape of these."""
+    given, (first, second, third) = np.asarray(residuals, np.float64), thresholds
     if not (given >= 0).all():
         raise ParameterError(
             f"residuals must be at least 0; got {given[~(given >= 0)][0].item()!r}"
@@ -465,4 +465,4 @@ def _checked_residuals(
         raise ParameterError(
             f"the thresholds must ascend from 0 on; got {first!r}, {second!r}, {third!r}"
         )
-    return given
+    return function(given.ravel(), *thresholds).reshape(given.shape)

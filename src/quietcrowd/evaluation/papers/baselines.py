@@ -13,16 +13,17 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
 from scipy.special import erfc, erfcx, ndtr
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.gtm import VarianceState
-from quietcrowd.inference.kernels import fixed_point
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.method import IterativeInference, NumericEstimates
 from quietcrowd.inference.moon import MOON
-from quietcrowd.inference.moon_state import ErrorModel, ErrorTally
+from quietcrowd.inference.moon_state import ErrorModel, ErrorTally, noise_scale
 from quietcrowd.inference.numeric import (
     NumericMethod,
     SquaredErrors,
@@ -37,7 +38,14 @@ from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import check_real, check_whole, one_of, plain
+from quietcrowd.validation import (
+    check_proportion,
+    check_real,
+    check_whole,
+    checked_by,
+    one_of,
+    plain,
+)
 
 __all__ = [
     "KnownErrors",
@@ -168,16 +176,6 @@ def normal_laplace_quantile(
     return np.asarray(np.where(chance < 0.5, high, -high))
 
 
-def _check_share(_: object, attribute: Any, value: Any) -> None:
-    check_real(attribute.name, value, 0)
-    if not 0 < value < 1:
-        raise ParameterError(f"{attribute.name} must be above 0 and below 1; got {value!r}")
-
-
-def _check_count(_: object, attribute: Any, value: Any) -> None:
-    check_whole(attribute.name, value, 1)
-
-
 def _as_deviations(values: Any) -> tuple[float, ...]:
     """Return numbers of at least 0 as floats; raise ParameterError where they are none."""
     try:
@@ -250,39 +248,42 @@ class TeslaLike(
     counts_filled: ClassVar[bool] = True
     reads_answers: ClassVar[bool] = False
     filter: Filter = field(default="clip", validator=one_of(*get_args(Filter)))
-    beta: float = field(default=0.05, converter=plain, validator=_check_share)
+    beta: float = field(default=0.05, converter=plain, validator=checked_by(check_proportion))
     within_bounds: bool = field(default=True, validator=one_of(True, False))
-    passes: int = field(default=10, converter=plain, validator=_check_count)
+    passes: int = field(default=10, converter=plain, validator=checked_by(check_whole, 1))
 
+    @override
     def reads_reports(self, channel: Channel) -> bool:
         """Return whether the noise is Laplace noise of known scale."""
         return laplace_shift(channel) is not None
 
+    @override
     def models_noise(self, channel: Channel | None) -> bool:
-        """Return the same; see `TruthInference.models_noise`."""
         return laplace_shift(channel) is not None
 
+    @override
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:
-        """Return the ends of the public grid; see `NumericMethod.bounds`."""
         shift = laplace_shift(channel)
         return None if shift is None else shift.grid.ends
 
+    @override
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        """Return the summary; see `TruthInference.summarize`."""
         if laplace_shift(summary.channel) is None:
             raise AnswerError(
                 "TeslaLike needs reports with Laplace noise, as those of LaplacePerturbation"
             )
         return super().summarize(summary, known)
 
+    @override
     def weights(self, summary: Summary, state: VarianceState | None) -> npt.NDArray[np.float64]:
-        """Return one over the variances, noise included; see `NumericMethod.weights`."""
+        """Return one over the variances, noise included."""
         if state is None:
             return np.ones(summary.workers)
-        total = state.variance + 2.0 * _scale(summary) ** 2
+        total = state.variance + 2.0 * noise_scale(summary) ** 2
         weights: npt.NDArray[np.float64] = total.min() / total
         return weights
 
+    @override
     def sweep(
         self,
         partition: Partition,
@@ -290,7 +291,7 @@ class TeslaLike(
         state: VarianceState | None,
         estimates: NumericEstimates | None,
     ) -> SquaredErrors:
-        """Filter and average; see `TruthInference.sweep`."""
+        """Filter and average."""
         offsets = partition.offsets
         rows = slice(offsets[0], offsets[-1])
         workers, reports = partition.worker_codes[rows], partition.values[rows]
@@ -298,7 +299,7 @@ class TeslaLike(
         task_of = np.repeat(np.arange(partition.tasks), counts)
         known = ~np.isnan(partition.known_truths)
         low, high = self.scaled_bounds(summary)
-        scale = _scale(summary)
+        scale = noise_scale(summary)
         sigma = np.full(summary.workers, scale) if state is None else np.sqrt(state.variance)
         farthest, sigma = self._farthest(sigma, scale)[workers], sigma[workers]
         unit = unit_for(summary.longest_task)
@@ -336,14 +337,15 @@ class TeslaLike(
             return sigma
         return normal_laplace_quantile(1.0 - self.beta / 2.0, sigma, scale)
 
+    @override
     def update(
         self,
         summary: Summary,
         tally: SquaredErrors,
-        state: VarianceState | None,  # noqa: ARG002
+        state: VarianceState | None,
     ) -> tuple[VarianceState, float]:
-        """Take the noise out of the workers' squared errors; see `IterativeInference.update`."""
-        noise = 2.0 * _scale(summary) ** 2
+        """Take the noise out of the workers' squared errors."""
+        noise = 2.0 * noise_scale(summary) ** 2
         mean = np.nan_to_num(root_mean_square(summary, tally), nan=0.0) ** 2
         own = np.maximum(mean - noise, LEAST_OWN_SHARE * mean)
         variance = np.maximum(own, LEAST_SIGMA**2 * noise)
@@ -351,19 +353,8 @@ class TeslaLike(
         likelihood: npt.NDArray[np.float64] = (
             -summary.answers_per_worker * (np.log(total) + mean / total) / 2.0
         )
-        objective = fixed_point.exact_sum(likelihood, summary.workers) / summary.answers
+        objective = integer_sums.exact_sum(likelihood, summary.workers) / summary.answers
         return VarianceState(variance=variance), objective
-
-    def error(self, summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:
-        """Return the workers' errors; see `NumericMethod.error`."""
-        return root_mean_square(summary, tally)
-
-
-def _scale(summary: Summary) -> float:
-    """Return the scale b of the noise, in the range of all reports."""
-    shift = laplace_shift(summary.channel)
-    assert shift is not None
-    return shift.scale / summary.extent
 
 
 def _sums(numbers: npt.NDArray[Any], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -429,7 +420,7 @@ class PrivTDSILike(Mechanism):
 
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=plain)
-    tasks_per_worker: int = field(converter=plain, validator=_check_count)
+    tasks_per_worker: int = field(converter=plain, validator=checked_by(check_whole, 1))
 
     def __attrs_post_init__(self) -> None:
         check_real("epsilon", self.epsilon, 0)
@@ -443,19 +434,20 @@ class PrivTDSILike(Mechanism):
         )
 
     @property
+    @override
     def channel(self) -> LaplaceChannel:
         """The law of one report given one answer; the same for every worker."""
         return self.of_one_report.channel
 
     @property
+    @override
     def report_domain(self) -> Lattice:
-        """What a report can be; see `LaplacePerturbation.report_domain`."""
         return self.of_one_report.report_domain
 
+    @override
     def guarantee(
         self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
-        """Return what a worker loses at most; see `Mechanism.guarantee`."""
         one = self.of_one_report.guarantee(answers=answers, tasks=tasks, linked=linked)
         reported = self.of_one_report.guarantee(answers=min(answers, self.tasks_per_worker))
         return evolve(
@@ -465,6 +457,7 @@ class PrivTDSILike(Mechanism):
             assumptions=(f"at most {self.tasks_per_worker} answers are reported", *one.assumptions),
         )
 
+    @override
     def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
         if rng is None:
             raise ParameterError(
@@ -476,6 +469,7 @@ class PrivTDSILike(Mechanism):
         reports = self.of_one_report.randomize(sampled, rng=rng)
         return evolve(reports, mechanism=self)
 
+    @override
     def to_dict(self) -> NoReturn:
         """Raise ParameterError: no file says that it comes from here."""
         raise ParameterError(
@@ -524,11 +518,12 @@ class KnownErrors(MOON):
     reads_answers: ClassVar[bool] = False
     sigmas: tuple[float, ...] = field(converter=_as_deviations)
 
+    @override
     def update(
         self,
         summary: Summary,
-        tally: ErrorTally,  # noqa: ARG002
-        state: ErrorModel | None,  # noqa: ARG002
+        tally: ErrorTally,
+        state: ErrorModel | None,
     ) -> tuple[ErrorModel, float]:
         """Return what is known of the workers, whatever they reported."""
         if len(self.sigmas) != summary.workers:

@@ -16,6 +16,7 @@ from attrs import field, frozen
 from rich.console import Console
 from rich.progress import Progress
 from scipy.special import ndtr
+from typing_extensions import override
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.domains import Interval, Ordinal
@@ -28,7 +29,7 @@ from quietcrowd.synthesis.density_errors import integrated_squared_errors, ise, 
 from quietcrowd.synthesis.kde import GAUSSIAN, KernelDensities
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.weights import Weighting, uniform_weights
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_whole, checked_by
 
 __all__ = [
     "DensityExperiment",
@@ -85,14 +86,6 @@ class _Crowd:
         return errors_from(self.truths[truth], found.densities, self.even[truth])
 
 
-def _check_trials(_: object, __: object, trials: Any) -> None:
-    check_whole("trials", trials, 2)
-
-
-def _check_seed(_: object, __: object, seed: Any) -> None:
-    check_whole("seed", seed, 0)
-
-
 @frozen(kw_only=True)
 class DensityExperiment:
     """Data sets, true densities, methods, and a number of trials.
@@ -117,8 +110,8 @@ class DensityExperiment:
     truths: Mapping[str, TrueDensity]
     methods: Mapping[str, DensityMethod]
     bandwidth: float | str
-    trials: int = field(default=3, validator=_check_trials)
-    seed: int = field(default=0, validator=_check_seed)
+    trials: int = field(default=3, validator=checked_by(check_whole, 2))
+    seed: int = field(default=0, validator=checked_by(check_whole, 0))
 
     def run(self, *, progress: bool = False) -> pd.DataFrame:
         """Run all trials.
@@ -249,8 +242,8 @@ class DensityMethod(ABC):
 class EvenGuess(DensityMethod):
     """Release nothing: the best guess is an even density over the public range."""
 
-    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:  # noqa: ARG002
-        """Return densities without points; see `DensityMethod.find`."""
+    @override
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
         tasks = len(crowd.claims.tasks)
         nothing = _equal(np.zeros(tasks + 1, np.int64), np.zeros(0), crowd)
         return Found(densities=nothing, epsilon=0.0, claimed_epsilon=0.0, released=0.0)
@@ -268,8 +261,8 @@ class RawClaims(DensityMethod):
 
     weighting: Weighting
 
-    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:  # noqa: ARG002
-        """Return the densities of the raw claims; see `DensityMethod.find`."""
+    @override
+    def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
         densities = crowd.densities(self.weighting)
         return Found(densities=densities, epsilon=math.inf, claimed_epsilon=math.inf)
 
@@ -289,8 +282,8 @@ class Untested(DensityMethod):
     weighting: Weighting
     claims: int = 30
 
+    @override
     def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
-        """Return densities of draws; see `DensityMethod.find`."""
         offsets, drawn = drawn_claims(crowd.densities(self.weighting), self.claims, rng)
         densities = _equal(offsets, drawn, crowd)
         return Found(densities=densities, epsilon=math.inf, claimed_epsilon=math.inf, attempts=1.0)
@@ -308,8 +301,8 @@ class Synthetic(DensityMethod):
 
     method: PrisCrowd
 
+    @override
     def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
-        """Return densities of synthetic claims; see `DensityMethod.find`."""
         synthetic = self.method.fit(crowd.claims).release(rng, delta=DELTA)
         wanted = synthetic.wanted * int((synthetic.attempts > 0).sum())
         tried = int(synthetic.attempts.sum())
@@ -333,8 +326,8 @@ class Noisy(DensityMethod):
 
     method: Basic | Histogram
 
+    @override
     def find(self, crowd: CrowdDensity, rng: np.random.Generator) -> Found:
-        """Return densities of noisy claims; see `DensityMethod.find`."""
         released = self.method.release(crowd.claims, rng)
         return _found(released.densities(crowd.bandwidths), released.guarantee)
 

@@ -111,7 +111,7 @@ def confusion_kernel(labels: int, *, one_coin: bool) -> Callable[..., int]:
     - ``log_priors``, float64 per label;
     - ``voting``, bool: whether to take shares of votes instead, as in the first pass;
     - ``unit``, float: what a probability of 1 is stored as;
-    - ``even``, int64: `fixed_point.shares`;
+    - ``even``, int64: `integer_sums.shares`;
     - ``seed``, uint64, for ties;
     - ``counts``, int64, as long as ``log_odds``: expected answers are added; one-coin: expected
       right answers;

@@ -385,7 +385,7 @@ def glad_kernel(
         What 1.0 is stored as in the sums of workers, and in what is returned. Of one answer no
         slope, curvature or rest is stored as more than 2^50.
     even : ndarray of int64
-        `fixed_point.shares`.
+        `integer_sums.shares`.
     seed : uint64
         For ties.
     pulls, bends : ndarray of int64

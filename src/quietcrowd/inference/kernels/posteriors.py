@@ -225,7 +225,7 @@ def settle(
     seed : uint64
         For ties.
     even : ndarray of int64
-        `fixed_point.shares`.
+        `integer_sums.shares`.
     credit : ndarray of int64, shape (labels,)
         Room.
     agreed : ndarray of int64
