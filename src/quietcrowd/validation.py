@@ -24,6 +24,7 @@ __all__ = [
     "one_of",
     "optional_number",
     "plain",
+    "whole_number",
 ]
 
 
@@ -76,6 +77,15 @@ def at_least(low: float) -> Callable[[Any, Any, Any], None]:
 
     def check(_: Any, attribute: Any, value: Any) -> None:
         check_real(attribute.name, value, low)
+
+    return check
+
+
+def whole_number(low: int, high: int | None = None) -> Callable[[Any, Any, Any], None]:
+    """Return an attrs validator that raises ParameterError unless a value is such an int."""
+
+    def check(_: Any, attribute: Any, value: Any) -> None:
+        check_whole(attribute.name, value, low, high)
 
     return check
 

@@ -34,6 +34,7 @@ __all__ = [
     "laplace_bytes",
     "laplace_noise",
     "laplace_thresholds",
+    "positive_epsilon",
     "require_positive_epsilon",
 ]
 
@@ -56,6 +57,11 @@ def require_positive_epsilon(epsilon: float) -> None:
             "epsilon must be a finite number above 0: at 0 the noise would be infinite; "
             f"got {epsilon!r}"
         )
+
+
+def positive_epsilon(_: Any, __: Any, epsilon: float) -> None:
+    """Validate a privacy loss at which noise is finite."""
+    require_positive_epsilon(epsilon)
 
 
 @frozen(kw_only=True)

@@ -21,7 +21,7 @@ from quietcrowd.mechanisms.discrete_laplace import (
     DiscreteLaplace,
     laplace_bytes,
     laplace_noise,
-    require_positive_epsilon,
+    positive_epsilon,
 )
 from quietcrowd.mechanisms.grid import Grid, bounded_domain, cut_off
 from quietcrowd.mechanisms.mechanism import Reports
@@ -127,10 +127,6 @@ class LaplaceChannel(Channel):
         }
 
 
-def _check_epsilon(_: object, __: object, epsilon: float) -> None:
-    require_positive_epsilon(epsilon)
-
-
 def _fill(value: Any) -> Any:
     return value if isinstance(value, str) else optional_number(value)
 
@@ -205,7 +201,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         "Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
-    epsilon: float = field(converter=number, validator=_check_epsilon)
+    epsilon: float = field(converter=number, validator=positive_epsilon)
     participation: Literal["released"] | None = field(
         default=None, validator=one_of(None, "released")
     )

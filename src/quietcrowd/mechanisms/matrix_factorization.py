@@ -19,7 +19,7 @@ from quietcrowd.domains import FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import factor_solve
 from quietcrowd.mechanisms.channel import REACH
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, SketchBounds
 from quietcrowd.mechanisms.randomness import word_source
@@ -51,7 +51,7 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import check_real, check_whole, number, one_of, optional_number, plain
+from quietcrowd.validation import at_least, number, one_of, optional_number, plain, whole_number
 
 __all__ = ["MatrixFactorization", "Variant"]
 
@@ -71,18 +71,6 @@ def _usual_ridge(mechanism: MatrixFactorization) -> float:
 
 def _usual_fill(mechanism: MatrixFactorization) -> Literal["midpoint"] | float:
     return 0.0 if mechanism.variant == "paper" else "midpoint"
-
-
-def _check_epsilon(_: object, __: object, epsilon: float) -> None:
-    require_positive_epsilon(epsilon)
-
-
-def _check_ridge(_: object, __: object, ridge: Any) -> None:
-    check_real("ridge", ridge, 0)
-
-
-def _check_max_steps(_: object, __: object, steps: Any) -> None:
-    check_whole("max_steps", steps, 1)
 
 
 def _fill(value: Any) -> Literal["midpoint"] | float:
@@ -171,12 +159,12 @@ class MatrixFactorization(Mechanism):
         "LaplacePerturbation"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
-    epsilon: float = field(converter=number, validator=_check_epsilon)
+    epsilon: float = field(converter=number, validator=positive_epsilon)
     variant: Variant = field(default="fill", validator=one_of(*get_args(Variant)))
     rank: int = field(default=20, converter=plain)
     profile: Profile = field(default="gaussian", validator=one_of(*get_args(Profile)))
     ridge: float = field(
-        default=Factory(_usual_ridge, takes_self=True), converter=plain, validator=_check_ridge
+        default=Factory(_usual_ridge, takes_self=True), converter=plain, validator=at_least(0)
     )
     fill: Literal["midpoint"] | float = field(
         default=Factory(_usual_fill, takes_self=True), converter=_fill
@@ -184,7 +172,7 @@ class MatrixFactorization(Mechanism):
     seed: int = field(default=0, converter=plain)
     step: float | None = field(default=None, converter=optional_number)
     learning_rate: float | None = field(default=None, converter=optional_number)
-    max_steps: int = field(default=MAX_STEPS, converter=plain, validator=_check_max_steps)
+    max_steps: int = field(default=MAX_STEPS, converter=plain, validator=whole_number(1))
 
     def __attrs_post_init__(self) -> None:
         inside = self.fill == "midpoint" or self.domain.low <= self.fill <= self.domain.high

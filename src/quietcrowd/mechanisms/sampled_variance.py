@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
+from attrs.validators import optional
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Channel, Shift
 from quietcrowd.mechanisms.discrete_gaussian import MOST_LEAST, DrawnGaussian
-from quietcrowd.mechanisms.discrete_laplace import require_positive_epsilon
+from quietcrowd.mechanisms.discrete_laplace import positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
@@ -39,7 +40,7 @@ from quietcrowd.privacy.sampled_variance import (
 )
 from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import check_proportion, check_whole, optional_number
+from quietcrowd.validation import at_least, check_proportion, check_whole, optional_number
 
 __all__ = ["SampledVarianceChannel", "SampledVarianceGaussian"]
 
@@ -65,21 +66,11 @@ def _check_delta(_: object, __: object, delta: float | None) -> None:
         raise ParameterError(f"delta must be at least {LEAST_DELTA:g} and below 1; got {delta!r}")
 
 
-def _check_epsilon(_: object, __: object, epsilon: float | None) -> None:
-    if epsilon is not None:
-        require_positive_epsilon(epsilon)
-
-
-def _check_rate(_: object, __: object, rate: float | None) -> None:
-    if rate is not None and not (math.isfinite(rate) and rate > 0):
+def _check_rate(_: object, __: object, rate: float) -> None:
+    if not (math.isfinite(rate) and rate > 0):
         raise ParameterError(
             f"rate must be a finite number above 0: at 0 the noise would be infinite; got {rate!r}"
         )
-
-
-def _check_least(_: object, __: object, least: float | None) -> None:
-    if least is not None and not (math.isfinite(least) and least >= 0):
-        raise ParameterError(f"least_variance must be a finite number, at least 0; got {least!r}")
 
 
 @frozen(kw_only=True, slots=False)
@@ -221,11 +212,15 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         "its reports once and keep nothing, or take LaplacePerturbation with fill=None"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
-    epsilon: float | None = field(default=None, converter=optional_number, validator=_check_epsilon)
-    rate: float | None = field(default=None, converter=optional_number, validator=_check_rate)
+    epsilon: float | None = field(
+        default=None, converter=optional_number, validator=optional(positive_epsilon)
+    )
+    rate: float | None = field(
+        default=None, converter=optional_number, validator=optional(_check_rate)
+    )
     delta: float | None = field(default=None, converter=optional_number, validator=_check_delta)
     least_variance: float | None = field(
-        default=None, converter=optional_number, validator=_check_least
+        default=None, converter=optional_number, validator=optional(at_least(0))
     )
     step: float | None = field(default=None, converter=optional_number)
 
@@ -410,11 +405,7 @@ class SampledVarianceGaussian(TaskwiseMechanism):
 
     def _parameters(self) -> dict[str, Any]:
         return {
-            "epsilon": self.epsilon,
-            "rate": self.rate,
-            "delta": self.delta,
-            "least_variance": self.least_variance,
-            "step": self.step,
+            **super()._parameters(),
             "grid_step": self.grid.step,
             "steps": self.grid.steps,
             "variance_unit": self.channel.noise.unit,

@@ -31,7 +31,7 @@ from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.signed_sums import largest_signed_norm
-from quietcrowd.validation import check_whole, one_of
+from quietcrowd.validation import one_of, whole_number
 
 __all__ = [
     "UNIT",
@@ -58,20 +58,10 @@ UNIT = 2**24
 MAX_RANK = 4096
 _SUMMANDS = 12  # uniform 16-bit numbers whose sum is nearly normal
 _MIDDLE = _SUMMANDS * (2**16 - 1) // 2
-
-
 _EXACT = 2**53
 
 _MOST_NUMBERS = 2**24
 """So many products of all tasks are held at once."""
-
-
-def _check_rank(_: object, __: object, rank: Any) -> None:
-    check_whole("rank", rank, 1, MAX_RANK)
-
-
-def _check_seed(_: object, __: object, seed: Any) -> None:
-    check_whole("seed", seed, 0, 2**64 - 1)
 
 
 @frozen(kw_only=True)
@@ -100,9 +90,9 @@ class TaskProfile:
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
 
-    rank: int = field(validator=_check_rank)
+    rank: int = field(validator=whole_number(1, MAX_RANK))
     kind: Profile = field(validator=one_of(*get_args(Profile)))
-    seed: int = field(validator=_check_seed)
+    seed: int = field(validator=whole_number(0, 2**64 - 1))
 
     def matrix(self, tasks: pa.Array) -> npt.NDArray[np.int64]:
         """Return V transposed, in units of 2^-24, shape (tasks, rank).
