@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Floats, Noise
@@ -120,8 +121,8 @@ class DiscreteLaplace(Noise):
         return 0.5 / (half * half)
 
     @property
+    @override
     def laplace_scale(self) -> float:
-        """The scale; see `Noise.laplace_scale`."""
         return self.scale
 
     def log_mass(self, steps: npt.NDArray[Any]) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import Factory, field, frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, Interval, Ordinal
@@ -216,8 +217,8 @@ class MatrixFactorization(Mechanism):
         return True
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
-        """Columns of a file of reports; see `Mechanism.columns`."""
         return ("worker", "coordinate", "number")
 
     @cached_property
@@ -270,8 +271,8 @@ class MatrixFactorization(Mechanism):
         bound = min(solution, sys.float_info.max)
         return SketchBounds(length=self.sketch_length, low=-bound, high=bound, whole=False)
 
-    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
-        """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
+    @override
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:
         return workers * self.sketch_length
 
     @property
@@ -284,10 +285,10 @@ class MatrixFactorization(Mechanism):
         """What Theorem 4 says."""
         return self.epsilon
 
+    @override
     def guarantee(
         self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
-        """Return what a worker loses at most; see `Mechanism.guarantee`."""
         hides = self.variant in _HIDING
         count = check_counts(answers, tasks, every_task=hides)
         one = self.channel.epsilon
@@ -454,10 +455,10 @@ class MatrixFactorization(Mechanism):
             )
         return solved
 
+    @override
     def read_reports(
         self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
     ) -> Reports:
-        """Return the reports of a table; see `Mechanism.read_reports`."""
         nobody = pa.table({"task": tasks[:0], "worker": workers[:0], "label": pa.array([], "f8")})
         answers = Answers.from_frame(nobody, self.report_domain, tasks=tasks, workers=workers)
         check_cells(len(answers.tasks), len(answers.workers), beside=self.sketch_length)

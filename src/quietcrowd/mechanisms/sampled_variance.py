@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 from attrs.validators import optional
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
@@ -130,8 +131,8 @@ class SampledVarianceChannel(Channel):
         """Pure privacy loss of one report, rounded up."""
         return self.law.one_answer_epsilon
 
+    @override
     def describe(self) -> Mapping[str, Any]:
-        """Return the grid and the law of the variance; see `Channel.describe`."""
         return {
             "kind": "sampled-variance",
             "grid": self.grid.describe(),
@@ -291,8 +292,8 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         """What a report can be: numbers in steps of the grid, also outside of the domain."""
         return self.grid.lattice(self.channel.noise.scale)
 
-    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
-        """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
+    @override
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:
         return answers + SETUP_DRAWS * workers
 
     @property
@@ -387,10 +388,10 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         """Return the workers' standard deviations; see `TaskwiseMechanism.draw_workers`."""
         return self.channel.noise.draw(workers, rng)
 
+    @override
     def randomize_tasks(
         self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
     ) -> Reports:
-        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
         assert drawn is not None
         channel = self.channel
         noisy = channel.noise.sample(drawn, answers.worker_codes, rng)

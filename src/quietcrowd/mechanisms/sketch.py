@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.channel import Channel, Floats
@@ -305,8 +306,8 @@ class SketchChannel(Channel):
         logs: Floats = self.noise.log_mass(moved).sum(axis=-1)
         return logs
 
+    @override
     def describe(self) -> Mapping[str, Any]:
-        """Return the grid, the noise and the law of the task profiles; see `Channel.describe`."""
         return {
             "kind": "sketch",
             "grid": self.grid.describe(),

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
@@ -58,8 +59,8 @@ class TaskwiseMechanism(Mechanism):
     """Theorem and paper, or page of ``docs/theory``, that the guarantee rests on."""
 
     @property
+    @override
     def independent_reports(self) -> bool:
-        """Whether each report has noise of its own; see `Mechanism.independent_reports`."""
         return self.worker_channel is not None
 
     @property
@@ -67,10 +68,10 @@ class TaskwiseMechanism(Mechanism):
         """What a paper claims: unless a mechanism says otherwise, what the channel loses."""
         return self.channel.epsilon
 
+    @override
     def guarantee(
         self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
-        """Return what a worker loses at most; see `Mechanism.guarantee`."""
         if self.worker_channel is None:
             raise NotImplementedError(
                 f"{type(self).__name__} draws for all answers of a worker at once: losses do not "
