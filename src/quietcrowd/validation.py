@@ -130,21 +130,9 @@ def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:
 
 
 def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any]) -> Any:
-    """Return the class that a description names.
+    """Return the class that a description names: one of those known, each with a ``version``.
 
-    Parameters
-    ----------
-    what : str
-        For messages: what is described.
-    name, version
-        As the description says.
-    known : mapping of str to class
-        Each class has a ``version``.
-
-    Raises
-    ------
-    FormatError
-        Where the name is unknown or the version is another one.
+    FormatError where the name is unknown or the version is another one; `what` is for its message.
     """
     if name not in known:
         raise FormatError(f"{what} {name!r} is unknown; known: {', '.join(known)}")

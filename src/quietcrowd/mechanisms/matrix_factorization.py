@@ -32,7 +32,6 @@ from quietcrowd.mechanisms.sketch import (
     check_exact,
     farthest,
     largest_sums,
-    moment_sensitivity,
     pivot,
     profile_sums,
     second_moments,
@@ -341,7 +340,7 @@ class MatrixFactorization(Mechanism):
         self._require_solution(answers, profile)
         places = channel.grid.places(self.domain.numbers(answers.values))
         null = np.iinfo(np.int32).min
-        moment_noise = self._moment_noise(profile)
+        moment_noise = channel.moment_noise(profile)
         parts = []
         for _, cells in dense_blocks(answers, places, null):
             answered = cells != null
@@ -361,12 +360,6 @@ class MatrixFactorization(Mechanism):
             simulated=rng is not None,
             sketches=sketches,
         )
-
-    def _moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace | None:
-        """Return the noise of second moments, if they are sent: a cell costs half of epsilon."""
-        if self.variant != "statistics":
-            return None
-        return DiscreteLaplace.for_loss(moment_sensitivity(profile), self.channel.moments_epsilon)
 
     def _profiles(
         self,

@@ -155,19 +155,10 @@ def check_exact(tasks: int, largest: int) -> None:
 def profile_sums(
     profile: npt.NDArray[np.int64], cells: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int64]:
-    """Return every worker's profile sum.
+    """Return every worker's profile sum, shape (workers, rank), in units of ``2^-24`` steps.
 
-    Parameters
-    ----------
-    profile : ndarray of int64, shape (tasks, rank)
-        In units of 2^-24.
-    cells : ndarray of int32, shape (workers, tasks)
-        Distances from the centre in steps; 0 where there is no answer.
-
-    Returns
-    -------
-    ndarray of int64, shape (workers, rank)
-        In units of ``2^-24`` steps.
+    The profile, shape (tasks, rank), is in units of 2^-24; `cells`, shape (workers, tasks), are
+    distances from the centre in steps, 0 where there is no answer.
     """
     return (cells.astype(np.float64) @ profile.astype(np.float64)).astype(np.int64)
 
@@ -288,6 +279,12 @@ class SketchChannel(Channel):
             return value
         moved = Fraction(farthest(self.grid, self.centre) * UNIT) / Fraction(self.noise.scale)
         return max(value, ratio_up(moved + Fraction(self.moments_epsilon)))
+
+    def moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace | None:
+        """Return the noise of second moments for a matrix of profiles; None where none are sent."""
+        if not self.moments_epsilon:
+            return None
+        return DiscreteLaplace.for_loss(moment_sensitivity(profile), self.moments_epsilon)
 
     @property
     def scale(self) -> float:
