@@ -317,14 +317,13 @@ class LaplacePerturbation(TaskwiseMechanism):
         check_cells(len(answers.tasks), len(answers.workers))
         shape = (len(answers.tasks), len(answers.workers))
         reports = np.empty(shape, self.report_domain.dtype)
-        bit_noise, bit_domain = self.channel.participation_noise, self.participation_domain
+        bit_domain = self.participation_domain
         bits = None if bit_domain is None else np.empty(shape, bit_domain.dtype)
         for workers, cells in dense_blocks(answers, places, NULL):
             filled = np.where(cells == NULL, self.fillings(cells.shape, word_source(rng)), cells)
             reports[:, workers] = self._with_noise(filled, rng).T
-            if bits is not None and bit_noise is not None and bit_domain is not None:
-                answered = np.where(cells != NULL, np.int32(BIT_GRID.steps), np.int32(0))
-                bits[:, workers] = _add_noise(answered, bit_noise, bit_domain, rng).T
+            if bits is not None:
+                bits[:, workers] = self._noisy_bits(cells != NULL, rng).T
         return Reports(
             table=dense_table(answers, self.report_domain, reports),
             mechanism=self,
@@ -378,6 +377,15 @@ class LaplacePerturbation(TaskwiseMechanism):
         self, places: npt.NDArray[np.int32], rng: np.random.Generator | None
     ) -> npt.NDArray[Any]:
         return _add_noise(places, self.channel.noise, self.report_domain, rng)
+
+    def _noisy_bits(
+        self, answered: npt.NDArray[np.bool_], rng: np.random.Generator | None
+    ) -> npt.NDArray[Any]:
+        noise, domain = self.channel.participation_noise, self.participation_domain
+        assert noise is not None
+        assert domain is not None
+        bits = np.where(answered, np.int32(BIT_GRID.steps), np.int32(0))
+        return _add_noise(bits, noise, domain, rng)
 
     @override
     def read_reports(
