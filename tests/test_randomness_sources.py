@@ -28,10 +28,7 @@ OWN_SAMPLERS = {"noise.sample", "channel.sample", "law.sample", "channel.noise.s
 """Methods called `sample` that are ours: exact unless they are given a generator."""
 
 SIMULATIONS = {
-    "datasets/opinions.py": "makes a synthetic crowd",
-    "datasets/sensors.py": "makes a synthetic crowd",
-    "datasets/sparse.py": "makes a synthetic crowd",
-    "datasets/synthetic.py": "makes a synthetic crowd",
+    "datasets/synthetic.py": "makes synthetic crowds",
     "evaluation/papers/baselines.py": "stand-ins of other papers; demands a generator",
     "evaluation/papers/density_methods.py": "non-private draws; demands a generator",
     "mechanisms/discrete_gaussian.py": "only where `rng` is given; see the test below",

@@ -154,18 +154,8 @@ def answered_twice(
 ) -> AnswerError:
     """Return what to raise where a worker answered a task twice.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of the columns of tasks and workers.
-    ids : tuple
-        Of the task and the worker.
-    rows : tuple
-        The first row and the one that says so again.
-    more : int, optional
-        How many rows say again what another one says.
-    advice : str
-        One of `ADVICE`: what to tell of how to go on.
+    Names of columns, and ids, are of the task and the worker; the rows are the first one and the
+    one that says so again; `more` is how many rows say again what another one says.
     """
     (task, worker), (task_id, worker_id), (other, row) = names, ids, rows
     count = "" if more is None else f" ({more:,} such row{'s' * (more > 1)})"

@@ -58,6 +58,11 @@ class Domain(ABC):
         if "kind" in cls.__dict__:
             _KINDS[cls.kind] = cls
 
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of stored values; it does not depend on the answers, of whom it would tell."""
+
     @abstractmethod
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
         """Turn a column of answers into stored values.
@@ -127,6 +132,11 @@ class Domain(ABC):
 
 class NumericDomain(Domain):
     """A domain whose answers are numbers, stored as they are unless a subclass says how."""
+
+    @property
+    @override
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
 
     def numbers(self, values: Values) -> npt.NDArray[np.float64]:
         """Turn stored values, shape (n,), into the numbers that they stand for."""
@@ -201,6 +211,7 @@ class FiniteDomain(Domain):
         return len(self.labels)
 
     @property
+    @override
     def dtype(self) -> np.dtype[Any]:
         """Dtype of the codes: the smallest unsigned integer that also holds `size` itself."""
         return np.min_scalar_type(self.size)
@@ -393,7 +404,6 @@ class Interval(NumericDomain):
 
     @override
     def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
-        # The dtype does not depend on the answers: it would tell of them.
         numbers = as_numbers(column)
         inside = (numbers >= self.low) & (numbers <= self.high)
         return numbers, inside

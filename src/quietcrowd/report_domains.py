@@ -45,8 +45,8 @@ class OrNull(Domain):
         return self.domain.size
 
     @property
+    @override
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of the codes, the same as without NULL."""
         return self.domain.dtype
 
     @override
@@ -107,8 +107,8 @@ class Lattice(NumericDomain):
     bits: int = field(default=32, validator=one_of(32, 64))
 
     @property
+    @override
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of the stored k."""
         return np.dtype(f"int{self.bits}")
 
     @override

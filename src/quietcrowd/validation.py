@@ -25,6 +25,7 @@ __all__ = [
     "one_of",
     "optional_number",
     "plain",
+    "whole_number",
 ]
 
 
@@ -86,6 +87,15 @@ def at_least(low: float) -> Callable[[Any, Any, Any], None]:
     return checked_by(check_real, low)
 
 
+def whole_number(low: int, high: int | None = None) -> Callable[[Any, Any, Any], None]:
+    """Return an attrs validator that raises ParameterError unless a value is such an int."""
+
+    def check(_: Any, attribute: Any, value: Any) -> None:
+        check_whole(attribute.name, value, low, high)
+
+    return check
+
+
 def plain(value: Any) -> Any:
     """Return the Python number that a NumPy number is; anything else as it is."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
@@ -122,21 +132,9 @@ def one_of(*choices: Any) -> Callable[[Any, Any, Any], None]:
 
 
 def find_described(what: str, name: Any, version: Any, known: Mapping[str, Any]) -> Any:
-    """Return the class that a description names.
+    """Return the class that a description names: one of those known, each with a ``version``.
 
-    Parameters
-    ----------
-    what : str
-        For messages: what is described.
-    name, version
-        As the description says.
-    known : mapping of str to class
-        Each class has a ``version``.
-
-    Raises
-    ------
-    FormatError
-        Where the name is unknown or the version is another one.
+    FormatError where the name is unknown or the version is another one; `what` is for its message.
     """
     if name not in known:
         raise FormatError(f"{what} {name!r} is unknown; known: {', '.join(known)}")

@@ -19,6 +19,7 @@ from tests.compatibility.inferring import Case
 from tests.compatibility.spelling import plain
 
 import quietcrowd as qc
+from quietcrowd.auditing.attacks import plan_audit
 from quietcrowd.evaluation import PrivTDSILike, TeslaLike
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
 from quietcrowd.synthesis import Basic, Histogram
@@ -114,7 +115,7 @@ def _chance(mechanism: qc.Mechanism) -> Any:
 def _channel(mechanism: qc.Mechanism) -> Any:
     channel = mechanism.channel
     weights = channel.weights.tolist() if isinstance(channel, qc.FiniteChannel) else None
-    exact = mechanism.plan_audit(3).exact
+    exact = plan_audit(mechanism, 3).exact
     return {
         "epsilon": float(channel.epsilon),
         "weights": weights,

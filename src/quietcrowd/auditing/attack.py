@@ -24,7 +24,7 @@ from quietcrowd.auditing.learnt_scores import (
     report_statistics,
 )
 from quietcrowd.auditing.lower_bounds import Floats, Score, Statistic
-from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import positions_by_text
 
@@ -95,8 +95,7 @@ def crowd_of(
     None in the row stands for no answer.
     """
     answered = [value is not None for value in row]
-    dtype = domain.dtype if isinstance(domain, FiniteDomain) else np.dtype(np.float64)
-    values = np.array([value for value in row if value is not None], dtype)
+    values = np.array([value for value in row if value is not None], domain.dtype)
     codes = np.arange(workers, dtype=np.int32)
     return Answers(
         domain=domain,

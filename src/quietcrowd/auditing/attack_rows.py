@@ -75,8 +75,7 @@ def ends(mechanism: Mechanism) -> tuple[Any, Any]:
 def places(mechanism: Mechanism, grid: Grid, stored: Sequence[Any]) -> npt.NDArray[np.int64]:
     """Return the places on the grid of stored answers."""
     domain = check_numeric(mechanism.domain, "the mechanism")
-    dtype = domain.dtype if isinstance(domain, FiniteDomain) else np.dtype(np.float64)
-    return grid.places(domain.numbers(np.array(stored, dtype))).astype(np.int64)
+    return grid.places(domain.numbers(np.array(stored, domain.dtype))).astype(np.int64)
 
 
 def plain_numbers(mechanism: Mechanism, grid: Grid, row: Sequence[Any]) -> Floats:

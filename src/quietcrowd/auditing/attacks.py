@@ -8,7 +8,7 @@ what it proves holds for whatever was sent.
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import partial, singledispatch
 
 from quietcrowd.auditing.attack import Attack, AuditPlan
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, alone, ends
@@ -30,16 +30,8 @@ __all__ = ["plan_audit", "plan_of_channel"]
 def plan_audit(mechanism: Mechanism, answers: int) -> AuditPlan:
     """Return how `quietcrowd.audit` puts the guarantee of a mechanism to the test.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    answers : int
-        How many answers a worker gives, or, where every task is reported, how many tasks.
-
-    Raises
-    ------
-    ParameterError
-        Where these are too many to enumerate.
+    `answers` are how many a worker gives, or, where every task is reported, how many tasks there
+    are; ParameterError where these are too many to enumerate.
 
     Notes
     -----
@@ -90,20 +82,14 @@ def _plan_unknown(mechanism: Mechanism, answers: int) -> AuditPlan:
     low, high = ends(mechanism)
     rest = [low] * (answers - 1)
 
-    def attack(name: str, one: object, other: object) -> Attack:
-        row = [one, *rest], [other, *rest]
-        return Attack(name=name, tasks=range(answers), one=row[0], other=row[1], score=None)
-
-    attacks = [attack(VALUE, high, low)]
+    attack = partial(Attack, tasks=range(answers), score=None)
+    attacks = [attack(name=VALUE, one=[high, *rest], other=[low, *rest])]
     if mechanism.participation_protected:
-        attacks.append(attack(NULL, high, None))
+        attacks.append(attack(name=NULL, one=[high, *rest], other=[None, *rest]))
     attacks.append(alone(attacks[0]))
     if answers > 1:
         one, other = [high] * answers, [low] * answers
         attacks.append(
-            Attack(
-                name=ALL, tasks=range(answers), one=one, other=other, score=None, share=PART,
-                moved=answers, whole=True,
-            )
-        )  # fmt: skip
+            attack(name=ALL, one=one, other=other, share=PART, moved=answers, whole=True)
+        )
     return AuditPlan(exact=None, attacks=attacks)

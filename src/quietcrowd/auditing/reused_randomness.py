@@ -80,16 +80,7 @@ def compare_devices(
 ) -> EqualMessages:
     """Let devices with equal answers report, and count equal messages.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What the devices run.
-    repeats : Repeats
-        The answer that all give, and how rarely independent devices send the same.
-    risk : float
-        Probability of a false alarm, at most.
-    rng : numpy.random.Generator, optional
-        As of `Mechanism.randomize`.
+    A false alarm has a probability of `risk` at most.
 
     Notes
     -----

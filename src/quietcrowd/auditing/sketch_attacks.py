@@ -20,7 +20,6 @@ from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Observed, R
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, Floats, alone, ends, places
 from quietcrowd.auditing.noise_attacks import laplace_peak
 from quietcrowd.exceptions import AnswerError
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.sketch import (
     UNIT,
@@ -151,18 +150,15 @@ def _cell_epsilon(
     scale = Fraction(channel.noise.scale)
     norms = [int(norm) for norm in np.abs(profile).sum(axis=1)]
     losses = [Fraction((top - bottom) * max(norms)) / scale]
-    if channel.moments_epsilon:
-        moment_scale = Fraction(_moment_noise(channel, profile).scale)
+    moment_noise = channel.moment_noise(profile)
+    if moment_noise is not None:
+        moment_scale = Fraction(moment_noise.scale)
         away = max(abs(top - channel.centre), abs(bottom - channel.centre))
         losses += [
             Fraction(away * norm) / scale + Fraction(moment_sensitivity(row)) / moment_scale
             for norm, row in zip(norms, profile[:, np.newaxis], strict=True)
         ]
     return ratio_up(max(losses))
-
-
-def _moment_noise(channel: SketchChannel, profile: npt.NDArray[np.int64]) -> DiscreteLaplace:
-    return DiscreteLaplace.for_loss(moment_sensitivity(profile), channel.moments_epsilon)
 
 
 class _SketchLaw:
@@ -180,8 +176,9 @@ class _SketchLaw:
         """Return the score that tells two rows apart."""
         exact = [self._exact(row) for row in (one, other)]
         scales = np.full(len(exact[0]), self.channel.noise.scale)
-        if self.channel.moments_epsilon:
-            scales[self.channel.profile.rank :] = _moment_noise(self.channel, self.profile).scale
+        moment_noise = self.channel.moment_noise(self.profile)
+        if moment_noise is not None:
+            scales[self.channel.profile.rank :] = moment_noise.scale
 
         def score(observed: Observed) -> Floats:
             sent = self._sums(observed)

@@ -2,10 +2,7 @@
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import dataset_domain, load_dataset
-from quietcrowd.datasets.opinions import opinion_crowd
-from quietcrowd.datasets.sensors import sensor_crowd
-from quietcrowd.datasets.sparse import sparse_crowd
-from quietcrowd.datasets.synthetic import synthetic_crowd
+from quietcrowd.datasets.synthetic import opinion_crowd, sensor_crowd, sparse_crowd, synthetic_crowd
 from quietcrowd.datasets.transforms import log10_dataset, selected_tasks, standardised_dataset
 
 __all__ = [

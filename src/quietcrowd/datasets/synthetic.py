@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 
 from quietcrowd.answers import Answers
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.domains import Categorical, Label
+from quietcrowd.domains import Categorical, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_whole
+from quietcrowd.validation import check_real, check_whole, plain
 
-__all__ = ["synthetic_crowd"]
+__all__ = ["Truths", "opinion_crowd", "sensor_crowd", "sparse_crowd", "synthetic_crowd"]
+
+Truths: TypeAlias = Literal["normal", "uniform"]
+
+MIDDLES = (0.0, 10.0)
+"""The opinions about a task lie around a middle between these."""
+
+SPREADS = 8.0
+"""A normal claim is no farther from its middle than so many standard deviations."""
 
 
 def synthetic_crowd(
@@ -73,9 +83,9 @@ def synthetic_crowd(
     right = rng.random(who.shape) < accuracies[who]
     shift = rng.integers(1, domain.size, who.shape)
     answered = np.where(right, truths[:, None], (truths[:, None] + shift) % domain.size)
-    return Dataset(
-        name=f"synthetic crowd (seed {seed})",
-        answers=Answers(
+    return _drawn(
+        f"synthetic crowd (seed {seed})",
+        Answers(
             domain=domain,
             tasks=pa.array(np.arange(tasks)),
             workers=pa.array(np.arange(workers)),
@@ -83,8 +93,7 @@ def synthetic_crowd(
             worker_codes=who.reshape(-1).astype(np.int32),
             values=answered.reshape(-1).astype(domain.dtype),
         ),
-        truths=pa.table({"task": np.arange(tasks), "label": domain.decode(truths)}),
-        remark="drawn, not collected",
+        domain.decode(truths),
     )
 
 
@@ -106,3 +115,273 @@ def _distinct_workers(
         who[again] = np.sort(rng.integers(0, workers, (len(again), per_task)))
         again = again[(np.diff(who[again]) == 0).any(axis=1)]
     return who
+
+
+def opinion_crowd(
+    *,
+    tasks: int = 300,
+    workers: int = 20,
+    unreliable: float = 0.5,
+    spread: float = 1.0,
+    reach: float = 15.0,
+    seed: int = 0,
+) -> Dataset:
+    """Draw a crowd whose reliable workers claim what a normal density says.
+
+    The middles mu of the tasks are even on 0 to 10 and are the known truths. All workers make a
+    claim about every task: a reliable one from ``N(mu, spread^2)``, an unreliable one from
+    anywhere between ``mu - reach`` and ``mu + reach``. A worker is reliable on all tasks or on
+    none; the last ones are not. The public range is wide enough for all claims.
+
+    Parameters
+    ----------
+    tasks, workers : int
+        At least 1.
+    unreliable : float
+        Share of the workers that is unreliable, 0 to 1, rounded to whole workers.
+    spread : float
+        Standard deviation of reliable claims, above 0, in the unit of the claims.
+    reach : float
+        How far an unreliable claim is from the middle at most, above 0, in the same unit.
+    seed : int
+        Of the draw; the same seed gives the same crowd.
+
+    Returns
+    -------
+    Dataset
+        Ids of tasks and workers are whole numbers from 0.
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range.
+
+    Examples
+    --------
+    >>> opinion_crowd(tasks=5, workers=4).answers
+    Answers(20 answers, 5 tasks, 4 workers, domain=Interval(low=-15.0, high=25.0))
+    """
+    _check_sizes(tasks, workers, seed)
+    check_real("unreliable", unreliable, 0)
+    if unreliable > 1:
+        raise ParameterError(f"unreliable must be 0 to 1; got {unreliable!r}")
+    for name, length in (("spread", spread), ("reach", reach)):
+        check_real(name, length, 0)
+        if length == 0:
+            raise ParameterError(f"{name} must be above 0; got {length!r}")
+    rng = np.random.default_rng(seed)
+    middles = rng.uniform(*MIDDLES, tasks)
+    normal = np.clip(rng.normal(size=(workers, tasks)), -SPREADS, SPREADS) * spread
+    even = rng.uniform(-reach, reach, (workers, tasks))
+    reliable = np.arange(workers) < workers - round(unreliable * workers)
+    claims = middles + np.where(reliable[:, np.newaxis], normal, even)
+    widest = max(reach, SPREADS * spread)
+    public = Interval(low=MIDDLES[0] - widest, high=MIDDLES[1] + widest)
+    return _drawn(
+        f"opinions, {workers} x {tasks}, {unreliable:.0%} unreliable (seed {seed})",
+        _read(claims, np.full(claims.shape, True), public),
+        middles,
+    )
+
+
+def sensor_crowd(
+    *,
+    tasks: int = 100,
+    workers: int = 60,
+    share: float = 1.0,
+    sigmas: tuple[float, float] = (0.3, 3.0),
+    domain: Interval | None = None,
+    seed: int = 0,
+) -> Dataset:
+    """Draw a crowd that measures numbers.
+
+    Truths are spread evenly over the domain. A worker answers each task with probability `share`,
+    independently; the answer is the truth plus normal noise, clipped to the domain. The noise of
+    the first half of the workers has the smaller standard deviation, that of the others the larger.
+
+    Parameters
+    ----------
+    tasks, workers : int
+        At least 1.
+    share : float
+        Share of the tasks that a worker answers, above 0 and at most 1.
+    sigmas : (float, float)
+        Standard deviations of good and of bad workers, in the unit of the domain; at least 0.
+    domain : Interval, optional
+        Default: 0 to 10.
+    seed : int
+        Of the draw; the same seed gives the same crowd.
+
+    Returns
+    -------
+    Dataset
+        Ids of tasks and workers are whole numbers from 0.
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range.
+
+    Examples
+    --------
+    >>> sensor_crowd(tasks=5, workers=4).answers
+    Answers(20 answers, 5 tasks, 4 workers, domain=Interval(low=0.0, high=10.0))
+    """
+    bounds = Interval(low=0, high=10) if domain is None else domain
+    _check_sizes(tasks, workers, seed)
+    check_real("share", share, 0)
+    _check_pair(sigmas)
+    if not 0 < share <= 1:
+        raise ParameterError(f"share must be above 0 and at most 1; got {share!r}")
+    rng = np.random.default_rng(seed)
+    truths = rng.uniform(bounds.low, bounds.high, tasks)
+    sigma = np.where(np.arange(workers) < workers // 2, *sigmas)
+    answers = truths + sigma[:, np.newaxis] * rng.normal(size=(workers, tasks))
+    answered = rng.random((workers, tasks)) < share
+    return _drawn(
+        f"sensors, {workers} x {tasks}, {share:.0%} answered (seed {seed})",
+        _read(np.clip(answers, bounds.low, bounds.high), answered, bounds),
+        truths,
+    )
+
+
+def _check_pair(sigmas: Any) -> None:
+    try:
+        pair = [*sigmas]
+    except TypeError:
+        pair = []
+    if len(pair) != 2 or isinstance(sigmas, str | bytes):
+        raise ParameterError(
+            f"sigmas must be two numbers, of good and of bad workers, as (0.3, 3.0); got {sigmas!r}"
+        )
+    for deviation in pair:
+        check_real("each of sigmas", plain(deviation), 0)
+
+
+def sparse_crowd(
+    *,
+    tasks: int = 200,
+    workers: int = 2_000,
+    sparsity: float = 0.9,
+    truths: Truths = "normal",
+    clip_truths: bool = False,
+    levels: Sequence[Label] = tuple(range(10)),
+    sigmas: tuple[float, float] = (1.0, 5.0),
+    seed: int = 0,
+) -> Dataset:
+    """Draw a crowd in which each worker answers a small part of the tasks.
+
+    A worker answers each task with probability ``1 - sparsity``, independently. The answer is the
+    truth plus normal noise, rounded to the nearest level. The noise of one half of the workers,
+    drawn, has the smaller standard deviation, that of the others the larger one.
+
+    Parameters
+    ----------
+    tasks, workers : int
+        At least 1.
+    sparsity : float
+        Share of answers that are missing, from 0 to 1.
+    truths : {"normal", "uniform"}
+        Truths of mean 0 and variance 1, as in the paper: half of them lie below all levels 0 to
+        9, and a constant guess is hard to beat. Or spread over the whole domain, where it is
+        useless.
+    clip_truths : bool
+        Whether truths are clipped to the domain before answers are drawn around them. The paper
+        does not say.
+    levels : sequence of numbers
+        At least two, increasing.
+    sigmas : (float, float)
+        Standard deviations of good and of bad workers.
+    seed : int
+        Of the draw; the same seed gives the same crowd.
+
+    Returns
+    -------
+    Dataset
+        Ids of tasks and workers are whole numbers from 0. Memory grows with the answers alone.
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range.
+
+    References
+    ----------
+    H. Sun et al., IEEE Big Data 2018, section VI-A.
+    """
+    domain = Ordinal(levels)
+    _check_sizes(tasks, workers, seed)
+    check_real("sparsity", sparsity, 0)
+    for deviation in sigmas:
+        check_real("sigmas", deviation, 0)
+    if sparsity > 1 or domain.size < 2:
+        raise ParameterError(
+            "sparsity must be at most 1, and levels at least two; "
+            f"got sparsity={sparsity!r}, {domain.size} levels"
+        )
+    if truths not in get_args(Truths):
+        raise ParameterError(f"truths must be 'normal' or 'uniform'; got {truths!r}")
+    rng = np.random.default_rng(seed)
+    true = rng.normal(0, 1, tasks) if truths == "normal" else rng.uniform(*_bounds(domain), tasks)
+    if clip_truths:
+        true = np.clip(true, *_bounds(domain))
+    sigma = np.where(rng.permutation(workers) < workers // 2, *sigmas)
+    who = [_participants(rng, workers, 1 - sparsity) for _ in range(tasks)]
+    values = [
+        _nearest(domain, mean + sigma[codes] * rng.standard_normal(len(codes)))
+        for mean, codes in zip(true, who, strict=True)
+    ]
+    return _drawn(
+        f"sparse crowd, sparsity {sparsity:g}, {truths} truths (seed {seed})",
+        Answers(
+            domain=domain,
+            tasks=pa.array(np.arange(tasks)),
+            workers=pa.array(np.arange(workers)),
+            offsets=np.concatenate([[0], np.cumsum([len(codes) for codes in who])]),
+            worker_codes=np.concatenate(who),
+            values=np.concatenate(values),
+        ),
+        true,
+    )
+
+
+def _bounds(domain: Ordinal) -> tuple[float, float]:
+    return domain.low, domain.high
+
+
+def _participants(rng: np.random.Generator, workers: int, share: float) -> npt.NDArray[np.int32]:
+    """Return who answers a task, sorted."""
+    count = int(rng.binomial(workers, share))
+    drawn = rng.choice(workers, count, replace=False, shuffle=False)
+    return np.sort(drawn).astype(np.int32)
+
+
+def _nearest(domain: Ordinal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.unsignedinteger]:
+    """Return the codes of the nearest levels."""
+    levels = np.array(domain.levels, np.float64)
+    return np.searchsorted((levels[1:] + levels[:-1]) / 2, numbers).astype(domain.dtype)
+
+
+def _check_sizes(tasks: int, workers: int, seed: int) -> None:
+    check_whole("tasks", tasks, 1)
+    check_whole("workers", workers, 1)
+    check_whole("seed", seed, 0)
+
+
+def _read(
+    numbers: npt.NDArray[np.float64], answered: npt.NDArray[np.bool_], domain: Interval
+) -> Answers:
+    """Return numbers as answers, where there are any; all of shape (workers, tasks)."""
+    worker, task = np.nonzero(answered)
+    frame = pd.DataFrame({"task": task, "worker": worker, "label": numbers[worker, task]})
+    workers, tasks = (range(size) for size in numbers.shape)
+    return Answers.from_frame(frame, domain, tasks=tasks, workers=workers)
+
+
+def _drawn(name: str, answers: Answers, truths: Any) -> Dataset:
+    return Dataset(
+        name=name,
+        answers=answers,
+        truths=pa.table({"task": np.arange(len(answers.tasks)), "label": truths}),
+        remark="drawn, not collected",
+    )

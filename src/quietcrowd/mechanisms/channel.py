@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.grid import Grid
@@ -357,8 +358,8 @@ class FiniteChannel(Channel):
         """Probability of each report given each answer, shape (answers, reports); exact."""
         return self.weights / TOTAL
 
+    @override
     def describe(self) -> Mapping[str, Any]:
-        """Return the table of integers; see `Channel.describe`."""
         return {"kind": "table", "weights": self.weights.tolist()}
 
     @cached_property

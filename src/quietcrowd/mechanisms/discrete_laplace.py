@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Floats, Noise
@@ -34,6 +35,7 @@ __all__ = [
     "laplace_bytes",
     "laplace_noise",
     "laplace_thresholds",
+    "positive_epsilon",
     "require_positive_epsilon",
 ]
 
@@ -56,6 +58,11 @@ def require_positive_epsilon(epsilon: float) -> None:
             "epsilon must be a finite number above 0: at 0 the noise would be infinite; "
             f"got {epsilon!r}"
         )
+
+
+def positive_epsilon(_: Any, __: Any, epsilon: float) -> None:
+    """Validate a privacy loss at which noise is finite."""
+    require_positive_epsilon(epsilon)
 
 
 @frozen(kw_only=True)
@@ -114,8 +121,8 @@ class DiscreteLaplace(Noise):
         return 0.5 / (half * half)
 
     @property
+    @override
     def laplace_scale(self) -> float:
-        """The scale; see `Noise.laplace_scale`."""
         return self.scale
 
     def log_mass(self, steps: npt.NDArray[Any]) -> Floats:

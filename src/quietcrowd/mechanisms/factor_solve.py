@@ -30,16 +30,8 @@ def worker_blocks(workers: int, rank: int) -> list[slice]:
 def least_squares_matrices(profile: Floats, answered: list[npt.NDArray[Any]]) -> Floats:
     """Return ``sum v_j v_j'`` over the tasks that each worker answered.
 
-    Parameters
-    ----------
-    profile : ndarray, shape (tasks, rank)
-        The task profile.
-    answered : list of ndarray of int
-        The tasks of each worker.
-
-    Returns
-    -------
-    ndarray, shape (workers, rank, rank)
+    Shape (workers, rank, rank), of a profile of shape (tasks, rank); `answered` are the tasks of
+    each worker.
     """
     rank = profile.shape[1]
     matrices = np.empty((len(answered), rank, rank))
@@ -50,25 +42,10 @@ def least_squares_matrices(profile: Floats, answered: list[npt.NDArray[Any]]) ->
 
 
 def ridge_solve(matrices: Floats, sums: Floats, ridge: float) -> Floats:
-    """Return ``(H + ridge I)^-1 b`` for every worker.
+    """Return ``(H + ridge I)^-1 b`` for every worker, shape (workers, rank).
 
-    Parameters
-    ----------
-    matrices : ndarray, shape (workers, rank, rank) or (1, rank, rank)
-        H of each worker, or one for all.
-    sums : ndarray, shape (workers, rank)
-        b of each worker.
-    ridge : float
-        At least 0.
-
-    Returns
-    -------
-    ndarray, shape (workers, rank)
-
-    Raises
-    ------
-    ParameterError
-        Where a matrix is singular.
+    H has the shape (workers, rank, rank), or (1, rank, rank) where it is one for all; b, the
+    `sums`, (workers, rank). ParameterError where a matrix is singular.
     """
     rank = sums.shape[1]
     shifted = matrices + ridge * np.eye(rank)

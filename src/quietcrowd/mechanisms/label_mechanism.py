@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain, FiniteDomain
@@ -104,8 +105,8 @@ class LabelMechanism(TaskwiseMechanism):
     null: Null = field(default=None, validator=[one_of(None, "category"), _fits])
 
     @property
+    @override
     def every_task(self) -> bool:
-        """Whether every worker reports every task; see `Mechanism.every_task`."""
         return self.null is not None
 
     @property
@@ -123,18 +124,18 @@ class LabelMechanism(TaskwiseMechanism):
     def channel(self) -> FiniteChannel:
         """The law of one report given one answer."""
 
+    @override
     def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
-        """Return how the loss is distributed; see `Mechanism.loss`."""
         if self.worker_channel is None:
             return super().loss(answers, tasks)
         count = check_counts(answers, tasks, every_task=self.every_task)
         law = channel_law(self.channel.weights, self.channel.epsilon)
         return ReleaseLoss(answer=law, each=law, count=count)
 
+    @override
     def randomize_tasks(
         self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
     ) -> Reports:
-        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
         words = word_source(rng)
         if self.every_task:
             table = self._randomize_every_task(answers, drawn, words)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import Factory, evolve, field, frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, Interval, Ordinal
@@ -21,7 +22,7 @@ from quietcrowd.mechanisms.discrete_laplace import (
     DiscreteLaplace,
     laplace_bytes,
     laplace_noise,
-    require_positive_epsilon,
+    positive_epsilon,
 )
 from quietcrowd.mechanisms.grid import Grid, bounded_domain, cut_off
 from quietcrowd.mechanisms.mechanism import Reports
@@ -113,8 +114,8 @@ class LaplaceChannel(Channel):
         bit = Fraction(BIT_GRID.steps) / Fraction(self.participation_noise.scale)
         return max(one, ratio_up(half + bit))
 
+    @override
     def describe(self) -> Mapping[str, Any]:
-        """Return the grid and the scales of the noise; see `Channel.describe`."""
         bit = self.participation_noise
         return {
             "kind": "laplace",
@@ -125,10 +126,6 @@ class LaplaceChannel(Channel):
             if bit is None
             else {"grid": BIT_GRID.describe(), "noise_scale": bit.scale},
         }
-
-
-def _check_epsilon(_: object, __: object, epsilon: float) -> None:
-    require_positive_epsilon(epsilon)
 
 
 def _fill(value: Any) -> Any:
@@ -205,7 +202,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         "Sun et al., IEEE Big Data 2018, Theorem 1; docs/theory/sparse-answers.md"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
-    epsilon: float = field(converter=number, validator=_check_epsilon)
+    epsilon: float = field(converter=number, validator=positive_epsilon)
     participation: Literal["released"] | None = field(
         default=None, validator=one_of(None, "released")
     )
@@ -230,13 +227,13 @@ class LaplacePerturbation(TaskwiseMechanism):
         _ = self.channel  # refuses an epsilon that the grid cannot hold
 
     @property
+    @override
     def every_task(self) -> bool:
-        """Whether every worker reports every task; see `Mechanism.every_task`."""
         return self.fill is not None
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
-        """Columns of a file of reports; see `Mechanism.columns`."""
         return super().columns + ("participation",) * (self.participation is not None)
 
     @cached_property
@@ -270,13 +267,13 @@ class LaplacePerturbation(TaskwiseMechanism):
         return self.grid.lattice(self.channel.noise.scale)
 
     @property
+    @override
     def participation_domain(self) -> Lattice | None:
-        """What a noisy participation bit can be; see `Mechanism.participation_domain`."""
         noise = self.channel.participation_noise
         return None if noise is None else BIT_GRID.lattice(noise.scale)
 
+    @override
     def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:
-        """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
         if not self.every_task:
             return answers
         per_cell = 1 if self.participation is None else 2
@@ -300,13 +297,13 @@ class LaplacePerturbation(TaskwiseMechanism):
             law = pure_law(epsilon)
         return ReleaseLoss(answer=law, each=law, count=count)
 
+    @override
     def randomize_tasks(
         self,
         answers: Answers,
-        drawn: npt.NDArray[Any] | None,  # noqa: ARG002
+        drawn: npt.NDArray[Any] | None,
         rng: np.random.Generator | None,
     ) -> Reports:
-        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
         places = self.grid.places(self.domain.numbers(answers.values))
         if self.every_task:
             return self._randomize_every_task(answers, places, rng)
@@ -338,13 +335,6 @@ class LaplacePerturbation(TaskwiseMechanism):
         """Return the place that stands for no answer, for every cell, answered or not.
 
         How many of them are used does not show in how many words are drawn.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            Of the cells.
-        words : WordSource
-            Where the randomness comes from.
         """
         places = self.filling_places
         if len(places) == 1:
@@ -353,8 +343,8 @@ class LaplacePerturbation(TaskwiseMechanism):
         return places[drawn.astype(np.intp)].reshape(shape)
 
     @property
+    @override
     def filling_places(self) -> npt.NDArray[np.int32]:
-        """Places that stand for no answer, equally likely; see `Mechanism.filling_places`."""
         if self.fill == "midpoint":
             return np.array([self.grid.middle], np.int32)
         if isinstance(self.fill, float):
@@ -397,10 +387,10 @@ class LaplacePerturbation(TaskwiseMechanism):
         bits = np.where(answered, np.int32(BIT_GRID.steps), np.int32(0))
         return _add_noise(bits, noise, domain, rng)
 
+    @override
     def read_reports(
         self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
     ) -> Reports:
-        """Return the reports of a table; see `Mechanism.read_reports`."""
         reports = super().read_reports(columns, tasks, workers, simulated=simulated)
         domain = self.participation_domain
         if domain is None:

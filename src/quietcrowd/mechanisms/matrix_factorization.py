@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import Factory, field, frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import FiniteDomain, Interval, Ordinal
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms import factor_solve
 from quietcrowd.mechanisms.channel import REACH
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, SketchBounds
 from quietcrowd.mechanisms.randomness import word_source
@@ -31,7 +32,6 @@ from quietcrowd.mechanisms.sketch import (
     check_exact,
     farthest,
     largest_sums,
-    moment_sensitivity,
     pivot,
     profile_sums,
     second_moments,
@@ -51,7 +51,7 @@ from quietcrowd.privacy.guarantee import (
 )
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.report_domains import Reals
-from quietcrowd.validation import check_real, check_whole, number, one_of, optional_number, plain
+from quietcrowd.validation import at_least, number, one_of, optional_number, plain, whole_number
 
 __all__ = ["MatrixFactorization", "Variant"]
 
@@ -71,18 +71,6 @@ def _usual_ridge(mechanism: MatrixFactorization) -> float:
 
 def _usual_fill(mechanism: MatrixFactorization) -> Literal["midpoint"] | float:
     return 0.0 if mechanism.variant == "paper" else "midpoint"
-
-
-def _check_epsilon(_: object, __: object, epsilon: float) -> None:
-    require_positive_epsilon(epsilon)
-
-
-def _check_ridge(_: object, __: object, ridge: Any) -> None:
-    check_real("ridge", ridge, 0)
-
-
-def _check_max_steps(_: object, __: object, steps: Any) -> None:
-    check_whole("max_steps", steps, 1)
 
 
 def _fill(value: Any) -> Literal["midpoint"] | float:
@@ -171,12 +159,12 @@ class MatrixFactorization(Mechanism):
         "LaplacePerturbation"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
-    epsilon: float = field(converter=number, validator=_check_epsilon)
+    epsilon: float = field(converter=number, validator=positive_epsilon)
     variant: Variant = field(default="fill", validator=one_of(*get_args(Variant)))
     rank: int = field(default=20, converter=plain)
     profile: Profile = field(default="gaussian", validator=one_of(*get_args(Profile)))
     ridge: float = field(
-        default=Factory(_usual_ridge, takes_self=True), converter=plain, validator=_check_ridge
+        default=Factory(_usual_ridge, takes_self=True), converter=plain, validator=at_least(0)
     )
     fill: Literal["midpoint"] | float = field(
         default=Factory(_usual_fill, takes_self=True), converter=_fill
@@ -184,7 +172,7 @@ class MatrixFactorization(Mechanism):
     seed: int = field(default=0, converter=plain)
     step: float | None = field(default=None, converter=optional_number)
     learning_rate: float | None = field(default=None, converter=optional_number)
-    max_steps: int = field(default=MAX_STEPS, converter=plain, validator=_check_max_steps)
+    max_steps: int = field(default=MAX_STEPS, converter=plain, validator=whole_number(1))
 
     def __attrs_post_init__(self) -> None:
         inside = self.fill == "midpoint" or self.domain.low <= self.fill <= self.domain.high
@@ -228,8 +216,8 @@ class MatrixFactorization(Mechanism):
         return True
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
-        """Columns of a file of reports; see `Mechanism.columns`."""
         return ("worker", "coordinate", "number")
 
     @cached_property
@@ -282,8 +270,8 @@ class MatrixFactorization(Mechanism):
         bound = min(solution, sys.float_info.max)
         return SketchBounds(length=self.sketch_length, low=-bound, high=bound, whole=False)
 
-    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
-        """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
+    @override
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:
         return workers * self.sketch_length
 
     @property
@@ -296,10 +284,10 @@ class MatrixFactorization(Mechanism):
         """What Theorem 4 says."""
         return self.epsilon
 
+    @override
     def guarantee(
         self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
-        """Return what a worker loses at most; see `Mechanism.guarantee`."""
         hides = self.variant in _HIDING
         count = check_counts(answers, tasks, every_task=hides)
         one = self.channel.epsilon
@@ -352,7 +340,7 @@ class MatrixFactorization(Mechanism):
         self._require_solution(answers, profile)
         places = channel.grid.places(self.domain.numbers(answers.values))
         null = np.iinfo(np.int32).min
-        moment_noise = self._moment_noise(profile)
+        moment_noise = channel.moment_noise(profile)
         parts = []
         for _, cells in dense_blocks(answers, places, null):
             answered = cells != null
@@ -372,12 +360,6 @@ class MatrixFactorization(Mechanism):
             simulated=rng is not None,
             sketches=sketches,
         )
-
-    def _moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace | None:
-        """Return the noise of second moments, if they are sent: a cell costs half of epsilon."""
-        if self.variant != "statistics":
-            return None
-        return DiscreteLaplace.for_loss(moment_sensitivity(profile), self.channel.moments_epsilon)
 
     def _profiles(
         self,
@@ -466,10 +448,10 @@ class MatrixFactorization(Mechanism):
             )
         return solved
 
+    @override
     def read_reports(
         self, columns: pa.Table, tasks: pa.Array, workers: pa.Array, *, simulated: bool
     ) -> Reports:
-        """Return the reports of a table; see `Mechanism.read_reports`."""
         nobody = pa.table({"task": tasks[:0], "worker": workers[:0], "label": pa.array([], "f8")})
         answers = Answers.from_frame(nobody, self.report_domain, tasks=tasks, workers=workers)
         check_cells(len(answers.tasks), len(answers.workers), beside=self.sketch_length)

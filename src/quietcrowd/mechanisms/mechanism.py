@@ -102,13 +102,7 @@ class Mechanism(ABC):
         return False
 
     def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
-        """Return how many exact, slow draws of noise the reports of so many answers take.
-
-        Parameters
-        ----------
-        answers, tasks, workers : int
-            How many there are.
-        """
+        """Return how many exact, slow draws of noise the reports of so many answers take."""
         return 0
 
     @property
@@ -333,14 +327,7 @@ class Mechanism(ABC):
     ) -> None:
         """Raise AnswerError where every worker reports every task, and one did not.
 
-        Parameters
-        ----------
-        workers : pyarrow.Array
-            Ids.
-        reports_per_worker : ndarray of int64, shape (workers,)
-            How many reports each sent.
-        tasks : int
-            How many tasks there are.
+        `workers` are ids, `reports_per_worker`, shape (workers,), how many reports each sent.
         """
         if self.every_task and (reports_per_worker < tasks).any():
             fewest = int(reports_per_worker.argmin())

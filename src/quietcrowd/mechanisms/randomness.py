@@ -23,7 +23,6 @@ from attrs import field, frozen
 
 __all__ = [
     "KEY_BYTES",
-    "Label",
     "Secret",
     "WordSource",
     "system_words",
@@ -92,9 +91,6 @@ def words_in_turn(words: npt.NDArray[np.uint32]) -> WordSource:
 KEY_BYTES = 32
 """Length of a key: as much as the operating system's own generator is seeded with."""
 
-Label = tuple[str | int, ...]
-"""What random bytes are for."""
-
 
 @frozen(kw_only=True, eq=False)
 class Secret:
@@ -133,20 +129,10 @@ class Secret:
         self.key[:] = bytes(len(self.key))
         self.key.clear()
 
-    def give(self, label: Label, size: int) -> bytes:
-        """Return the bytes of a label.
+    def give(self, label: tuple[str | int, ...], size: int) -> bytes:
+        """Return `size` bytes of a label; fewer of the same label are the first of more.
 
-        Parameters
-        ----------
-        label : tuple of str and int
-            What they are for.
-        size : int
-            How many. Fewer bytes of the same label are the first of more.
-
-        Raises
-        ------
-        ValueError
-            Where the key was forgotten.
+        ValueError where the key was forgotten.
         """
         if self.forgotten:
             raise ValueError("the key was forgotten")

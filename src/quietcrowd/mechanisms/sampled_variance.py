@@ -11,13 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
+from attrs.validators import optional
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Interval, Ordinal
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Channel, Shift
 from quietcrowd.mechanisms.discrete_gaussian import MOST_LEAST, DrawnGaussian
-from quietcrowd.mechanisms.discrete_laplace import require_positive_epsilon
+from quietcrowd.mechanisms.discrete_laplace import positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
 from quietcrowd.mechanisms.mechanism import Reports
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
@@ -39,7 +41,7 @@ from quietcrowd.privacy.sampled_variance import (
 )
 from quietcrowd.privacy.tail_bound import TailBound
 from quietcrowd.report_domains import Lattice
-from quietcrowd.validation import check_proportion, check_whole, optional_number
+from quietcrowd.validation import at_least, check_proportion, check_whole, optional_number
 
 __all__ = ["SampledVarianceChannel", "SampledVarianceGaussian"]
 
@@ -65,21 +67,11 @@ def _check_delta(_: object, __: object, delta: float | None) -> None:
         raise ParameterError(f"delta must be at least {LEAST_DELTA:g} and below 1; got {delta!r}")
 
 
-def _check_epsilon(_: object, __: object, epsilon: float | None) -> None:
-    if epsilon is not None:
-        require_positive_epsilon(epsilon)
-
-
-def _check_rate(_: object, __: object, rate: float | None) -> None:
-    if rate is not None and not (math.isfinite(rate) and rate > 0):
+def _check_rate(_: object, __: object, rate: float) -> None:
+    if not (math.isfinite(rate) and rate > 0):
         raise ParameterError(
             f"rate must be a finite number above 0: at 0 the noise would be infinite; got {rate!r}"
         )
-
-
-def _check_least(_: object, __: object, least: float | None) -> None:
-    if least is not None and not (math.isfinite(least) and least >= 0):
-        raise ParameterError(f"least_variance must be a finite number, at least 0; got {least!r}")
 
 
 @frozen(kw_only=True, slots=False)
@@ -139,8 +131,8 @@ class SampledVarianceChannel(Channel):
         """Pure privacy loss of one report, rounded up."""
         return self.law.one_answer_epsilon
 
+    @override
     def describe(self) -> Mapping[str, Any]:
-        """Return the grid and the law of the variance; see `Channel.describe`."""
         return {
             "kind": "sampled-variance",
             "grid": self.grid.describe(),
@@ -221,11 +213,15 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         "its reports once and keep nothing, or take LaplacePerturbation with fill=None"
     )
     domain: Ordinal | Interval = field(validator=bounded_domain)
-    epsilon: float | None = field(default=None, converter=optional_number, validator=_check_epsilon)
-    rate: float | None = field(default=None, converter=optional_number, validator=_check_rate)
+    epsilon: float | None = field(
+        default=None, converter=optional_number, validator=optional(positive_epsilon)
+    )
+    rate: float | None = field(
+        default=None, converter=optional_number, validator=optional(_check_rate)
+    )
     delta: float | None = field(default=None, converter=optional_number, validator=_check_delta)
     least_variance: float | None = field(
-        default=None, converter=optional_number, validator=_check_least
+        default=None, converter=optional_number, validator=optional(at_least(0))
     )
     step: float | None = field(default=None, converter=optional_number)
 
@@ -296,8 +292,8 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         """What a report can be: numbers in steps of the grid, also outside of the domain."""
         return self.grid.lattice(self.channel.noise.scale)
 
-    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:  # noqa: ARG002
-        """Return how many exact draws the reports take; see `Mechanism.noise_draws`."""
+    @override
+    def noise_draws(self, *, answers: int, tasks: int, workers: int) -> int:
         return answers + SETUP_DRAWS * workers
 
     @property
@@ -392,10 +388,10 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         """Return the workers' standard deviations; see `TaskwiseMechanism.draw_workers`."""
         return self.channel.noise.draw(workers, rng)
 
+    @override
     def randomize_tasks(
         self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
     ) -> Reports:
-        """Return the reports on some of the tasks; see `TaskwiseMechanism.randomize_tasks`."""
         assert drawn is not None
         channel = self.channel
         noisy = channel.noise.sample(drawn, answers.worker_codes, rng)
@@ -410,11 +406,7 @@ class SampledVarianceGaussian(TaskwiseMechanism):
 
     def _parameters(self) -> dict[str, Any]:
         return {
-            "epsilon": self.epsilon,
-            "rate": self.rate,
-            "delta": self.delta,
-            "least_variance": self.least_variance,
-            "step": self.step,
+            **super()._parameters(),
             "grid_step": self.grid.step,
             "steps": self.grid.steps,
             "variance_unit": self.channel.noise.unit,

@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import field, frozen
+from typing_extensions import override
 
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.mechanisms.channel import Channel, Floats
@@ -31,7 +32,7 @@ from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.privacy.rounding import ratio_up
 from quietcrowd.privacy.signed_sums import largest_signed_norm
-from quietcrowd.validation import check_whole, one_of
+from quietcrowd.validation import one_of, whole_number
 
 __all__ = [
     "UNIT",
@@ -58,20 +59,10 @@ UNIT = 2**24
 MAX_RANK = 4096
 _SUMMANDS = 12  # uniform 16-bit numbers whose sum is nearly normal
 _MIDDLE = _SUMMANDS * (2**16 - 1) // 2
-
-
 _EXACT = 2**53
 
 _MOST_NUMBERS = 2**24
 """So many products of all tasks are held at once."""
-
-
-def _check_rank(_: object, __: object, rank: Any) -> None:
-    check_whole("rank", rank, 1, MAX_RANK)
-
-
-def _check_seed(_: object, __: object, seed: Any) -> None:
-    check_whole("seed", seed, 0, 2**64 - 1)
 
 
 @frozen(kw_only=True)
@@ -100,9 +91,9 @@ class TaskProfile:
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
 
-    rank: int = field(validator=_check_rank)
+    rank: int = field(validator=whole_number(1, MAX_RANK))
     kind: Profile = field(validator=one_of(*get_args(Profile)))
-    seed: int = field(validator=_check_seed)
+    seed: int = field(validator=whole_number(0, 2**64 - 1))
 
     def matrix(self, tasks: pa.Array) -> npt.NDArray[np.int64]:
         """Return V transposed, in units of 2^-24, shape (tasks, rank).
@@ -164,19 +155,10 @@ def check_exact(tasks: int, largest: int) -> None:
 def profile_sums(
     profile: npt.NDArray[np.int64], cells: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int64]:
-    """Return every worker's profile sum.
+    """Return every worker's profile sum, shape (workers, rank), in units of ``2^-24`` steps.
 
-    Parameters
-    ----------
-    profile : ndarray of int64, shape (tasks, rank)
-        In units of 2^-24.
-    cells : ndarray of int32, shape (workers, tasks)
-        Distances from the centre in steps; 0 where there is no answer.
-
-    Returns
-    -------
-    ndarray of int64, shape (workers, rank)
-        In units of ``2^-24`` steps.
+    The profile, shape (tasks, rank), is in units of 2^-24; `cells`, shape (workers, tasks), are
+    distances from the centre in steps, 0 where there is no answer.
     """
     return (cells.astype(np.float64) @ profile.astype(np.float64)).astype(np.int64)
 
@@ -298,6 +280,12 @@ class SketchChannel(Channel):
         moved = Fraction(farthest(self.grid, self.centre) * UNIT) / Fraction(self.noise.scale)
         return max(value, ratio_up(moved + Fraction(self.moments_epsilon)))
 
+    def moment_noise(self, profile: npt.NDArray[np.int64]) -> DiscreteLaplace | None:
+        """Return the noise of second moments for a matrix of profiles; None where none are sent."""
+        if not self.moments_epsilon:
+            return None
+        return DiscreteLaplace.for_loss(moment_sensitivity(profile), self.moments_epsilon)
+
     @property
     def scale(self) -> float:
         """Scale of the noise of a profile sum, in the answers' own unit."""
@@ -315,8 +303,8 @@ class SketchChannel(Channel):
         logs: Floats = self.noise.log_mass(moved).sum(axis=-1)
         return logs
 
+    @override
     def describe(self) -> Mapping[str, Any]:
-        """Return the grid, the noise and the law of the task profiles; see `Channel.describe`."""
         return {
             "kind": "sketch",
             "grid": self.grid.describe(),

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
@@ -58,8 +59,8 @@ class TaskwiseMechanism(Mechanism):
     """Theorem and paper, or page of ``docs/theory``, that the guarantee rests on."""
 
     @property
+    @override
     def independent_reports(self) -> bool:
-        """Whether each report has noise of its own; see `Mechanism.independent_reports`."""
         return self.worker_channel is not None
 
     @property
@@ -67,10 +68,10 @@ class TaskwiseMechanism(Mechanism):
         """What a paper claims: unless a mechanism says otherwise, what the channel loses."""
         return self.channel.epsilon
 
+    @override
     def guarantee(
         self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
-        """Return what a worker loses at most; see `Mechanism.guarantee`."""
         if self.worker_channel is None:
             raise NotImplementedError(
                 f"{type(self).__name__} draws for all answers of a worker at once: losses do not "
@@ -161,21 +162,8 @@ def dense_blocks(
 ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
     """Yield the answers of one block of workers after the other as a full table.
 
-    Parameters
-    ----------
-    answers : Answers
-        Who answered what.
-    values : ndarray of int, shape (answers,)
-        What stands in a cell with an answer.
-    null : int
-        What stands in a cell without.
-
-    Yields
-    ------
-    workers : slice
-        Which workers.
-    cells : ndarray, shape (workers of the block, tasks)
-        Of the dtype of `values`.
+    A slice of the workers, and their cells, shape (workers of the block, tasks): with an answer
+    one of `values`, shape (answers,), without one `null`.
     """
     tasks, workers = len(answers.tasks), len(answers.workers)
     ends, rows = answers.rows_by_worker
@@ -190,16 +178,9 @@ def dense_blocks(
 
 
 def dense_table(answers: Answers, domain: Domain, values: npt.NDArray[Any]) -> Answers:
-    """Return a table with a value for every task and worker.
+    """Return a table with a value for every task and worker of some answers.
 
-    Parameters
-    ----------
-    answers : Answers
-        Whose tasks and workers there are.
-    domain : Domain
-        Of the values.
-    values : ndarray, shape (tasks, workers)
-        Stored values; not to be written to afterwards.
+    The stored values, shape (tasks, workers), are not to be written to afterwards.
     """
     tasks, workers = values.shape
     column = values.reshape(-1)
@@ -230,7 +211,7 @@ def cell_name(cell: np.int64) -> str:
 
 def fixed_table(answers: Answers, mechanism: Mechanism, reports: npt.NDArray[Any]) -> Answers:
     """Return the reports of one worker, one for each task, as the table of those that it sends."""
-    values = reports.astype(mechanism.report_domain.dtype)  # type: ignore[attr-defined]
+    values = reports.astype(mechanism.report_domain.dtype)
     if mechanism.every_task:
         return dense_table(answers, mechanism.report_domain, values[:, np.newaxis])
     return answers.with_values(mechanism.report_domain, values[answers.task_codes])

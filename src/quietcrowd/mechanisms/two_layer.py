@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
+from typing_extensions import override
 
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
@@ -205,10 +206,10 @@ class TwoLayerRandomizedResponse(LabelMechanism):
         odds = (2 - self.low - self.high) * (self.domain.size - 1) / (self.low + self.high)
         return math.log(odds) if odds > 0 else -math.inf
 
+    @override
     def guarantee(
         self, answers: int = 1, tasks: Tasks | None = None, *, linked: int = 1
     ) -> PrivacyGuarantee:
-        """Return what a worker loses at most; see `Mechanism.guarantee`."""
         count = check_counts(answers, tasks, every_task=self.every_task)
         if count == 1:
             cell = row = self.channel.epsilon

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+from typing_extensions import override
 
 from quietcrowd.mechanisms.channel import TOTAL, other_weight_for
 from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
@@ -88,26 +89,26 @@ class UniformFlips(WorkerLaw):
         return low, high
 
     @property
+    @override
     def mean(self) -> int:
-        """The mean weight; see `WorkerLaw.mean`."""
         return sum(self.bounds) // 2
 
+    @override
     def draw(self, words: WordSource, count: int) -> npt.NDArray[np.uint64]:
-        """Return the weights of `count` workers; see `WorkerLaw.draw`."""
         return uniform_integers(words, *self.bounds, count)
 
+    @override
     def cell_epsilon(self, answers: int) -> float:
-        """Return the loss about one answer; see `WorkerLaw.cell_epsilon`."""
         low, high = self.bounds
         return cell_epsilon(answers, labels=self.size, low=low, high=high)
 
+    @override
     def row_epsilon(self, answers: int) -> float:
-        """Return the loss about all answers together; see `WorkerLaw.row_epsilon`."""
         low, high = self.bounds
         return row_epsilon(answers, labels=self.size, low=low, high=high)
 
+    @override
     def row_chances(self, answers: int) -> RowChances | None:
-        """Return how likely each row of reports is; see `WorkerLaw.row_chances`."""
         low, high = self.bounds
         return row_chances(answers, labels=self.size, low=low, high=high)
 
@@ -154,21 +155,21 @@ class UniformEpsilons(WorkerLaw):
         return tuple(weights) if not missing else (most,) * STEPS
 
     @property
+    @override
     def mean(self) -> int:
-        """The mean weight; see `WorkerLaw.mean`."""
         return sum(self.table) // STEPS
 
+    @override
     def draw(self, words: WordSource, count: int) -> npt.NDArray[np.uint64]:
-        """Return the weights of `count` workers; see `WorkerLaw.draw`."""
         places = uniform_integers(words, 0, STEPS - 1, count)
         return np.array(self.table, np.uint64)[places.astype(np.intp)]
 
+    @override
     def cell_epsilon(self, answers: int) -> float:
-        """Return the loss about one cell; see `WorkerLaw.cell_epsilon`."""
         return drawn_cell_epsilon(answers, weights=self.table, others=self.size - 1)
 
+    @override
     def row_epsilon(self, answers: int) -> float:
-        """Return the loss about all cells together; see `WorkerLaw.row_epsilon`."""
         return drawn_row_epsilon(answers, weights=self.table, others=self.size - 1, null=self.null)
 
     def row_chances(self, answers: int) -> RowChances | None:

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, require_positive_epsilon
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, positive_epsilon
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.randomness import WordSource, word_source
 from quietcrowd.privacy.guarantee import ABOUT_TASKS, PrivacyGuarantee, add_losses
@@ -25,10 +25,6 @@ __all__ = ["Basic", "Histogram"]
 MOST_CELLS = 10**8
 SENSITIVITY = 2
 """A claim that moves to another bin changes two counts by 1."""
-
-
-def _check_epsilon(_: object, __: object, epsilon: float) -> None:
-    require_positive_epsilon(epsilon)
 
 
 def _most_claims(claims: Answers) -> int:
@@ -56,7 +52,7 @@ class Basic:
     SyntheticClaims(300 claims about 5 tasks, 0 refused, simulated)
     """
 
-    epsilon: float = field(converter=number, validator=_check_epsilon)
+    epsilon: float = field(converter=number, validator=positive_epsilon)
 
     def release(self, claims: Answers, rng: np.random.Generator | None = None) -> SyntheticClaims:
         """Return the claims with noise, unlimited by the range.
@@ -122,7 +118,7 @@ class Histogram:
     SyntheticClaims(150 claims about 5 tasks, 0 refused, simulated)
     """
 
-    epsilon: float = field(converter=number, validator=_check_epsilon)
+    epsilon: float = field(converter=number, validator=positive_epsilon)
     bin_width: float = field(converter=number)
     claims: int = 30
 

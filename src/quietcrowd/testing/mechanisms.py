@@ -14,10 +14,9 @@ from scipy.stats import binom
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 from quietcrowd.mechanisms.channel import Noise, Shift
-from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
-from quietcrowd.mechanisms.sketch import UNIT, moment_sensitivity, upper_triangle
+from quietcrowd.mechanisms.sketch import UNIT, upper_triangle
 
 __all__ = ["check_mechanism"]
 
@@ -179,9 +178,9 @@ def _check_sketch_noise(mechanism: MatrixFactorization) -> None:
         whole = moments / UNIT + mechanism.ridge * np.eye(rank)
         sums = np.einsum("wij,wj->wi", whole, sums) * (UNIT / channel.grid.step)
     _check_law(np.rint(sums - exact).astype(np.int64).reshape(-1), channel.noise)
-    if mechanism.variant == "statistics":
+    noise = channel.moment_noise(profile)
+    if noise is not None:
         upper = moments[:, *upper_triangle(rank)]
-        noise = DiscreteLaplace.for_loss(moment_sensitivity(profile), channel.moments_epsilon)
         _check_law((reports.sketches[:, rank:] - upper).reshape(-1), noise)
 
 

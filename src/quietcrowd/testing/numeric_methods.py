@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from quietcrowd.answers import Answers
-from quietcrowd.datasets.sparse import sparse_crowd
+from quietcrowd.datasets.synthetic import sparse_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.inference.estimate import NumericEstimate
 from quietcrowd.inference.numeric import NumericMethod

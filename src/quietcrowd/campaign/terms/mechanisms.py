@@ -72,5 +72,5 @@ def stored_rule(text: str, tasks: int = 1) -> ReportRule:
 
 def decoded(domain: Domain, codes: Sequence[int]) -> pa.Array:
     """Return stored values of reports as the labels or numbers that they stand for."""
-    dtype: np.dtype[Any] = domain.dtype  # type: ignore[attr-defined]
+    dtype: np.dtype[Any] = domain.dtype
     return domain.decode(np.array(codes, dtype))

@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import load_dataset
-from quietcrowd.datasets.opinions import opinion_crowd
+from quietcrowd.datasets.synthetic import opinion_crowd
 from quietcrowd.datasets.transforms import log10_dataset, selected_tasks
 from quietcrowd.evaluation.papers.density_experiment import (
     DELTA,

@@ -13,7 +13,7 @@ from typing import Any
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import load_dataset
-from quietcrowd.datasets.sensors import sensor_crowd
+from quietcrowd.datasets.synthetic import sensor_crowd
 from quietcrowd.datasets.transforms import log10_dataset, standardised_dataset
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.baselines import KnownErrors, PrivTDSILike, TeslaLike

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from quietcrowd.datasets.folder import load_dataset
-from quietcrowd.datasets.sparse import Truths, sparse_crowd
+from quietcrowd.datasets.synthetic import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.figure import Across, Figure, Part
 from quietcrowd.inference.averaging import WeightedMean

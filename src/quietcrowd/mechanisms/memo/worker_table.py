@@ -30,20 +30,14 @@ def worker_table(
     worker: TaskId,
     campaign: str,
 ) -> Answers:
-    """Return the answers of one worker as a table.
+    """Return the answers of one worker as a table; all other parameters are public.
 
     Parameters
     ----------
     answers : mapping of task to answer
         None, or no entry, is no answer. A task counts as what it prints as.
-    domain : Domain
-        What an answer can be: labels, or numbers between two bounds.
     tasks : sequence of str or of int
         All tasks of the campaign, sorted.
-    worker : str or int
-        Id.
-    campaign : str
-        Its name, for messages.
 
     Raises
     ------
@@ -52,8 +46,8 @@ def worker_table(
     """
     given = _by_text(answers, tasks, campaign)
     encoded = [_encode(domain, task, given.get(str(task))) for task in tasks]
-    answered = np.array([value is not None for _, value in encoded], bool)
-    values = np.concatenate([stored for stored, _ in encoded])[answered]
+    answered = np.array([given.get(str(task)) is not None for task in tasks], bool)
+    values = np.concatenate(encoded)[answered]
     return Answers(
         domain=domain,
         tasks=pa.array(tasks),
@@ -83,8 +77,8 @@ def _by_text(answers: Mapping[Any, Any], tasks: Sequence[TaskId], campaign: str)
     return given
 
 
-def _encode(domain: Domain, task: TaskId, answer: Any) -> tuple[npt.NDArray[Any], Any]:
-    """Return an answer as the domain stores it, and itself; without one, a stand-in and None.
+def _encode(domain: Domain, task: TaskId, answer: Any) -> npt.NDArray[Any]:
+    """Return an answer as the domain stores it; without one, a stand-in.
 
     The stand-in makes an answered task and another one take the same steps.
     """
@@ -100,4 +94,4 @@ def _encode(domain: Domain, task: TaskId, answer: Any) -> tuple[npt.NDArray[Any]
             f"task {task!r}: the answer is outside the domain {domain.describe()}. Give one "
             "that it holds, or None for no answer."
         )
-    return stored, answer
+    return stored
