@@ -19,7 +19,6 @@ NO_MIRROR = {
     "test_architecture": "the pictures of the rooms, and the page about them",
     "test_audit_shares": "a table of docs/audit.md, for all mechanisms",
     "test_broken_mechanisms": "mechanisms that are broken on purpose, and the audit of each",
-    "test_commands": "the commands serve and campaign, against servers that they start",
     "test_contributing": "what CONTRIBUTING.md prints, through everything",
     "test_contract": "every route, by requests that are made from the OpenAPI document",
     "test_crashes": "the whole server, killed at any moment",
