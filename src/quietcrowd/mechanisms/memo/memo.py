@@ -37,7 +37,7 @@ from quietcrowd.mechanisms.memo.worker_table import TaskId, worker_table
 from quietcrowd.mechanisms.randomness import KEY_BYTES, Secret
 from quietcrowd.validation import check_text, plain
 
-__all__ = ["Memo", "MemoScope"]
+__all__ = ["Memo", "MemoScope", "check_memoisable"]
 
 KIND = "quietcrowd memo"
 VERSION = 1
