@@ -10,16 +10,20 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly postgresql check format bench lock clean python
+.PHONY: help demo test test-fast nightly postgresql check format bench lock clean python
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crowd
 	$(BIN)/quietcrowd demo
 
 test: $(VENV)/.ready postgresql ## the whole test suite, on SQLite and PostgreSQL
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+test-fast: $(VENV)/.ready ## the tests that are not slow, something of every folder: for while you work
+	$(BIN)/python -m pytest -m "not nightly and not slow" --durations 10 --durations-min 0.5 \
+		--numprocesses auto --dist worksteal
 
 nightly: $(VENV)/.ready ## long simulations: what sentences say of chance, against random reports
 	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal

@@ -10,6 +10,17 @@ from hypothesis import settings
 settings.register_profile("quietcrowd", deadline=None, derandomize=True)
 settings.load_profile("quietcrowd")
 
+SERVERS = {"database_url", "new_database", "nursery", "postgresql_server", "server", "start_server"}
+"""Fixtures that start a server or a database."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what starts a server or a database; what else is slow says so itself."""
+    for item in items:
+        if SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
 
 @pytest.fixture
 def data_folder() -> Path:

@@ -255,6 +255,7 @@ def test_no_command_is_summed_up_with_dots(run, group):
     assert [line for line in listed if line.endswith("...")] == []
 
 
+@pytest.mark.slow
 def test_version_and_module(run):
     assert run("--version") == (0, f"quietcrowd {qc.__version__}\n", "")
     words = [sys.executable, "-m", "quietcrowd", "-h"]
@@ -425,6 +426,7 @@ def test_no_words_show_the_help(run):
     assert "Usage:" in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -496,6 +498,7 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
     assert errors.startswith("quietcrowd: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["infer", "evaluate"])
 @pytest.mark.parametrize(
     ("method", "message"),
@@ -616,6 +619,7 @@ def test_ctrl_c_is_one_line(run, folder, monkeypatch):
     assert run("evaluate", folder) == (130, "", "quietcrowd: stopped\n")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(folder):
     words = [sys.executable, "-c", "from quietcrowd.cli import main; main()"]
     words += ["infer", folder, "--plain"]
@@ -752,6 +756,7 @@ def test_an_experiment_on_numbers(run, ratings, tmp_path):
     assert len(pd.read_csv(tmp_path / "p.csv")) == 5
 
 
+@pytest.mark.slow
 def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
     figure = cli_experiments.FIGURES["sun2018-2"]
 
@@ -870,6 +875,7 @@ def test_bad_input_on_numbers_is_one_line_and_status_2(run, ratings, words, mess
     assert len(errors.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_loses_no_result(folder, tmp_path):
     table, picture = tmp_path / "costs.csv", tmp_path / "costs.png"
     words = [sys.executable, "-c", "from quietcrowd.cli import main; main()", "evaluate", folder]

@@ -93,6 +93,7 @@ def test_simulated_reports_are_called_so(run, reports, tmp_path):
         assert errors.count("protect nobody") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -253,6 +254,7 @@ def test_a_scheduler_goes_with_a_store(run, reports, tmp_path):
         assert "--scheduler goes with a store: quietcrowd partition makes one" in errors
 
 
+@pytest.mark.slow
 def test_a_cluster_finds_what_threads_find(run, store, tmp_path):
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     assert run("infer", store, "-o", here)[0] == 0
@@ -276,6 +278,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
@@ -300,6 +303,7 @@ def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGHUP")
 def test_what_ignores_a_closed_terminal_goes_on(reports, tmp_path):
     code = SLOW.replace("import sys", "import signal; signal.signal(1, signal.SIG_IGN); import sys")

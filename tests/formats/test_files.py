@@ -113,6 +113,7 @@ def test_reports_of_many_devices_are_read_together(tmp_path):
         qc.read_reports(*paths, tmp_path / "other.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(frame=crowds(domain=DOMAIN), texts=st.lists(st.text(max_size=6), min_size=8, max_size=8))

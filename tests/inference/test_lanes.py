@@ -16,6 +16,7 @@ def adder(lanes):
     return add
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 2, 3, 4, 7, 8, 9, 16, 21])
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_so_many_numbers_are_added_and_no_other(lanes, kind):

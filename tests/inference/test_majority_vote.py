@@ -12,6 +12,7 @@ from quietcrowd.testing import crowds
 DOMAIN = Categorical(["a", "b", "c"])
 
 
+@pytest.mark.slow
 @given(crowds(domain=DOMAIN))
 def test_against_counting_by_hand(frame):
     truths = MajorityVote().fit(Answers.from_frame(frame, DOMAIN)).truths.set_index("task")
@@ -24,6 +25,7 @@ def test_against_counting_by_hand(frame):
         assert row["answers"] == len(labels)
 
 
+@pytest.mark.slow
 @given(crowds(domain=DOMAIN))
 def test_agreement_counts_a_tie_as_a_share(frame):
     workers = MajorityVote().fit(Answers.from_frame(frame, DOMAIN)).workers.set_index("worker")

@@ -76,6 +76,7 @@ def test_rows_that_differ_in_fewer_answers_may_tell_more():
     assert composed_tail([(law, 100)], 1e-5) == pytest.approx(4.7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 5])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_every_tail_of_randomised_response_is_within_the_bound(labels, epsilon):

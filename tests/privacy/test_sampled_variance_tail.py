@@ -87,6 +87,7 @@ def test_small_losses_of_few_answers_are_likelier_where_the_variance_is_unknown(
     assert variance_tail(law_with(rate), loss, answers=answers) == pytest.approx(share, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "rate"), [(4, 1 / 50), (12, 1 / 200), (24, 1 / 800)])
 def test_tails_on_coarse_grids_are_within_the_bound(steps, rate):
     law = VarianceLaw(steps=steps, rate=rate, mean=100)
@@ -102,6 +103,7 @@ def test_tails_on_coarse_grids_are_within_the_bound(steps, rate):
         assert exact <= variance_tail(law, loss, answers=400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("least", [0.0, 0.05, 1.0, 16.0])
 @pytest.mark.parametrize("rate", RATES.values(), ids=RATES)
 def test_a_worker_with_one_answer_exceeds_no_loss_more_often(rate, least):

@@ -11,6 +11,7 @@ from quietcrowd.privacy.shared_flip import cell_epsilon, row_epsilon
 from quietcrowd.privacy.shared_weight import MAX_ROW, SharedWeight
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [1, 4])
 @pytest.mark.parametrize("cells", [1, 2, 5, 26, 277, 2134])
 @pytest.mark.parametrize(("low", "high"), [(0, 0.538), (0.1, 0.4), (0.3, 1.0), (0.2, 0.2)])
