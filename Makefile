@@ -25,7 +25,8 @@ test-fast: $(VENV)/.ready ## the tests that are not slow, something of every fol
 	$(BIN)/python -m pytest -m "not nightly and not slow" --durations 10 --durations-min 0.5 \
 		--numprocesses auto --dist worksteal
 
-nightly: $(VENV)/.ready ## long simulations: what sentences say of chance, against random reports
+nightly: $(VENV)/.ready postgresql ## the whole suite with its branch coverage, and long simulations
+	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
@@ -53,7 +54,7 @@ lock: $(VENV)/.ready ## write requirements.lock and benchmarks/peers.lock
 	$(LOCK) benchmarks/peers.in -o benchmarks/peers.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks build dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .benchmarks .coverage* build dist
 
 python:
 	@test -n "$(PYTHON)" || { echo "quietcrowd needs Python 3.11, 3.12 or 3.13 on the PATH (Debian: apt-get install python3 python3-venv)." >&2; exit 2; }
