@@ -21,8 +21,8 @@ demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crow
 test: $(VENV)/.ready postgresql ## the whole test suite, on SQLite and PostgreSQL
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-test-fast: $(VENV)/.ready ## the tests that are not slow, in a minute: something of every folder
-	$(BIN)/python -m pytest -m "not nightly and not slow" --durations 10 --durations-min 1 \
+test-fast: $(VENV)/.ready ## the tests that are not slow, something of every folder: for while you work
+	$(BIN)/python -m pytest -m "not nightly and not slow" --durations 10 --durations-min 0.5 \
 		--numprocesses auto --dist worksteal
 
 nightly: $(VENV)/.ready postgresql ## the whole suite with its branch coverage, and long simulations

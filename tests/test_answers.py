@@ -33,6 +33,7 @@ def test_rows_are_sorted_by_task_then_worker():
     assert answers.values.dtype == np.uint8
 
 
+@pytest.mark.slow
 @given(crowds(domain=DOMAIN), st.randoms(use_true_random=False))
 def test_every_row_is_kept_whatever_the_order(frame, random):
     order = list(range(len(frame)))
@@ -239,6 +240,7 @@ def test_parts_that_do_not_fit_are_refused_before_a_kernel_reads_them(change, me
         attrs.evolve(Answers.from_frame(FRAME, DOMAIN), **change)
 
 
+@pytest.mark.slow
 @given(
     crowds(domain=DOMAIN),
     st.lists(st.sampled_from(["maybe", None, "YES", "yes ", "", "no"]), min_size=64, max_size=64),

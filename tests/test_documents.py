@@ -24,6 +24,7 @@ def blocks(page):
     return BLOCK.findall(page.read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -39,6 +40,7 @@ def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
             assert printed == text
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     crowd = qc.synthetic_crowd(
@@ -71,6 +73,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
     assert (tmp_path / "truths.csv").exists()
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_on_synthetic_claims_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = blocks(ROOT / "docs" / "synthetic-claims.md")

@@ -57,6 +57,7 @@ NEEDS_REPORTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [
@@ -97,6 +98,7 @@ def test_mechanisms_pass(kind, domain, epsilon):
     check_mechanism(kind.from_claimed_epsilon(domain=domain, epsilon=epsilon))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -348,6 +348,7 @@ def with_junk(described, draw):
     return draw(JUNK)
 
 
+@pytest.mark.slow
 @given(data=st.data(), mechanism=st.sampled_from(MECHANISMS))
 @settings(max_examples=200, deadline=None)
 def test_junk_in_a_ledger_is_a_format_error(data, mechanism):

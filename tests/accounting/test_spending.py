@@ -47,6 +47,7 @@ def test_no_device_that_chooses_as_it_goes_exceeds_the_filter(budget, delta, ste
     assert 0 < found <= delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "delta", "step", "kinds"), CASES[:2])
 def test_exact_composition_is_no_filter(budget, delta, step, kinds):
     found = worst_delta(budget, step, kinds, lambda parts: compose_losses(parts, delta))

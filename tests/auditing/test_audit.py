@@ -95,6 +95,7 @@ def test_every_mechanism_of_the_library_is_audited():
     assert here == audited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "n"), FINITE, ids=name)
 def test_finite_channels_are_exact(mechanism, n):
     report = audited(mechanism, n, draws=20_000)
@@ -105,6 +106,7 @@ def test_finite_channels_are_exact(mechanism, n):
     assert np.interp(report.exact_epsilon + 1e-6, *report.curve) < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "n"), NOISY, ids=name)
 def test_noise_is_no_more_than_is_needed(mechanism, n):
     """Chance may leave one audit at rank 4 short of 0.8: up to three are made; all must hold."""
@@ -118,6 +120,7 @@ def test_noise_is_no_more_than_is_needed(mechanism, n):
         pytest.fail(f"too little is proven:\n{report}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "n"), OTHERS, ids=name)
 def test_no_mechanism_loses_more_than_it_states(mechanism, n):
     """A curve from samples may rise by chance, in one audit of a hundred by more than 0.02."""
@@ -130,6 +133,7 @@ def test_no_mechanism_loses_more_than_it_states(mechanism, n):
     assert min(rises) <= 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [8, 50])
 @pytest.mark.parametrize("profile", ["gaussian", "rademacher"])
 def test_higher_ranks_by_the_exact_norm_of_the_profile(rank, profile):
@@ -140,6 +144,7 @@ def test_higher_ranks_by_the_exact_norm_of_the_profile(rank, profile):
     assert report.stated_epsilon - 1e-5 < report.exact_epsilon <= report.stated_epsilon
 
 
+@pytest.mark.slow
 def test_the_printed_two_layer_mechanism():
     report = audited(printed(), 277, draws=20_000)
     assert (report.verdict, report.claim_holds) == ("holds", False)
@@ -149,6 +154,7 @@ def test_the_printed_two_layer_mechanism():
     assert np.interp(1.0, *report.curve) == pytest.approx(0.248, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_a_report_is_a_value_that_prints():
     report = audit(printed(), 277, draws=2_000, rng=np.random.default_rng(5))
     text = str(report)
@@ -174,6 +180,7 @@ def test_a_report_is_a_value_that_prints():
     assert len(data["curve"]["epsilon"]) == len(data["curve"]["delta"])
 
 
+@pytest.mark.slow
 def test_reports_of_all_kinds_fit_a_terminal():
     rng = np.random.default_rng(3)
     for mechanism, n in [*FINITE, *NOISY, *OTHERS]:
@@ -182,6 +189,7 @@ def test_reports_of_all_kinds_fit_a_terminal():
         assert "simulated reports" in text
 
 
+@pytest.mark.slow
 def test_a_seed_repeats():
     one, other = (
         audit(printed(), 3, draws=1000, rng=np.random.default_rng(5)).to_dict() for _ in range(2)
@@ -189,6 +197,7 @@ def test_a_seed_repeats():
     assert one == other
 
 
+@pytest.mark.slow
 def test_long_rows_and_slow_noise_are_drawn_less_often():
     assert audit(printed(), 2_000).draws == 2_500
     mechanism = MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=50)
@@ -262,6 +271,7 @@ def test_noise_is_counted_for_all_cells_that_are_sent():
     assert noise_of_audit(mechanism, 20) == 0
 
 
+@pytest.mark.slow
 def test_what_is_announced_is_what_is_drawn(monkeypatch):
     drawn = []
     honest = DiscreteLaplace.sample

@@ -43,6 +43,7 @@ def halve_noise(monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -63,6 +64,7 @@ def test_half_of_the_noise_is_caught(monkeypatch, mechanism):
     assert "BROKEN" in str(report)
 
 
+@pytest.mark.slow
 def test_half_of_a_drawn_deviation_is_caught():
     class Hasty(SampledVarianceGaussian):
         def _randomize(self, answers, rng):
@@ -80,6 +82,7 @@ def test_half_of_a_drawn_deviation_is_caught():
     assert report.proven_epsilon > 0.8 > report.stated_epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [RandomizedResponse, TwoLayerRandomizedResponse])
 def test_null_that_is_skipped_is_caught(kind):
     """Answers are randomised as they should be; NULL is sent as it is."""
@@ -102,6 +105,7 @@ def test_null_that_is_skipped_is_caught(kind):
     assert report.verdict == "broken"
 
 
+@pytest.mark.slow
 def test_fillings_without_noise_are_caught():
     class Quiet(LaplacePerturbation):
         def _with_noise(self, places, rng):
@@ -126,6 +130,7 @@ class RoundedDown(RandomizedResponse):
         return evolve(stated, epsilon=self.epsilon, worker_epsilon=answers * self.epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", [LABELS, LEVELS])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_weights_rounded_the_wrong_way_are_caught(domain, epsilon):
@@ -167,6 +172,7 @@ def test_an_informative_report_where_nothing_should_be_told_is_caught():
     assert report.proven_epsilon > 3
 
 
+@pytest.mark.slow
 def test_a_guarantee_that_states_too_little_for_many_answers_is_caught():
     """As printed: the claim of Theorem 6.3 whatever the number of answers."""
 
@@ -197,6 +203,7 @@ def one_word(kind, **parameters):
     return OneWord(**parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 50])
 @pytest.mark.parametrize("domain", [LABELS, LEVELS, Ordinal(range(20))])
 def test_a_random_word_that_serves_all_tasks_is_caught(domain, n):
@@ -207,6 +214,7 @@ def test_a_random_word_that_serves_all_tasks_is_caught(domain, n):
     assert report.statistic.startswith(("two reports", "the difference", "the sum"))
 
 
+@pytest.mark.slow
 def test_one_answer_alone_has_no_other_to_share_a_word_with():
     """Its loss is as stated; but devices asked about many tasks show what they would do."""
     report = audited(one_word(RandomizedResponse, domain=LABELS, epsilon=1.0), 1, draws=DRAWS)
@@ -215,6 +223,7 @@ def test_one_answer_alone_has_no_other_to_share_a_word_with():
     assert report.verdict == "broken"
 
 
+@pytest.mark.slow
 def test_a_random_word_that_serves_all_tasks_of_two_layers_is_caught():
     mechanism = one_word(TwoLayerRandomizedResponse, domain=LABELS, low=0.2, high=0.4)
     report = audit(mechanism, 20, draws=DRAWS)
@@ -222,6 +231,7 @@ def test_a_random_word_that_serves_all_tasks_of_two_layers_is_caught():
     assert report.proven_epsilon > 3 > report.stated_epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "law", [{"fill": None}, {"fill": "midpoint"}, {"participation": "released"}], ids=str
 )
@@ -250,6 +260,7 @@ def test_noise_that_serves_all_tasks_is_caught(law):
     assert report.proven_delta > 0.5
 
 
+@pytest.mark.slow
 def test_noise_that_serves_all_bits_is_caught():
     class OneBitNoise(LaplacePerturbation):
         def _noisy_bits(self, answered, rng):
@@ -263,6 +274,7 @@ def test_noise_that_serves_all_bits_is_caught():
     assert report.proven_epsilon > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["fill", "ridge"])
 def test_noise_that_serves_all_coordinates_is_caught(monkeypatch, variant):
     honest = DiscreteLaplace._sample_exactly
@@ -277,6 +289,7 @@ def test_noise_that_serves_all_coordinates_is_caught(monkeypatch, variant):
     assert report.proven_epsilon > 3
 
 
+@pytest.mark.slow
 def test_drawn_noise_that_serves_all_tasks_is_caught():
     class OneNumber(SampledVarianceGaussian):
         def _randomize(self, answers, rng):
@@ -317,6 +330,7 @@ class Counting(RandomizedResponse):
         return evolve(reports, table=self.leaving(reports, telling))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3])
 def test_reports_that_are_dropped_are_caught(n):
     """No report is none of the labels: dropped where it would say so, "yes" says more."""
@@ -407,6 +421,7 @@ def with_noise(change):
     return Changed(domain=NUMBERS, epsilon=1.0, fill=None)
 
 
+@pytest.mark.slow
 def test_noise_whose_scale_depends_on_the_answer_is_caught():
     """Three times the noise is more than enough, but not at one answer alone."""
     mechanism = with_noise(lambda noisy, places: places + 3 * (noisy - places))
@@ -415,6 +430,7 @@ def test_noise_whose_scale_depends_on_the_answer_is_caught():
     assert report.statistic != "the public law"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multiple", [2, 64])
 def test_numbers_that_one_answer_never_gives_are_caught(multiple):
     """Whole multiples of a few steps; one step beside them stands for them."""
@@ -425,6 +441,7 @@ def test_numbers_that_one_answer_never_gives_are_caught(multiple):
     assert report.statistic in ("the last bits of a report", "the powers of two in a report")
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_sent_as_it_is_now_and_then_is_caught():
     def plain(noisy, places):
         return np.where(np.random.default_rng().random(len(places)) < 0.02, places, noisy)

@@ -164,6 +164,7 @@ def test_laplace_with_filled_answers(domain, fill):
     assert loss > least, "the noise is larger than it has to be"
 
 
+@pytest.mark.slow
 def test_laplace_with_a_released_bit():
     mechanism = LaplacePerturbation(domain=LEVELS, epsilon=1.0, participation="released")
 
@@ -183,6 +184,7 @@ def test_laplace_with_a_released_bit():
     assert 0.85 < proven <= mechanism.guarantee(tasks=3).epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "seed"), [("gaussian", None), ("rademacher", 1), ("buckets", 2)]
 )
@@ -202,6 +204,7 @@ def test_factorization_with_filled_answers(profile, seed):
     assert 0.8 < proven <= mechanism.guarantee(tasks=3).epsilon
 
 
+@pytest.mark.slow
 def test_factorization_with_noisy_statistics():
     mechanism = MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, variant="statistics")
     sums, scale = exact_sums(mechanism)
@@ -250,6 +253,7 @@ def test_reports_of_answers_alone_are_convicted(noise):
     assert tell_apart_once(mechanism, statistic, seed=4) > 9
 
 
+@pytest.mark.slow
 def test_factorization_with_exact_statistics_is_convicted():
     """At a nominal epsilon of 1 the exact H tells of participation at far more."""
     domain = Interval(low=0, high=10)

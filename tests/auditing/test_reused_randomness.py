@@ -129,6 +129,7 @@ def devices_of(mechanism, n=20):
     return compare_devices(mechanism, plan.repeats, 5e-5, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 @pytest.mark.parametrize("case", KINDS, ids=title)
 def test_one_seed_for_all_devices_is_caught(case, epsilon):
@@ -138,6 +139,7 @@ def test_one_seed_for_all_devices_is_caught(case, epsilon):
     assert found.surprise < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 20])
 def test_an_audit_convicts_one_seed(n):
     mechanism = made(RandomizedResponse, {"domain": LABELS}, 1.0, one_seed)
@@ -148,18 +150,21 @@ def test_an_audit_convicts_one_seed(n):
     assert report.to_dict()["devices"]["randomness_reused"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [one_noise_for_all, seed_of_the_worker])
 @pytest.mark.parametrize("case", [KINDS[0], KINDS[2], KINDS[4], KINDS[6]], ids=title)
 def test_seeds_that_some_devices_share_are_caught(case, fault):
     assert devices_of(made(*case, 1.0, fault)).reused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [KINDS[0], KINDS[4], KINDS[6]], ids=title)
 def test_devices_with_one_of_a_few_seeds_are_caught(case):
     """Not those of two layers from 0 up, whose rows are equal too often: see docs/audit.md."""
     assert devices_of(made(*case, 1.0, few_seeds)).reused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 8.0])
 @pytest.mark.parametrize("case", KINDS, ids=title)
 def test_independent_devices_are_not(case, epsilon):
@@ -201,6 +206,7 @@ def raw(share):
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [KINDS[0], KINDS[1]], ids=title)
 def test_one_worker_in_a_hundred_who_sends_raw_is_caught(case):
     report = audit(made(*case, 1.0, raw(0.01)))
@@ -217,6 +223,7 @@ def test_one_worker_in_a_hundred_whose_noise_is_missing_is_caught(case):
     assert report.devices.reused if report.stated_delta else report.proven_epsilon > 1.2
 
 
+@pytest.mark.slow
 def test_raw_workers_among_two_layers_are_caught_where_the_law_has_none():
     """From 0 up, the law itself has workers who flip hardly anything: see docs/audit.md."""
     parameters = {"domain": LABELS, "low": 0.2, "high": 0.4}
@@ -242,6 +249,7 @@ def test_sketches_that_are_sent_raw_are_caught(monkeypatch, variant):
     assert report.proven_epsilon > 1.5
 
 
+@pytest.mark.slow
 def test_raw_rows_exceed_what_is_stated_of_a_worker():
     """Five answers of epsilon 0.2: a row of an honest worker tells at most 1."""
     mechanism = made(LaplacePerturbation, {"domain": NUMBERS, "fill": None}, 0.2, raw(0.01))
@@ -255,6 +263,7 @@ def test_raw_rows_exceed_what_is_stated_of_a_worker():
     )
 
 
+@pytest.mark.slow
 def test_what_is_stated_of_a_worker_is_put_to_the_test():
     """Nothing but `worker_epsilon` is wrong here: as if answers did not add up."""
 
@@ -295,6 +304,7 @@ def reused(first, second):
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(1, 2), (0, 19), (7, 13), (11, 12)])
 @pytest.mark.parametrize("case", [KINDS[0], KINDS[2], KINDS[4]], ids=title)
 def test_noise_that_serves_any_two_tasks_is_caught(case, first, second):
@@ -303,6 +313,7 @@ def test_noise_that_serves_any_two_tasks_is_caught(case, first, second):
     assert report.proven_epsilon > report.stated_epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(0, 19), (11, 12)])
 def test_drawn_noise_that_serves_any_two_tasks_is_caught(first, second):
     """Of the difference of two reports no delta below 0.5 holds at the stated epsilon."""
@@ -311,6 +322,7 @@ def test_drawn_noise_that_serves_any_two_tasks_is_caught(first, second):
     assert report.proven_delta > 0.5
 
 
+@pytest.mark.slow
 def test_noise_that_serves_the_bits_of_any_two_tasks_is_caught():
     class OneBitNoise(LaplacePerturbation):
         def _noisy_bits(self, answered, rng):
@@ -325,6 +337,7 @@ def test_noise_that_serves_the_bits_of_any_two_tasks_is_caught():
     assert (report.verdict, report.attack) == ("broken", "an answer against none, in a whole row")
 
 
+@pytest.mark.slow
 def test_two_tasks_among_five_hundred_are_found():
     mechanism = made(*KINDS[0], 1.0, reused(123, 456))
     report = audit(mechanism, 500)
@@ -332,6 +345,7 @@ def test_two_tasks_among_five_hundred_are_found():
     assert report.attack == "one answer against another, in a whole row"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(2, 5), (0, 7), (6, 7)])
 def test_noise_that_serves_any_two_coordinates_is_caught(monkeypatch, first, second):
     honest = DiscreteLaplace._sample_exactly
@@ -347,6 +361,7 @@ def test_noise_that_serves_any_two_coordinates_is_caught(monkeypatch, first, sec
     assert report.proven_epsilon > 2
 
 
+@pytest.mark.slow
 def test_a_device_that_is_called_by_itself_is_looked_at():
     """Batches are honest; a single device, which is what a worker has, sends its answer."""
 
@@ -363,6 +378,7 @@ def test_a_device_that_is_called_by_itself_is_looked_at():
     assert report.proven_epsilon > 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", KINDS, ids=title)
 def test_honest_mechanisms_hold(case):
     assert audited(made(*case, 1.0), 20, draws=3_000).holds

@@ -120,6 +120,7 @@ def check_route(desk, worker, method, path):
         assert answer.headers["retry-after"] == "1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), ROWS)
 def test_every_route_says_that_the_database_is_gone(lost, monkeypatch, method, path):
     monkeypatch.setattr(writer, "_PATIENCE", 0.0)

@@ -40,6 +40,7 @@ def test_commands_say_what_is_missing(monkeypatch, run, words):
     assert "pip install 'quietcrowd[campaign]'" in errors
 
 
+@pytest.mark.slow
 def test_nothing_else_needs_the_extra():
     code = (
         "import sys, quietcrowd.commands.app, quietcrowd as qc; qc.Reports; qc.WeightedVote;"

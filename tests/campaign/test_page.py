@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from tests.campaign.server_process import server_process
 from tests.campaign.waiting import in_time
 
@@ -28,6 +29,7 @@ def example():
     return textwrap.dedent(lines)
 
 
+@pytest.mark.slow
 def test_the_page(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"task": ["t1", "t7"], "question": ["Tit?", "Jay?"]}).to_csv(

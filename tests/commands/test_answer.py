@@ -257,6 +257,7 @@ def test_what_was_committed_is_sent_by_the_same_command(run, types, link, tmp_pa
     assert Client(link).stored().as_sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["questions", "file", "json"])
 def test_nothing_that_is_printed_before_sending_depends_on_what_is_drawn(
     run, types, tmp_path, monkeypatch, way

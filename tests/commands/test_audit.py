@@ -15,6 +15,7 @@ def run(run):
     return partial(run, "audit")
 
 
+@pytest.mark.slow
 def test_the_printed_two_layer_mechanism(run):
     status, text, errors = run("two-layer", "--epsilon", 1, "--answers", 277)
     assert (status, errors) == (0, "")
@@ -25,6 +26,7 @@ def test_the_printed_two_layer_mechanism(run):
     assert text.endswith("Verdict: not refuted; nothing that was found exceeds what is stated.\n")
 
 
+@pytest.mark.slow
 def test_json_and_a_picture(run, tmp_path):
     picture = tmp_path / "curve.png"
     status, text, _ = run(
@@ -50,6 +52,7 @@ def test_a_drawn_variance_in_json(run):
     assert data["proven"]["delta"] < data["stated"]["delta"]
 
 
+@pytest.mark.slow
 def test_labels_and_slow_noise(run, monkeypatch):
     assert "'a', 'b', 'c'" in run("one-layer", "--labels", "a,b,c", "--draws", 500)[1]
     monkeypatch.setattr("quietcrowd.commands.printing.SLOW", 0.1)

@@ -104,6 +104,7 @@ def test_per_user_bounds_all_claims_together(run, claims, tmp_path):
     assert json.loads(text)["guarantee"]["worker_epsilon"] <= 12
 
 
+@pytest.mark.slow
 def test_plans_are_a_table_and_nothing_is_written(run, claims, tmp_path):
     before = sorted(tmp_path.iterdir())
     words = (claims, *ASKED, "--gamma", "4", "-e", "6", "--plan")
@@ -132,6 +133,7 @@ def test_nothing_is_released_where_no_task_has_k_users(run, claims, tmp_path):
     assert "nothing can be released: no task has k=1,000 users, the most is 60" in errors
 
 
+@pytest.mark.slow
 def test_pictures_of_chosen_tasks(run, claims, tmp_path):
     (tmp_path / "truth.csv").write_text("task,label\na/b,5\n")
     (tmp_path / "pictures").mkdir()
@@ -147,6 +149,7 @@ def test_pictures_of_chosen_tasks(run, claims, tmp_path):
     assert (tmp_path / "collector-only" / "density-drug 01.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["uniform", "local", "global", "combined"])
 @pytest.mark.parametrize("users", [1, 30])
 def test_equal_and_single_claims_break_nothing(run, tmp_path, weights, users):
@@ -163,6 +166,7 @@ def test_equal_and_single_claims_break_nothing(run, tmp_path, weights, users):
     assert "nothing bounds what this release would lose" in errors
 
 
+@pytest.mark.slow
 def test_a_release_for_next_to_nothing_is_refused(run, claims, tmp_path):
     words = (*PUBLIC, "--claims", "30", "--gamma", "4", "-e", "25", "-o", tmp_path / "s.csv")
     status, _, errors = run(claims, *words)
@@ -208,6 +212,7 @@ def test_the_loop_as_printed_warns(run, claims, tmp_path):
     assert "a loss of inf protects nobody" in " ".join(text.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

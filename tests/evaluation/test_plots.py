@@ -17,6 +17,7 @@ def drawn(report):
     return axes
 
 
+@pytest.mark.slow
 def test_a_picture_says_what_is_exact_and_what_is_proven(tmp_path):
     exact = audit(RandomizedResponse(domain=Categorical([0, 1]), epsilon=1.0), 2, draws=500)
     noisy = audit(

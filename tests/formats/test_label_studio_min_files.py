@@ -131,6 +131,7 @@ ROW = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(rows=st.lists(ROW, max_size=3))
 def test_no_json_raises_anything_else(tmp_path, rows):

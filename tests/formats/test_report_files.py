@@ -45,6 +45,7 @@ def answers_in(domain, tasks=("a", "b", "c", "silent task"), workers=("u", "v", 
     return Answers.from_frame(frame, domain, tasks=tasks, workers=workers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_round_trip(mechanism, suffix, tmp_path):
@@ -67,6 +68,7 @@ def test_round_trip(mechanism, suffix, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 @pytest.mark.parametrize("ids", [(10, 9, 8, 7), pd.date_range("2026-01-01", periods=4)])
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)

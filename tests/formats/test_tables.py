@@ -57,6 +57,7 @@ def test_the_same_answers_are_read_from_every_format(tmp_path, file):
         assert np.array_equal(getattr(answers, name), getattr(meant, name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=6))
@@ -260,6 +261,7 @@ TASK = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(tasks=st.lists(TASK, max_size=2) | JSON)
 def test_no_json_raises_anything_else(tmp_path, tasks):

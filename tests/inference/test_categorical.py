@@ -126,6 +126,7 @@ def test_fit_predict_is_what_crowd_kit_returns():
     pd.testing.assert_series_equal(series, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [MajorityVote(), WeightedVote(), WeightedVote(smoothing=3)])
 @given(
     frame=crowds(max_tasks=10), random=st.randoms(use_true_random=False), seed=st.integers(0, 99)

@@ -124,6 +124,7 @@ def check_labels(answers, method):
     assert (estimate.estimates.truths == logs.argmax(axis=1))[clear].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 4, 10])
 @pytest.mark.parametrize("one_coin", [False, True])
 @pytest.mark.parametrize("answers_per_task", [3, 12])
@@ -155,6 +156,7 @@ def test_one_step_by_hand():
     np.testing.assert_allclose(accuracy, [(5 / 3 + 3) / 6, (2 / 3 + 3) / 5, (1 / 3 + 3) / 5])
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(crowds(domain=ABC, max_tasks=12))
 def test_the_objective_never_falls(frame):

@@ -93,6 +93,7 @@ def by_hand(answers, labels, iterations, gold):
     return alpha, history
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("known", [0, 7])
 def test_against_floats_and_brute_force(labels, known):

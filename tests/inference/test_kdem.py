@@ -95,6 +95,7 @@ class Dense:
         return brentq(slope, places[first - 1], places[first], xtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("iterations", [1, 2, 5])
 @pytest.mark.parametrize("frame", [CROWD.answers.to_frame(), noisy(CROWD.answers)])
 @pytest.mark.parametrize("known", [{}, {3: 2.5, 4: 11.0, 17: 0.0}])
@@ -114,6 +115,7 @@ def test_iterations_are_those_of_dense_matrices(frame, iterations, known):
         assert truth == pytest.approx(mean, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_modes_are_where_the_density_no_longer_rises():
     frame = noisy(CROWD.answers)
     dense = Dense(frame)
@@ -241,6 +243,7 @@ def tables(draw):
     return frame_of(*((task, worker, label) for (task, worker), label in rows.items()))
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(["mode", "mean"]))
 def test_any_table(frame, truth):
     estimate = KDEm(truth=truth, max_iterations=20, tolerance=0.0).fit(frame)

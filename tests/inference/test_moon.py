@@ -67,6 +67,7 @@ def oracle(reports, sigma):
     return room.truths * summary.extent + summary.middle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0])
 @pytest.mark.parametrize(
     ("workers", "share", "most"), [(60, 1.0, 1.15), (200, 0.2, 1.20)], ids=["dense", "sparse"]
@@ -86,11 +87,13 @@ def test_it_is_nearly_as_good_as_if_it_knew_the_workers(workers, share, most, ep
     assert ours <= 0.88 * naive
 
 
+@pytest.mark.slow
 def test_the_battery_with_a_prior_of_the_truths():
     check_method(MOON(truth_prior="normal"), LaplacePerturbation, epsilon=1.0, fill=None)
     check_method(MOON(truth_prior="normal"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
@@ -139,6 +142,7 @@ def test_em_finds_the_mode_of_the_posterior():
     assert likelihood == pytest.approx(-loss(here) + constant, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["mixture", "variance", "quadratic"])
 @given(
     st.lists(

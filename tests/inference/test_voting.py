@@ -58,6 +58,7 @@ def test_against_the_papers_equations_by_hand(labels, smoothing):
             assert weights[place] == pytest.approx(expected[worker], abs=1e-7)
 
 
+@pytest.mark.slow
 @given(crowds(domain=BINARY, max_tasks=12))
 def test_the_objective_never_falls_with_two_labels(frame):
     history = WeightedVote().fit(Answers.from_frame(frame, BINARY)).history

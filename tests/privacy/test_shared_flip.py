@@ -36,6 +36,7 @@ def log(ratio):
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("answers", [1, 2, 3, 6])
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.0, 0.538), (0.1, 0.4), (0.25, 0.25), (0.6, 0.9)])
@@ -78,6 +79,7 @@ def test_brute_force_over_all_rows_of_reports_and_the_continuous_law(labels, ans
     assert exact == pytest.approx(worst, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_many_answers_against_exact_sums():
     total, answers = 2**14, 60
     exact = likelihoods(answers, 2, 0, 8_812, total)
@@ -124,6 +126,7 @@ def test_extremes_against_sums_in_90_digits(answers, labels, low, high):
     assert row_epsilon(answers, labels=labels, low=low, high=high) >= found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 5])
 @pytest.mark.parametrize("answers", [1, 2, 3, 20, 60])
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.01, 0.5), (0.5, 0.99)])

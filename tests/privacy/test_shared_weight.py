@@ -19,6 +19,7 @@ from quietcrowd.privacy.shared_weight import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [1, 4])
 @pytest.mark.parametrize("cells", [1, 2, 5, 26, 277, 2134])
 @pytest.mark.parametrize(("low", "high"), [(0, 0.538), (0.1, 0.4), (0.3, 1.0), (0.2, 0.2)])

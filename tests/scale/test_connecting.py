@@ -61,6 +61,7 @@ def test_something_else_answers(monkeypatch, words):
             thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["tls://127.0.0.1:1", "foo://127.0.0.1:1", "tcp://h:port"])
 def test_addresses_that_dask_cannot_use_leave_no_client_half_begun(address):
     code = f"from quietcrowd.scale import connect\nwith connect({address!r}): pass"
@@ -94,6 +95,7 @@ def _blocked(results):
     results.put(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it has other signals")
 def test_interrupts_do_not_reach_what_a_cluster_begins():
     context = multiprocessing.get_context("spawn")
@@ -105,6 +107,7 @@ def test_interrupts_do_not_reach_what_a_cluster_begins():
     assert results.get()
 
 
+@pytest.mark.slow
 def test_a_missing_extra_is_one_sentence():
     code = (
         "import sys; sys.modules['distributed'] = None\n"

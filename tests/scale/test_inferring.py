@@ -95,6 +95,7 @@ def assert_same(found, expected):
     assert found.known == expected.known.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "source"), CASES)
 def test_every_method_finds_what_it_finds_in_memory(stores, in_memory, tmp_path, name, source):
     method = METHODS[name](max_iterations=12)
@@ -309,6 +310,7 @@ infer_store(Store.open(store), method, truths, checkpoint=checkpoint, executor=D
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_run_that_was_killed_goes_on(stores, tmp_path):
     store, method = stores("labels", 3), qc.WeightedVote(max_iterations=5, tolerance=0.0)

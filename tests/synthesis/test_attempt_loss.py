@@ -77,6 +77,7 @@ def random_case(rng, users, *, equal):
     return reach, steps, buckets, weights, passes, attempt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_no_pair_of_neighbours_loses_more(seed):
     """All claims on a small line, all neighbours: enumeration stays within the bound."""

@@ -17,6 +17,7 @@ from quietcrowd.synthesis.planner import (
 )
 
 
+@pytest.mark.slow
 def test_every_plan_keeps_within_the_budget():
     plans = plan_releases(8.0, bandwidth=0.4, users=100, claims=5, answers=2, delta=1e-5)
     assert len(plans) > 2
@@ -34,6 +35,7 @@ def test_what_is_given_is_not_searched_for():
     assert only.method.epsilon0 == 1
 
 
+@pytest.mark.slow
 def test_a_budget_that_affords_nothing_says_what_would():
     with pytest.raises(ParameterError, match="Take fewer claims") as info:
         plan_releases(3.0, bandwidth=0.4, users=20, claims=30)
@@ -63,6 +65,7 @@ def test_typical_counts_are_those_of_a_drawn_crowd(width, gamma):
     assert law @ np.arange(users + 1) == pytest.approx(counts.mean(), rel=0.05)
 
 
+@pytest.mark.slow
 def test_plans_expect_what_comes():
     plan = plan_releases(20.0, bandwidth=0.4, users=100, claims=10, spread=1.0)[0]
     released = plan.method.fit(normal_claims(tasks=200, users=100)).release(

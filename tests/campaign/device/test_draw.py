@@ -77,6 +77,7 @@ def test_what_was_sent_is_sent_and_the_rest_is_drawn(tmp_path):
             assert read_report(COIN, kept[draw.questions.hashes[name]]) == (value, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 1])
 def test_copies_have_the_law_of_the_answer_to_the_first(tmp_path, first):
     """Of 1,500 questions with two copies, whose answers differ; rejected once in 10^8 runs."""

@@ -264,6 +264,7 @@ MOMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("then", ["itself", "another", "another, after leaving"])
 @pytest.mark.parametrize("name", MOMENTS)
 def test_a_crash_at_any_moment_costs_one_draw(campaigns, monkeypatch, name, then):
@@ -406,6 +407,7 @@ def test_two_campaigns_at_the_same_time_draw_once(campaigns):
     assert clients[0].spent().total_epsilon == pytest.approx(40)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.integers(0, 1))
 def test_equal_questions_equal_reports_and_the_ledger_counts_questions(

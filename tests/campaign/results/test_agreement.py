@@ -104,6 +104,7 @@ CROWDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "tasks", "workers"),
     [crowd[1:] for crowd in CROWDS],

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import httpx
+import pytest
 from tests.campaign.people import PLAIN, check_problem
 from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url
@@ -40,6 +41,7 @@ def first_refusal(url, process):
     raise AssertionError("the server does not start")
 
 
+@pytest.mark.slow
 def test_what_ends_a_thread_or_the_process_is_logged_by_its_kind_alone(tmp_path):
     port = free_port()
     words = [sys.executable, "-c", SERVER, f"sqlite:///{tmp_path}/q.db", str(port)]

@@ -71,6 +71,7 @@ def is_gone(link):
         return True
 
 
+@pytest.mark.slow
 def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
     process = start("--stay", "--seed", "7")
     lines = read_until(process, "until Ctrl-C")
@@ -106,6 +107,7 @@ def check_what_is_told(text):
     assert re.search(r"^worker-?\w+ +\d+ +1 +\d+$", text, re.M)
 
 
+@pytest.mark.slow
 def test_whoever_stops_it_halfway_finds_nothing_left(start, tmp_path):
     process = start()
     link = next(line.strip() for line in read_until(process, "A server runs") if "#k=" in line)

@@ -72,6 +72,7 @@ def test_a_quantile_is_of_a_probability(share):
         normal_laplace_quantile([0.5, share], 1.0, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [TeslaLike(), TeslaLike(filter="posterior")])
 def test_it_passes_the_battery(method):
     check_method(method, LaplacePerturbation, epsilon=5.0, fill=None)

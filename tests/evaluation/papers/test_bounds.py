@@ -437,6 +437,7 @@ def test_what_is_no_number_is_refused(call, name, value):
         refused(call, name, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "name"), ARGUMENTS)
 @given(data=st.data())
 @settings(deadline=None, max_examples=25)

@@ -24,6 +24,7 @@ def experiment(sparsity, mechanisms=MECHANISMS, methods=None, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clip_truths", [False, True])
 @pytest.mark.parametrize("sparsity", [0.1, 0.5, 0.9])
 def test_changes_of_figures_2_to_4(sparsity, clip_truths):
@@ -40,6 +41,7 @@ def test_changes_of_figures_2_to_4(sparsity, clip_truths):
             assert change[name, 0.1] == pytest.approx(3.6, abs=0.4)
 
 
+@pytest.mark.slow
 def test_a_constant_is_useless_where_truths_are_spread_out():
     frame = experiment(0.5, crowd={"truths": "uniform"}).run().frame
     private = frame[frame["mechanism"] != "none"].set_index(["mechanism", "claimed_epsilon"])
@@ -121,6 +123,7 @@ def small(figure):
     return Figure(title=figure.title, across=figure.across, panel=figure.panel, parts=parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sun2018-2", "sun2018-3"])
 def test_figures_are_drawn(name, tmp_path):
     result = small(FIGURES[name]).run(trials=2)

@@ -37,6 +37,7 @@ def scores(crowd, names, *, trials, bandwidth=None):
     return experiment.run().set_index("method")
 
 
+@pytest.mark.slow
 def test_half_of_the_users_unreliable():
     """Combined weights are at least 10 % better, where the bandwidth is the honest spread."""
     found = scores(DRAWN[0], (*RELEASED, *BASIC, "even density"), trials=20)
@@ -48,12 +49,14 @@ def test_half_of_the_users_unreliable():
     assert found["ise_se"].max() < 0.02 * ise.max()
 
 
+@pytest.mark.slow
 def test_a_narrow_bandwidth_turns_the_comparison_round():
     """With Silverman's bandwidth for honest claims, equal weights are the better ones."""
     ise = scores(DRAWN[0], RELEASED, trials=10, bandwidth=BANDWIDTHS[0])["ise"]
     assert ise[RELEASED[0]] > 1.02 * ise[RELEASED[1]]
 
 
+@pytest.mark.slow
 def test_a_fifth_of_the_users_unreliable():
     """The test filters by itself: weights help without it, and hardly with it."""
     ise = scores(DRAWN[1], (*RELEASED, *UNTESTED), trials=10)["ise"]
@@ -100,6 +103,7 @@ def quick(monkeypatch):
     monkeypatch.setattr("quietcrowd.evaluation.papers.huai2019.NUMBERS", (1, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*HUAI_2019])
 @pytest.mark.usefixtures("quick")
 def test_tables_and_pictures(name, tmp_path, capsys):
@@ -133,6 +137,7 @@ def test_a_single_trial_has_no_standard_error():
         scores(DRAWN[0], RELEASED, trials=1)
 
 
+@pytest.mark.slow
 def test_real_sets_are_asked_for_by_name(monkeypatch):
     monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
     with pytest.raises(FormatError, match="population: there is no such dataset folder"):

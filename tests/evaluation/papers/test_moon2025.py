@@ -36,6 +36,7 @@ def test_every_method_for_numbers_is_compared():
     assert named == numeric - {"ratio-mean"} | {"tesla-like"}
 
 
+@pytest.mark.slow
 def test_moon_is_between_the_others_and_who_knows_every_sigma(drawn):
     private = drawn.frame[drawn.frame["mechanism"] != "none"].set_index(["dataset", "method"])
     for dataset in ("60 x 100, all", "200 x 100, 20 %"):
@@ -62,6 +63,7 @@ def test_the_budget_of_sampling_is_that_of_the_others(drawn):
     assert mechanism.guarantee(answers=100).worker_epsilon == pytest.approx(500.0, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["moon2025-3-drawn", "moon2025-3-drawn-rmse", "moon2025-4-drawn"])
 def test_tables_and_pictures(drawn, name, tmp_path, capsys):
     result = FigureResult(figure=FIGURES[name], frame=drawn.frame)

@@ -49,6 +49,7 @@ def errors_for(s):
     return [size * (-1) ** place for place, size in enumerate(sizes) if size <= 50]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("s", RATIOS)
 def test_moments_are_those_of_quadrature(s):
     for x in errors_for(s):

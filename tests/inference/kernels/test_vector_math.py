@@ -77,6 +77,7 @@ def test_integers_are_the_nearest():
     np.testing.assert_array_equal(integers(np.array([largest, -largest])), [2**50, -(2**50)])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="looks for registers of x86-64")
 @pytest.mark.parametrize("loop", [minus_exponentials, logarithms, integers, slope, likelihood])
 def test_loops_run_on_vector_registers(loop):

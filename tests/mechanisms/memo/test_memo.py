@@ -104,6 +104,7 @@ def test_reports_are_those_of_the_mechanism(path, mechanism):
     assert sent(reports)["worker"].to_pylist() == sent(drawn)["worker"].to_pylist()
 
 
+@pytest.mark.slow
 def test_reports_follow_the_law_of_the_mechanism(tmp_path):
     """Counts of reports lie within 5.5 standard deviations of what the channel says."""
     tasks = list(range(4000))
@@ -116,6 +117,7 @@ def test_reports_follow_the_law_of_the_mechanism(tmp_path):
         assert (abs(counts - expected) < 5.5 * np.sqrt(expected)).all()
 
 
+@pytest.mark.slow
 def test_drawn_weights_are_drawn_once_per_memo(tmp_path):
     mechanism = qc.TwoLayerRandomizedResponse(domain=YES_NO, low=0.0, high=1.0)
     tasks = list(range(400))
@@ -200,6 +202,7 @@ def test_an_edit_loses_exactly_what_two_reports_lose(path, monkeypatch):
     assert math.log(worst) == pytest.approx(2 * mechanism.channel.epsilon, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(
     answers=st.dictionaries(st.sampled_from(TASKS), st.one_of(st.none(), st.floats(0, 10))),
     key=st.binary(min_size=32, max_size=32),
@@ -318,6 +321,7 @@ def test_an_interruption_leaves_no_file(path, monkeypatch, step):
     assert not list(path.parent.iterdir())
 
 
+@pytest.mark.slow
 def test_another_process_sends_the_same(path):
     first = opened(path, MECHANISMS["numbers"]).report({TASKS[0]: 4})
     code = (
@@ -613,6 +617,7 @@ JUNK = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(answer=JUNK, mechanism=st.sampled_from([MECHANISMS["labels"], MECHANISMS["numbers"]]))
 def test_junk_is_a_report_or_an_error_that_does_not_tell_it(tmp_path_factory, answer, mechanism):
     kept = opened(tmp_path_factory.mktemp("memo") / "memo", mechanism)
