@@ -72,7 +72,7 @@ NAMES = (
     "quietcrowd",
     "quietcrowd.campaign",
     "quietcrowd.datasets",
-    "quietcrowd.demo",
+    "quietcrowd.commands.demo",
     "quietcrowd.evaluation",
     "quietcrowd.formats",
     "quietcrowd.inference",
