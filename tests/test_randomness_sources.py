@@ -30,7 +30,7 @@ OWN_SAMPLERS = {"noise.sample", "channel.sample", "law.sample", "channel.noise.s
 SIMULATIONS = {
     "datasets/synthetic.py": "makes synthetic crowds",
     "evaluation/papers/baselines.py": "stand-ins of other papers; demands a generator",
-    "evaluation/papers/density_experiment.py": "non-private draws; demands a generator",
+    "evaluation/papers/density_methods.py": "non-private draws; demands a generator",
     "mechanisms/discrete_gaussian.py": "only where `rng` is given; see the test below",
     "mechanisms/discrete_laplace.py": "only where `rng` is given; see the test below",
     "testing/method_checks.py": "shuffles rows and chooses known truths, for the battery",

@@ -11,7 +11,7 @@ import quietcrowd as qc
 from quietcrowd import evaluation
 from quietcrowd.datasets import opinion_crowd
 from quietcrowd.evaluation import FIGURES, DensityExperiment, Figure, FigureResult
-from quietcrowd.evaluation.papers.density_experiment import EvenGuess
+from quietcrowd.evaluation.papers.density_methods import EvenGuess
 from quietcrowd.evaluation.papers.figure import DensityPart
 
 

@@ -1,3 +1,4 @@
+import platformdirs
 import pytest
 
 from quietcrowd.campaign.device.folder import CampaignFolder, default_folder
@@ -103,3 +104,16 @@ def test_the_default_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert default_folder() == tmp_path / ".local" / "share" / "quietcrowd"
+
+
+def test_a_folder_with_a_ledger_is_not_left_behind(monkeypatch, tmp_path):
+    """On macOS the system's own place is another one than that of earlier versions."""
+    for name in ("LOCALAPPDATA", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    library = tmp_path / "Library" / "Application Support" / "quietcrowd"
+    monkeypatch.setattr(platformdirs, "user_data_path", lambda *_: library)
+    assert default_folder() == library
+    earlier = tmp_path / ".local" / "share" / "quietcrowd"
+    earlier.mkdir(parents=True)
+    assert default_folder() == earlier

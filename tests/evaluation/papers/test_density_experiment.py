@@ -8,17 +8,19 @@ from quietcrowd.datasets import opinion_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.evaluation import DensityExperiment
 from quietcrowd.evaluation.papers.density_experiment import (
+    errors_from,
+    even_errors,
+    fitted,
+    near_claims_density,
+    normal_density,
+)
+from quietcrowd.evaluation.papers.density_methods import (
     EvenGuess,
     Noisy,
     RawClaims,
     Synthetic,
     Untested,
     drawn_claims,
-    errors_from,
-    even_errors,
-    fitted,
-    near_claims_density,
-    normal_density,
 )
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis import Basic, PrisCrowd

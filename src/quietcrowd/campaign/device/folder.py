@@ -35,12 +35,15 @@ def default_folder() -> Path:
     """Return where a device keeps its files: ``quietcrowd`` in the user's own data folder.
 
     That is what XDG_DATA_HOME or LOCALAPPDATA names, or else what the system has for it: on Linux
-    ``~/.local/share``, on macOS ``~/Library/Application Support``.
+    ``~/.local/share``, on macOS ``~/Library/Application Support``. A folder that a device has in
+    ``~/.local/share`` stays in use on every system: a ledger that is left behind is a budget that
+    can be spent twice.
     """
     named = os.environ.get("XDG_DATA_HOME") or os.environ.get("LOCALAPPDATA")
     if named:
         return Path(named) / "quietcrowd"
-    return platformdirs.user_data_path("quietcrowd", appauthor=False)
+    earlier = Path.home() / ".local" / "share" / "quietcrowd"
+    return earlier if earlier.is_dir() else platformdirs.user_data_path("quietcrowd", False)
 
 
 def committed_record(folder: Path) -> bytes | None:

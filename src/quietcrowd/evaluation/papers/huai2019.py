@@ -19,17 +19,19 @@ from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.synthetic import opinion_crowd
 from quietcrowd.datasets.transforms import log10_dataset, selected_tasks
 from quietcrowd.evaluation.papers.density_experiment import (
-    DELTA,
     DensityExperiment,
+    TrueDensity,
+    near_claims_density,
+    normal_density,
+)
+from quietcrowd.evaluation.papers.density_methods import (
+    DELTA,
     DensityMethod,
     EvenGuess,
     Noisy,
     RawClaims,
     Synthetic,
-    TrueDensity,
     Untested,
-    near_claims_density,
-    normal_density,
 )
 from quietcrowd.evaluation.papers.figure import DensityPart, Figure
 from quietcrowd.evaluation.papers.release_times import release_times

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from quietcrowd.datasets.dataset import Dataset
-from quietcrowd.evaluation.papers.density_experiment import drawn_claims
+from quietcrowd.evaluation.papers.density_methods import drawn_claims
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 
 __all__ = ["release_times"]
