@@ -3,7 +3,7 @@
 import pytest
 
 import quietcrowd as qc
-from conftest import with_text_ids
+from crowds import with_text_ids
 from own_process import run_script
 
 

@@ -5,7 +5,7 @@ import pytest
 from attrs import evolve
 
 import quietcrowd as qc
-from drawn import crowd_of_a_million
+from crowds import crowd_of_a_million
 from timing import least_seconds
 
 SHARE = 0.01

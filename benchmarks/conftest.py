@@ -6,12 +6,10 @@ import platform
 import subprocess
 import sys
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
 import quietcrowd as qc
-from drawn import crowd_of_a_million
+from crowds import crowd_of_a_million, with_text_ids
 from own_process import HERE
 
 REPORT = HERE.parent / "docs" / "performance.md"
@@ -33,18 +31,6 @@ that were timed in the same run; the times themselves are those of this run: {ma
 def million():
     """Return a crowd of 10^6 answers."""
     return crowd_of_a_million(0)
-
-
-def with_text_ids(answers, seed=0):
-    """Return the answers as an Arrow table with texts as ids, in random order."""
-    order = pa.array(np.random.default_rng(seed).permutation(len(answers)))
-    table = answers.to_frame("pyarrow").take(order)
-    for place, name in enumerate(("task", "worker")):
-        texts = pa.compute.binary_join_element_wise(
-            pa.scalar(f"{name}-"), table[name].cast(pa.string()), ""
-        )
-        table = table.set_column(place, name, texts)
-    return table
 
 
 @pytest.fixture(scope="session")

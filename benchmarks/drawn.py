@@ -1,4 +1,4 @@
-"""Crowds and partitions drawn for timing: their size is what matters, not who is right."""
+"""Partitions drawn for timing: their size is what matters, not who is right."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -8,18 +8,10 @@ import numpy as np
 from attrs import evolve
 
 import quietcrowd as qc
+from crowds import PER_TASK
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import available_threads, run_loop
 from timing import least_seconds
-
-PER_TASK = 10
-
-
-def crowd_of_a_million(seed):
-    """Return a crowd of 10^6 answers: 4 labels, 10 answers per task, 10^4 workers."""
-    return qc.synthetic_crowd(
-        tasks=100_000, workers=10_000, answers_per_task=PER_TASK, labels=range(4), seed=seed
-    )
 
 
 def drawn(answers, workers, labels):

@@ -258,7 +258,7 @@ class DawidSkene(
 
     def _longest_record(self, summary: Summary) -> float:
         """Return how many answers a worker's record has at most."""
-        return int(summary.answers_per_worker.max(initial=0)) + self._added(summary)
+        return summary.most_answers + self._added(summary)
 
     def _learn(
         self, summary: Summary, tally: ConfusionTally, bits: int

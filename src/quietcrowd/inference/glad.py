@@ -219,7 +219,7 @@ class GLAD(
 
     def _units(self, summary: Summary) -> tuple[float, float]:
         """Return what 1.0 is stored as in the sums of a worker, and in those of all tasks."""
-        longest = int(summary.answers_per_worker.max(initial=0))
+        longest = summary.most_answers
         flat = math.log(summary.labels)
         terms = 4.0 * summary.answers * (MOST_ABILITY * _MOST_BETA + flat)
         return (

@@ -61,7 +61,7 @@ class Losses(Tally):
 
 def _loss_unit(summary: Summary) -> float:
     """Return what 1.0 is stored as: a loss is at most twice the answers of a task."""
-    busiest = int(summary.answers_per_worker.max(initial=0))
+    busiest = summary.most_answers
     return unit_for(busiest * 2 * (summary.longest_task + 1))
 
 

@@ -78,7 +78,7 @@ def unit_for(terms: int) -> float:
 
 def error_unit(summary: Summary) -> float:
     """Return what 1.0 is stored as in a worker's sum of squared errors."""
-    return unit_for(int(summary.answers_per_worker.max(initial=0)))
+    return unit_for(summary.most_answers)
 
 
 def root_mean_square(summary: Summary, tally: SquaredErrors) -> npt.NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -154,7 +155,7 @@ class Summary:
             participation=participation,
         )
 
-    @property
+    @cached_property
     def labels(self) -> int:
         """How many labels a finite domain has; 0 where answers are any numbers."""
         return self.domain.size if isinstance(self.domain, FiniteDomain) else 0
@@ -174,10 +175,15 @@ class Summary:
         """The distance from the smallest to the largest number; 1 where they are the same."""
         return self.high - self.low or 1.0
 
-    @property
+    @cached_property
     def answers(self) -> int:
         """How many answers there are."""
         return int(self.answers_per_worker.sum())
+
+    @cached_property
+    def most_answers(self) -> int:
+        """Most answers that a worker gave."""
+        return int(self.answers_per_worker.max(initial=0))
 
 
 @frozen(kw_only=True, eq=False)
