@@ -22,8 +22,8 @@ test: $(VENV)/.ready postgresql ## the whole test suite, on SQLite and PostgreSQ
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-fast: $(VENV)/.ready ## the tests that are not slow, something of every folder: for while you work
-	$(BIN)/python -m pytest -m "not nightly and not slow" --durations 10 --durations-min 0.5 \
-		--numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest tests -m "not nightly and not slow" --hypothesis-profile fast \
+		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
 nightly: $(VENV)/.ready postgresql ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal

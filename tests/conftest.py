@@ -8,15 +8,24 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("quietcrowd", deadline=None, derandomize=True)
+settings.register_profile("fast", settings.get_profile("quietcrowd"), max_examples=10)
 settings.load_profile("quietcrowd")
 
-SERVERS = {"database_url", "new_database", "nursery", "postgresql_server", "server", "start_server"}
-"""Fixtures that start a server or a database."""
+SERVERS = {
+    "cluster",
+    "database_url",
+    "new_database",
+    "nursery",
+    "postgresql_server",
+    "server",
+    "start_server",
+}
+"""Fixtures that start a server, a database or a cluster."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what starts a server or a database; what else is slow says so itself."""
+    """Mark as slow what starts one of these; what else is slow says so itself."""
     for item in items:
         if SERVERS & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")

@@ -66,6 +66,7 @@ def test_all_is_exactly_what_is_public(name):
         assert not public.startswith("_")
 
 
+@pytest.mark.slow
 def test_worker_side_loads_no_heavy_library():
     code = (
         "import sys, quietcrowd as qc;"
@@ -82,6 +83,7 @@ def test_worker_side_loads_no_heavy_library():
 ARRAYS = {"attrs", "narwhals", "numpy", "pyarrow"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "allowed"),
     [

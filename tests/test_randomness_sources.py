@@ -76,6 +76,7 @@ TREES = {
 }
 
 
+@pytest.mark.slow
 def test_float_generators_are_called_in_simulations_alone():
     calling = {name: calls for name, tree in TREES.items() if (calls := float_calls(tree))}
     unlisted = {name: calls for name, calls in calling.items() if name not in SIMULATIONS}
@@ -83,6 +84,7 @@ def test_float_generators_are_called_in_simulations_alone():
     assert calling.keys() == SIMULATIONS.keys(), "the list names files that call none"
 
 
+@pytest.mark.slow
 def test_neither_pythons_random_nor_module_level_numpy_is_used():
     for name, tree in TREES.items():
         taken = imports(tree)

@@ -82,6 +82,7 @@ def test_every_mechanism_is_tried():
     assert tried == set(Mechanism.registry().values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [RandomizedResponse, TwoLayerRandomizedResponse])
 @pytest.mark.parametrize(
     ("domain", "epsilon"),
@@ -172,10 +173,12 @@ class PrefersLowWorkers(MajorityVote):
         )
 
 
+@pytest.mark.slow
 def test_a_harmless_method_passes():
     check_method(Harmless())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "charge"),
     [
@@ -265,6 +268,7 @@ def test_broken_mechanisms_are_convicted_of_what_they_do(kind, charge):
         check_mechanism(kind(domain=YES_NO, epsilon=1.0))
 
 
+@pytest.mark.slow
 def test_gaussian_noise_of_another_rate_is_convicted():
     weak = SampledVarianceGaussian(domain=STARS, epsilon=6.0, delta=0.1)
 
@@ -289,6 +293,7 @@ def test_noise_of_another_channel_is_convicted():
         check_mechanism(TooLittleNoise(domain=YES_NO, epsilon=1.0))
 
 
+@pytest.mark.slow
 def test_estimates_are_compared_in_any_order_and_without_tied_tasks():
     rows = [("a", "u", 0), ("a", "v", 1), ("b", "u", 1), ("b", "v", 1)]
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])

@@ -29,6 +29,7 @@ def test_two_layer_bounds_are_those_of_the_table(epsilon, lows):
     assert found == pytest.approx(lows, abs=6e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 10])
 @pytest.mark.parametrize("answers", [1, 7, 277])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
@@ -52,6 +53,7 @@ def test_a_high_of_ones_own():
         two_layer_bounds(1.0, 5, labels=2, high=0.6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize(
     "mechanism",
@@ -114,6 +116,7 @@ JUNK = (
 )
 
 
+@pytest.mark.slow
 @given(
     epsilon=JUNK | st.floats(0, 20),
     answers=JUNK | st.integers(1, 50),
@@ -129,6 +132,7 @@ def test_junk_gives_bounds_or_a_parameter_error(epsilon, answers, labels, high):
     assert 0 <= low <= top <= 1
 
 
+@pytest.mark.slow
 @given(width=JUNK, epsilon=JUNK, tolerance=JUNK | st.floats(0, 0.01))
 @settings(max_examples=300)
 def test_junk_gives_a_step_or_a_parameter_error(width, epsilon, tolerance):

@@ -39,6 +39,7 @@ def total(ledger, worker="ann", delta=0.0):
     return ledger.spent(worker, delta).total_epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
 @pytest.mark.parametrize("answers", [1, 7])
 def test_one_campaign_costs_what_the_guarantee_says(mechanism, answers):
@@ -61,6 +62,7 @@ def test_fifty_answers():
         assert 49.999 < total(ledger) <= 50
 
 
+@pytest.mark.slow
 def test_answers_that_share_a_draw_are_accounted_together():
     ledger = PrivacyLedger()
     for answers in (200, 77):
@@ -194,6 +196,7 @@ def test_workers_without_a_report_are_not_charged():
     assert PrivacyLedger.of_reports(reports).workers == ("ann",)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

@@ -204,6 +204,7 @@ def test_long_rows_and_slow_noise_are_drawn_less_often():
     assert audit(mechanism, 2, rng=np.random.default_rng(1)).draws == 60_000
 
 
+@pytest.mark.slow
 def test_a_mechanism_of_an_unknown_kind_is_attacked_by_a_learnt_projection():
     class Unknown(Channel):
         epsilon = 1.0
@@ -292,6 +293,7 @@ def test_what_is_announced_is_what_is_drawn(monkeypatch):
         assert sum(drawn) == noise_of_audit(mechanism, n, 1000)
 
 
+@pytest.mark.slow
 def test_a_stated_loss_beyond_all_floats_is_audited():
     class Modest(RandomizedResponse):
         def guarantee(self, answers=1, tasks=None):
@@ -301,6 +303,7 @@ def test_a_stated_loss_beyond_all_floats_is_audited():
     assert (report.verdict, report.proven_delta) == ("holds", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-300, 1 - 1e-16])
 def test_extreme_deltas_are_audited(delta):
     class Careless(RandomizedResponse):
@@ -341,12 +344,14 @@ def test_the_risk_of_an_audit_is_what_it_says(mechanism):
     assert convicted <= stats.binom.ppf(1 - 1e-6, 100, 0.4)
 
 
+@pytest.mark.slow
 def test_a_mechanism_that_tells_nothing_loses_nothing():
     report = audited(RandomizedResponse(domain=LABELS, epsilon=0.0), 4, draws=1000)
     assert (report.exact_epsilon, report.verdict) == (0.0, "holds")
     assert math.isclose(report.curve[1].max(), 0.0)
 
 
+@pytest.mark.slow
 def test_noise_of_an_unknown_channel_is_attacked_by_its_own_law():
     known = LaplacePerturbation(domain=LEVELS, epsilon=1.0)
 

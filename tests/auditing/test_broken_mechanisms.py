@@ -144,6 +144,7 @@ def test_weights_rounded_the_wrong_way_are_caught(domain, epsilon):
     assert honest.verdict == "holds"
 
 
+@pytest.mark.slow
 def test_a_table_that_is_not_the_one_sampled_from_is_caught():
     class Swapped(RandomizedResponse):
         def _randomize(self, answers, rng):
@@ -161,6 +162,7 @@ def test_a_table_that_is_not_the_one_sampled_from_is_caught():
     assert report.verdict == "broken"
 
 
+@pytest.mark.slow
 def test_an_informative_report_where_nothing_should_be_told_is_caught():
     class Telling(RandomizedResponse):
         def _randomize(self, answers, rng):
@@ -344,6 +346,7 @@ def test_reports_that_are_dropped_are_caught(n):
     assert report.proven_epsilon > 3
 
 
+@pytest.mark.slow
 def test_a_report_that_comes_twice_is_caught():
     class Repeating(Counting):
         def leaving(self, reports, telling):
@@ -354,6 +357,7 @@ def test_a_report_that_comes_twice_is_caught():
     assert (report.verdict, report.statistic) == ("broken", "how many reports there are")
 
 
+@pytest.mark.slow
 def test_a_report_on_another_task_is_caught():
     class Straying(Counting):
         def leaving(self, reports, telling):
@@ -371,6 +375,7 @@ def test_a_report_on_another_task_is_caught():
     assert (report.verdict, report.statistic) == ("broken", "how many reports there are")
 
 
+@pytest.mark.slow
 def test_workers_who_are_left_out_are_caught():
     class Choosy(Counting):
         def leaving(self, reports, telling):

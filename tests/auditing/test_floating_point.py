@@ -64,6 +64,7 @@ def test_noise_in_floats_tells_the_answer(answer):
     assert len(told) > 0.9 * len(sent)  # at epsilon 1 a guess is right 73 times of 100 at best
 
 
+@pytest.mark.slow
 def test_real_reports_do_not_tell():
     """Both answers give the same set of numbers, and the decoder is no better than epsilon says."""
     sent = {answer: near_zero(real_reports(answer)) for answer in (0.0, 1.0)}
@@ -86,6 +87,7 @@ def test_real_reports_do_not_tell():
         assert right.low <= math.e * false.high
 
 
+@pytest.mark.slow
 def test_every_number_of_the_grid_comes_from_either_answer():
     """Near the domain, where reports are many, no number is one answer's alone."""
     seen = [set(np.rint(real_reports(answer) * 8).astype(int)) for answer in (0.0, 1.0)]

@@ -165,6 +165,7 @@ def test_what_a_law_foresees_chooses_better():
     assert np.mean(gained) > 0.02
 
 
+@pytest.mark.slow
 def test_a_law_that_is_wrong_foresees_wrongly_but_proves_nothing_wrong():
     """At 80 % confidence on equal laws whose scores are no ratios; false alarm 1e-6."""
     rng = np.random.default_rng(8)

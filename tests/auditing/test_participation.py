@@ -105,6 +105,7 @@ def test_randomized_response_with_null(domain, epsilon):
     assert epsilon - 1e-6 < loss <= mechanism.guarantee(tasks=1).epsilon + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("tasks", [1, 2, 3])
 def test_two_layer_with_null(labels, tasks):
@@ -236,6 +237,7 @@ def exact_sums(mechanism):
     return {True: without + cell, False: without}, channel.noise.scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["laplace", "sampled-variance"])
 def test_reports_of_answers_alone_are_convicted(noise):
     """Whether a report exists tells everything: the stated guarantee says so, and so do samples."""

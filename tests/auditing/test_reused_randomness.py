@@ -173,6 +173,7 @@ def test_independent_devices_are_not(case, epsilon):
     assert not (devices_of(mechanism).reused and devices_of(mechanism).reused)
 
 
+@pytest.mark.slow
 def test_equal_messages_are_judged_by_the_law():
     """A fifth of the risk goes to each count; a message that is always the same tells nothing."""
     mechanism = RandomizedResponse(domain=LABELS, epsilon=0.0)

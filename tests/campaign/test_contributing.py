@@ -55,6 +55,7 @@ def answers():
     return qc.Answers.from_frame(crowd.answers.to_frame(), STARS)
 
 
+@pytest.mark.slow
 def test_they_pass_the_batteries(nearby, veterans):
     assert Mechanism.registry()[nearby.name] is type(nearby)
     assert METHODS[veterans.name] is type(veterans)
@@ -63,6 +64,7 @@ def test_they_pass_the_batteries(nearby, veterans):
     check_method(veterans)
 
 
+@pytest.mark.slow
 def test_randomise_fit_files_ledger_and_audit(nearby, veterans, answers, tmp_path):
     reports = nearby.randomize(answers)
     qc.write_reports(reports, tmp_path / "reports.parquet")

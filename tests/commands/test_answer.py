@@ -545,6 +545,7 @@ def test_the_help_shows_examples(run):
     assert max(map(len, output.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_costs_no_answers(run, tmp_path, start, monkeypatch):
     server = start()
     desk = new_desk(server)

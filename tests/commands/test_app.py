@@ -124,6 +124,7 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         main()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -195,6 +196,7 @@ def test_bad_input_is_one_line_and_status_2(run, folder, words, message):
     assert errors.startswith("quietcrowd: ")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(folder):
     words = [sys.executable, "-c", "from quietcrowd.commands.main import main; main()"]
     words += ["infer", folder, "--plain"]

@@ -41,6 +41,7 @@ def test_json_and_a_picture(run, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_drawn_variance_in_json(run):
     status, text, _ = run(
         "sampled-variance:delta=0.1", "--between", "0,10", "--answers", 3, "--simulate", 1,
@@ -60,10 +61,12 @@ def test_labels_and_slow_noise(run, monkeypatch):
     assert errors == "Drawing 49,200 exact numbers of noise: about 0 s.\n"
 
 
+@pytest.mark.slow
 def test_twenty_answers_unless_it_says_otherwise(run):
     assert "one-layer, 20 answers a worker" in run("one-layer", "--draws", 500)[1]
 
 
+@pytest.mark.slow
 def test_a_broken_mechanism_ends_with_a_status_of_its_own(run, monkeypatch):
     honest = RandomizedResponse.guarantee
     monkeypatch.setattr(

@@ -44,6 +44,7 @@ def test_one_file_into_a_pipe(run, files):
     assert "100 reports, 1 campaign." in errors
 
 
+@pytest.mark.slow
 def test_several_files_with_a_delta_and_a_budget(run, files):
     status, output, errors = run(*files, "--delta", "1e-6", "--budget", 12)
     frame = pd.read_csv(io.StringIO(output))

@@ -11,6 +11,7 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference import METHODS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["infer", "evaluate"])
 @pytest.mark.parametrize(
     ("method", "message"),

@@ -3,12 +3,14 @@
 import json
 
 import pandas as pd
+import pytest
 
 import quietcrowd as qc
 from quietcrowd.commands.experiment_tables import UNLISTED, print_figure
 from quietcrowd.evaluation import FIGURES, FigureResult
 
 
+@pytest.mark.slow
 def test_evaluate_fits_80_columns_and_names_every_reference(run, folder, tmp_path):
     status, output, _ = run(
         *("evaluate", folder, "-e", "1,0.5", "--trials", 3),

@@ -6,6 +6,7 @@ import sys
 
 import attrs
 import pandas as pd
+import pytest
 
 import quietcrowd as qc
 from quietcrowd import evaluation
@@ -58,6 +59,7 @@ def test_what_is_impossible_is_left_out_of_an_evaluation(run, tmp_path):
     assert "†" in output
 
 
+@pytest.mark.slow
 def test_an_experiment_on_numbers(run, ratings, tmp_path):
     crowd = qc.sparse_crowd(tasks=20, workers=15, sparsity=0.5, truths="uniform", seed=1)
     qc.write_table(crowd.truths, ratings / "truth.csv")
@@ -73,6 +75,7 @@ def test_an_experiment_on_numbers(run, ratings, tmp_path):
     assert len(pd.read_csv(tmp_path / "p.csv")) == 5
 
 
+@pytest.mark.slow
 def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
     figure = FIGURES["sun2018-2"]
 
@@ -100,6 +103,7 @@ def test_a_figure_is_reproduced(run, tmp_path, monkeypatch):
     assert len(json.loads(output)) == 6
 
 
+@pytest.mark.slow
 def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
     def measure(_):
         experiment = DensityExperiment(
@@ -131,6 +135,7 @@ def test_a_figure_about_densities_is_reproduced(run, tmp_path, monkeypatch):
     assert [row["dataset"] for row in json.loads(output)] == ["drawn"]
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_loses_no_result(folder, tmp_path):
     table, picture = tmp_path / "costs.csv", tmp_path / "costs.png"
     words = [

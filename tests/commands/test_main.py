@@ -34,6 +34,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no process sends itself Ctrl-C there")
 @pytest.mark.parametrize("name", ["typer", "quietcrowd.commands.app", "numba"])
 def test_ctrl_c_is_one_line_while_python_imports(name):

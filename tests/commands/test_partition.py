@@ -11,6 +11,7 @@ import quietcrowd as qc
 from quietcrowd.scale import Store
 
 
+@pytest.mark.slow
 def test_plain_answers(run, reports, tmp_path):
     answers, folder = reports.with_name("answers.parquet"), tmp_path / "plain"
     words = ("partition", answers, "--plain", "--labels", "no,yes", "-o", folder)
@@ -56,6 +57,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="its SIGTERM cannot be caught")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
@@ -80,6 +82,7 @@ def test_what_is_told_to_end_leaves_nothing(reports, tmp_path, name):
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGHUP")
 def test_what_ignores_a_closed_terminal_goes_on(reports, tmp_path):
     code = SLOW.replace("import sys", "import signal; signal.signal(1, signal.SIG_IGN); import sys")

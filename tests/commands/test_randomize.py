@@ -92,6 +92,7 @@ HIDING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", HIDING)
 def test_devices_that_hide_who_answered(run, ratings, mechanism):
     levels = ["--levels", ",".join(map(str, range(10)))]
@@ -141,6 +142,7 @@ def test_a_simulation_needs_no_lists(run, ratings):
 WORKERS = ["--all-workers", "{folder}/workers.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -57,6 +57,7 @@ def half_a_request(port):
     return connection
 
 
+@pytest.mark.slow
 def test_a_server_ends_when_it_is_told_to(run, tmp_path):
     log, database = tmp_path / "log", f"sqlite:///{tmp_path}/q.db"
     with server_process(database, log) as server:

@@ -191,6 +191,7 @@ def test_a_large_loss_is_no_promise(run, claims, tmp_path):
     assert json.loads(run(claims, *words, "--json")[1])["may_be_shared"] is False
 
 
+@pytest.mark.slow
 def test_single_claims_afford_nothing(run, tmp_path):
     (tmp_path / "claims.csv").write_text("task,worker,label\na,u,1\nb,u,2\n")
     status, _, errors = run(tmp_path / "claims.csv", *ASKED, "-e", "1", "-o", tmp_path / "s.csv")
@@ -262,6 +263,7 @@ def test_missing_claims_are_errors(run, tmp_path):
     assert "row 1, column 'label'" in errors
 
 
+@pytest.mark.slow
 def test_bad_known_truths_are_errors(run, claims, tmp_path):
     (tmp_path / "truth.csv").write_text("task,label\nnone,5\n")
     words = (*GIVEN, "-o", tmp_path / "s.csv", "--plot", "a/b", "--truths", tmp_path / "truth.csv")

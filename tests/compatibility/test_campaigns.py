@@ -6,6 +6,8 @@ from tests.compatibility.files import read_json
 from tests.compatibility.spelling import difference
 from tests.compatibility.write import WRITTEN
 
+pytestmark = pytest.mark.slow
+
 FOLDER = WRITTEN / "campaigns"
 
 

@@ -48,6 +48,7 @@ def test_configurations_have_the_same_hashes():
     assert sum("hash" in one for one in then.values()) >= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_reports_are_read_alike_from_every_format(name):
     frames = []
@@ -114,6 +115,7 @@ def test_the_ledger_is_the_same_text():
     assert ledger().to_json() == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INTERRUPTED)
 def test_a_run_goes_on_from_a_checkpoint(name, tmp_path):
     """It ends as one that never stopped; the store knows that the checkpoint is of itself."""

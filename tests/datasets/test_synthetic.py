@@ -179,6 +179,7 @@ def test_half_of_the_sparse_workers_are_good():
     assert (errors > 1.8).sum() == 50
 
 
+@pytest.mark.slow
 def test_truths_as_in_the_paper_and_spread_out():
     normal = sparse_crowd(tasks=4_000, workers=2, seed=4).truths["label"].to_numpy()
     assert abs(normal.mean()) < 0.1

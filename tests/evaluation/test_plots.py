@@ -36,6 +36,7 @@ def test_a_picture_says_what_is_exact_and_what_is_proven(tmp_path):
         assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_an_infinite_loss_has_no_place_in_a_picture():
     report = audit(RandomizedResponse(domain=Categorical([0, 1]), flip_probability=0.6), draws=500)
     assert len(drawn(report).lines) == 3

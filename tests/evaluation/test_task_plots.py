@@ -38,6 +38,7 @@ def drawn(monkeypatch):
     return panels
 
 
+@pytest.mark.slow
 def test_three_densities_the_truth_and_marks(density, drawn, tmp_path):
     path = tmp_path / "task.png"
     plot_task_densities(density, "many $x_1$", path, 5.1, lambda x: np.exp(-x))
@@ -60,6 +61,7 @@ def test_three_densities_the_truth_and_marks(density, drawn, tmp_path):
     assert "collector's eyes only" in axes.get_title()
 
 
+@pytest.mark.slow
 def test_a_single_claim_far_from_its_truth(density, drawn, tmp_path):
     plot_task_densities(density, "one", tmp_path / "task.png", truth=1e6)
     (axes,) = drawn

@@ -45,6 +45,7 @@ def test_a_column_that_is_a_dictionary_is_written_as_its_values(tmp_path, suffix
     assert read_table(path, ("task", "label", "kind")).to_pylist() == table.to_pylist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(
     "mechanism",
@@ -94,6 +95,7 @@ def test_a_csv_file_that_changed_is_not_taken_for_reports(tmp_path):
         qc.read_reports(path)
 
 
+@pytest.mark.slow
 def test_reports_of_many_devices_are_read_together(tmp_path):
     mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
     reports = mechanism.randomize(CROWD.answers)
@@ -113,6 +115,7 @@ def test_reports_of_many_devices_are_read_together(tmp_path):
         qc.read_reports(*paths, tmp_path / "other.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(frame=crowds(domain=DOMAIN), texts=st.lists(st.text(max_size=6), min_size=8, max_size=8))
@@ -195,6 +198,7 @@ def test_bad_files_name_the_place(tmp_path, name, content, message):
         qc.read_answers(path, DOMAIN)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(content=st.binary(max_size=200))
 @pytest.mark.parametrize("suffix", SUFFIXES)

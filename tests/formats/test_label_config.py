@@ -106,6 +106,7 @@ DOMAINS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(domain=DOMAINS)
 def test_what_is_written_is_read(tmp_path, domain):

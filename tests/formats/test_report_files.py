@@ -93,6 +93,7 @@ def test_ids_of_other_types(mechanism, ids, suffix, tmp_path):
 FILLED = RandomizedResponse(domain=STARS, epsilon=1.0, null="category")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rng", [None, 0])
 @pytest.mark.parametrize(
     ("backend", "suffix", "write"),
@@ -137,6 +138,7 @@ def test_a_frame_of_polars_is_written_as_it_looks(tmp_path):
         read_reports(tmp_path / "a.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_one_file_per_device(mechanism, tmp_path):
     tasks = ["a", "b", "c", "d"]

@@ -36,6 +36,7 @@ TEXTS = HELD | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_the_same_answers_are_read_from_every_format(tmp_path, file):
     crowd = qc.synthetic_crowd(tasks=7, workers=5, answers_per_task=3, seed=1)
@@ -90,6 +91,7 @@ def test_numbers_are_written_alike_too(tmp_path, file, labels):
         assert [None if label is None else float(label) for label in found] == labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_reports_carry_what_made_them(tmp_path, file):
     mechanism = qc.RandomizedResponse(domain=DOMAIN, epsilon=1.0)
@@ -224,6 +226,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", HEADERS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(content=st.binary(max_size=60) | st.text('\t\n\r",;=ab', max_size=40).map(str.encode))

@@ -134,6 +134,7 @@ def test_the_objective_bounds_the_log_posterior_and_reaches_it(labels):
         assert log_posterior(answers, labels, alpha + away[0], ease + away[1], {}) < best
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(crowds(domain=ABC, max_tasks=12))
 def test_the_objective_never_falls(frame):

@@ -117,6 +117,7 @@ def posterior(answers, scale, alpha, beta, truths, variance):
     return likely - ((alpha + 1) * np.log(variance) + beta / variance).sum()
 
 
+@pytest.mark.slow
 def test_em_finds_the_mode_of_the_posterior():
     """An optimiser of SciPy, started at it and elsewhere, finds nothing better."""
     answers, truths, _ = crowd(12, 15, seed=4)
@@ -292,6 +293,7 @@ def test_reports_of_labels_are_told_to_be_no_numbers(variant):
         MOON(variant=variant).fit(reports)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 1000.0])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -391,6 +393,7 @@ def test_where_noise_hides_the_truths_it_says_so():
         MOON(truth_prior="normal").fit(reports_of(answers, 10.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])
 def test_a_normal_prior_of_the_truths_helps_where_it_is_true(epsilon):
     rng = np.random.default_rng(12)

@@ -68,6 +68,7 @@ def test_warnings_come_after_all_errors():
             qc.MajorityVote().fit(marked.drop(columns="label"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["pandas", "pyarrow"])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_frame_of_reports_is_read_as_answers_with_a_warning(method, backend):

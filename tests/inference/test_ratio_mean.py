@@ -31,6 +31,7 @@ def test_it_is_the_ratio_of_sums_where_there_is_no_noise():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparsity", [0.5, 0.9])
 def test_it_is_consistent_where_filled_means_are_not(sparsity):
     """More workers, less distance from the non-private mean: the noise averages out."""

@@ -43,6 +43,7 @@ def by_hand(frame, labels, smoothing, iterations):
     return weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("smoothing", [1.0, 3.0])
 def test_against_the_papers_equations_by_hand(labels, smoothing):

@@ -238,6 +238,7 @@ def test_what_cannot_be_has_no_likelihood():
     assert found.tolist() == [-np.inf, math.log(0.25)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIFTS)
 def test_noise_gives_the_law_of_what_is_added(name):
     law = SHIFTS[name].channel
@@ -260,6 +261,7 @@ def test_noise_gives_the_law_of_what_is_added(name):
         assert abs(apart).max() == pytest.approx(law.epsilon, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["variance", "least"])
 def test_noise_of_a_drawn_variance_is_drawn_by_its_law(name):
     noise = SHIFTS[name].channel.shift.noise

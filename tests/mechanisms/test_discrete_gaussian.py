@@ -38,6 +38,7 @@ def test_zeros_and_what_is_too_large_are_drawn_again(monkeypatch):
     assert discrete_gaussian._geometric(4).tolist() == [2**49, 5, 1, 7]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("deviation", "seed"), [(0.6, None), (1.7, None), (40.0, None), (1.7, 1), (40.0, 1)]
 )

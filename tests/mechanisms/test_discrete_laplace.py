@@ -41,6 +41,7 @@ def test_the_variance_is_that_of_the_law(scale):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("scale", [1.0, 3.7, 40.0])
 def test_draws_follow_the_law(scale, seed):

@@ -206,6 +206,7 @@ def test_numbers_of_numpy_are_numbers():
     assert Mechanism.from_dict(json.loads(json.dumps(mechanism.to_dict()))) == mechanism
 
 
+@pytest.mark.slow
 def test_too_many_numbers_are_refused_before_profiles_are_made():
     answers = Answers(
         domain=STARS,

@@ -97,6 +97,7 @@ def test_the_law_of_reports_is_the_mixture():
     assert stats.chisquare(counts, marginal * workers).pvalue < FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_the_marginal_channel_is_met_and_nobody_knows_a_workers_own():
     crowd = synthetic_crowd(tasks=200, workers=20_000, answers_per_task=200, labels=range(3))
     mechanism = TwoLayerRandomizedResponse(domain=crowd.answers.domain, low=0.2, high=0.8)

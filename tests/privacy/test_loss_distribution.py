@@ -198,6 +198,7 @@ def test_laplace_noise_costs_less_than_its_pure_loss_and_covers_every_distance()
                 assert losses.delta(epsilon) <= exact + 1e-5
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.floats(0, 3), st.integers(1, 6)), min_size=1, max_size=4),
     st.floats(1e-9, 0.5),
@@ -249,6 +250,7 @@ def test_many_answers_cost_about_what_a_normal_loss_would():
     assert mean < found < mean + 6 * deviation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 0.001])
 def test_ten_million_answers_are_reckoned_in_a_moment_and_hardly_above_the_exact_loss(epsilon):
     channel, count, delta = response(2, epsilon), 10**7, 1e-6
@@ -260,6 +262,7 @@ def test_ten_million_answers_are_reckoned_in_a_moment_and_hardly_above_the_exact
     assert exact <= found <= exact + 0.002 * (exact - mean)
 
 
+@pytest.mark.slow
 def test_campaigns_of_ten_million_answers_are_reckoned_in_a_moment():
     channels = [response(2, 0.1 * place) for place in range(1, 11)]
     start = time.process_time()

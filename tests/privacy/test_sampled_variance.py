@@ -145,6 +145,7 @@ def test_the_pure_loss_of_one_answer_by_enumeration(steps, scale, least):
     assert tighter.one_answer_epsilon == pytest.approx(steps / scale, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("least", [0.0, 20.0])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.5])
 def test_one_and_two_answers_by_enumeration(epsilon, least):
@@ -173,6 +174,7 @@ def test_a_smaller_distance_loses_no_more():
     assert np.all(np.diff(losses) > 0)
 
 
+@pytest.mark.slow
 def test_the_loss_of_workers_by_simulation():
     """With the variance, the loss has the stated delta; without it, less and less less."""
     rng = np.random.default_rng(5)
@@ -279,6 +281,7 @@ def known(rate, least, loss, differing):
     return integrate.quad(given, 0, 1, limit=200)[0] + integrate.quad(given, 1, math.inf)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("differing", [1, 7])
 @pytest.mark.parametrize("least", [0.0, 0.5, 20.0])
 @pytest.mark.parametrize("rate", RATES.values(), ids=RATES)
@@ -337,6 +340,7 @@ def test_small_losses_of_few_answers_are_likelier_where_the_variance_is_unknown(
     assert variance_tail(law_with(rate), loss, answers=answers) == pytest.approx(share, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "rate"), [(4, 1 / 50), (12, 1 / 200), (24, 1 / 800)])
 def test_tails_on_coarse_grids_are_within_the_bound(steps, rate):
     law = VarianceLaw(steps=steps, rate=rate, mean=100)
@@ -352,6 +356,7 @@ def test_tails_on_coarse_grids_are_within_the_bound(steps, rate):
         assert exact <= variance_tail(law, loss, answers=400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("least", [0.0, 0.05, 1.0, 16.0])
 @pytest.mark.parametrize("rate", RATES.values(), ids=RATES)
 def test_a_worker_with_one_answer_exceeds_no_loss_more_often(rate, least):

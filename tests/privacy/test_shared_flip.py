@@ -144,6 +144,7 @@ def test_the_formula_for_long_ranges_encloses_the_sum(monkeypatch, labels, answe
     assert row <= bound <= row + slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 64, 1_000])
 def test_the_largest_number_of_answers_has_a_finite_loss(labels):
     free = {"labels": labels, "low": 0, "high": 2**32 // (labels - 1)}
@@ -183,6 +184,7 @@ def enumerated_delta(chances, labels, epsilon):
     return delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("answers", [1, 2, 3, 6])
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.0, 0.538), (0.1, 0.4), (0.25, 0.25), (0.6, 0.9)])
@@ -198,6 +200,7 @@ def test_deltas_by_brute_force_on_a_coarse_grid(labels, answers, bounds):
     assert cell_delta(cell_epsilon(answers, **options), answers, **options) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 4])
 @pytest.mark.parametrize("answers", [1, 2, 4, 6])
 @pytest.mark.parametrize(("low", "high"), [(0.0, 0.538), (0.1, 0.4), (0.05, 1.0), (0.3, 0.3005)])
@@ -292,6 +295,7 @@ def test_nothing_is_left_out_where_agreements_are_certain_or_impossible():
         assert found == pytest.approx(one + other, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_million_answers_are_reckoned_in_a_moment():
     start = time.process_time()
     law = cell_law(10**6, labels=2, low=0, high=2_310_189_219)

@@ -63,6 +63,7 @@ def test_the_laws_of_all_rows_are_those_of_all_reports(labels, answers, low, hig
             assert law.masses[law.losses > epsilon].sum() >= float(tail) - 1e-15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("labels", "answers", "low", "high"), CASES)
 def test_one_law_covers_all_rows_and_the_worst_closely(labels, answers, low, high):
     chances = row_chances(answers, labels=labels, low=low, high=high, total=TOTAL)

@@ -35,6 +35,7 @@ def test_uniform_weights_agree_with_the_closed_form(low, high, cells, others):
     assert law.row_epsilon(cells) == pytest.approx(row, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [1, 2, 3, 20, 40, 300])
 @pytest.mark.parametrize("null", [None, "category"])
 def test_listed_weights_agree_with_the_closed_form(cells, null):
@@ -142,6 +143,7 @@ def test_it_grows_to_the_largest_epsilon_that_may_be_drawn():
     assert losses[-1] <= float(limit) + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3, 11, 256, 1024, 4096])
 @pytest.mark.parametrize("epsilon", [0.0, 1.9e-5, 3.05e-4, 0.0049, 0.01, 1.0, 8.0])
 def test_the_table_of_weights(size, epsilon):

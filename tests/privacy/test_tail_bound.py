@@ -66,6 +66,7 @@ def test_a_guarantee_with_a_delta_has_a_tail():
     assert pure.tail is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", qc.Mechanism.registry())
 def test_tails_are_no_more_than_pure_losses(mechanism):
     kind = qc.Mechanism.registry()[mechanism]
@@ -184,6 +185,7 @@ def test_rows_that_differ_in_fewer_answers_may_tell_more():
     assert composed_tail([(law, 100)], 1e-5) == pytest.approx(4.7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 5])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_every_tail_of_randomised_response_is_within_the_bound(labels, epsilon):

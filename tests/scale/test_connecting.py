@@ -23,6 +23,7 @@ def test_what_is_no_scheduler(scheduler):
         pass
 
 
+@pytest.mark.slow
 def test_nobody_answers(monkeypatch):
     monkeypatch.setattr("quietcrowd.scale.connecting.CONNECTING", 0.5)
     with socket.socket() as taken:
@@ -35,6 +36,7 @@ def test_nobody_answers(monkeypatch):
             pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
 def test_something_else_answers(monkeypatch, words):
     monkeypatch.setattr("quietcrowd.scale.connecting.CONNECTING", 0.5)
@@ -70,6 +72,7 @@ def test_addresses_that_dask_cannot_use_leave_no_client_half_begun(address):
     assert done.stderr.splitlines()[-1].startswith(last)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it has other signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupts_wait_while_a_cluster_is_begun(number):

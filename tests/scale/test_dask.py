@@ -56,7 +56,6 @@ def pids(executor):
     return list(executor.client.run(os.getpid).values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, name):
     method = METHODS[name](max_iterations=3)
@@ -104,7 +103,6 @@ class Killing(DaskExecutor):
             yield result
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
     method = qc.DawidSkene(max_iterations=6, tolerance=0.0)
@@ -117,7 +115,6 @@ def test_a_worker_killed_in_the_middle_of_a_run(cluster, stores, tmp_path):
     assert_same(found, expected)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_all_workers_are_lost_and_come_back(cluster):
     cluster.client.wait_for_workers(2, timeout=PATIENCE)
@@ -273,7 +270,6 @@ def test_no_other_machine_can_reach_a_local_cluster(cluster):
     assert list(cluster.client.run(listening).values()) == [{"127.0.0.1"}] * 2
 
 
-@pytest.mark.slow
 def test_another_client_of_the_same_cluster(cluster, job):
     with connect(cluster.client.scheduler.address) as other:
         found = [tally.sums for tally, _ in other.sums(Job.tally, job, range(3), None)]

@@ -46,6 +46,7 @@ def rows_in_memory(answers):
     return sorted(answers.to_frame().itertuples(index=False, name=None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["labels", "numbers"])
 def test_a_store_of_answers_holds_what_is_held_in_memory(crowd_files, tmp_path, partitions, kind):
     domain = {"labels": qc.Categorical(["no", "perhaps", "yes"])}.get(kind)
@@ -107,6 +108,7 @@ def test_bytes_are_spared(write, tmp_path):
         assert sorted(values.tolist()) == [number, 1.0, 2.0, 3.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ids",
     [
@@ -137,6 +139,7 @@ def test_ids_of_several_types_become_texts(write, tmp_path, partitions):
     assert rows_of(store) == rows_in_memory(qc.Answers.from_frame(texts, DOMAIN))
 
 
+@pytest.mark.slow
 def test_report_files_of_many_devices(crowd_files, tmp_path, partitions):
     reports = qc.read_reports(crowd_files / "randomised.parquet")
     frame = reports.to_frame("pyarrow")
@@ -163,6 +166,7 @@ def test_tasks_and_workers_without_a_row_are_kept(tmp_path, partitions):
     assert store.answers_per_worker.tolist() == reports.table.answers_per_worker.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duplicates", ["first", "last"])
 def test_repeated_rows_may_be_left_out(write, tmp_path, partitions, duplicates):
     path = write(pd.concat([FRAME, FRAME.assign(label="b"), FRAME[:1]]))
@@ -230,6 +234,7 @@ def test_nothing_is_left(write, tmp_path):
         partition_parquet(path, tmp_path / "s", domain=DOMAIN, out_of_domain="skip")
 
 
+@pytest.mark.slow
 def test_a_device_that_left_tasks_out_is_refused(crowd_files, tmp_path, partitions):
     reports = qc.read_reports(crowd_files / "null.parquet")
     table = reports.to_frame("pyarrow")[1:]

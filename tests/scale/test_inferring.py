@@ -121,6 +121,7 @@ def test_methods_for_numbers_that_take_labels(stores, in_memory, tmp_path, metho
     assert_same(found, method.fit(in_memory("labels")))
 
 
+@pytest.mark.slow
 def test_the_workers_go_to_a_file_of_any_kind(stores, tmp_path):
     found = infer_store(
         stores("labels", 3), qc.MajorityVote(), tmp_path / "t.parquet", tmp_path / "w.csv"
@@ -255,6 +256,7 @@ class Stopping(ThreadExecutor):
             yield result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "source"),
     [

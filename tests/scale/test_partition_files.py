@@ -193,6 +193,7 @@ def flip(store, name, place):
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["offsets.npy", "worker_codes.npy", "values.npy", "draws.npy"])
 def test_one_changed_bit_stops_a_run(store, tmp_path, name):
     flip(store, name, 136)
@@ -224,6 +225,7 @@ def test_a_checkpoint_does_not_go_on_with_changed_answers(store, tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_workers_of_a_cluster_verify_what_they_read(store, tmp_path):
     flip(store, "values.npy", 130)
     with connect("local:1") as cluster, pytest.raises(qc.FormatError, match="partition-00001"):

@@ -74,6 +74,7 @@ def test_every_mechanism_that_works_task_by_task_is_tested_here():
     assert {type(mechanism) for mechanism in MECHANISMS.values()} == taskwise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_reports_of_a_store_are_reports(stores, tmp_path, name):
     mechanism = MECHANISMS[name]
@@ -95,6 +96,7 @@ def test_reports_of_a_store_are_reports(stores, tmp_path, name):
         assert set(map(tuple, here[keys].to_numpy())) == set(map(tuple, there[keys].to_numpy()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one-layer", "laplace", "filled", "released", "sampled-variance"])
 def test_the_same_reports_in_memory_tell_the_same(stores, tmp_path, name):
     mechanism = MECHANISMS[name]
@@ -118,6 +120,7 @@ def test_the_same_reports_in_memory_tell_the_same(stores, tmp_path, name):
     pd.testing.assert_frame_equal(found.workers.to_pandas(), expected.workers, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_threads_change_nothing_and_seeds_do(stores, tmp_path, name):
     mechanism = MECHANISMS[name]
@@ -193,6 +196,7 @@ def test_frequencies_are_those_of_the_channel(coins, tmp_path):
         assert abs(of_workers(store).sum() / 24_000 - flip) < 5 * np.sqrt(flip / 24_000)
 
 
+@pytest.mark.slow
 def test_exact_noise_of_every_kind(stores, tmp_path):
     for name in ("laplace", "released", "sampled-variance", "two-layer-null"):
         mechanism = MECHANISMS[name]
@@ -324,6 +328,7 @@ def test_partitions_that_others_wrote_as_well_are_forgotten(stores, tmp_path):
     assert found.truths.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_rows_left_out_for_their_answer_are_refused_where_that_shows(tmp_path, name):
     """Otherwise they are no answers, and their tasks and workers are there all the same."""

@@ -69,6 +69,7 @@ def test_a_folder_that_holds_none(tmp_path):
         Store.open(tmp_path / "none")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -135,6 +136,7 @@ def test_workers_that_are_wrong(store, change):
         Store.open(store.folder)
 
 
+@pytest.mark.slow
 def test_a_changed_bit_among_the_workers_is_seen_or_means_nothing(store):
     path = store.folder / "workers.parquet"
     content, refused = bytearray(path.read_bytes()), 0

@@ -14,6 +14,7 @@ def density():
     return PrisCrowd(epsilon0=1.0, bandwidth=0.5, weights="local").fit(claims_of(UNRELIABLE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighting", [None, "uniform", "local", "global", "combined"])
 def test_densities_are_densities(density, weighting):
     area, _ = quad(

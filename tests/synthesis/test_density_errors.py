@@ -20,6 +20,7 @@ from quietcrowd.synthesis.weights import uniform_weights
 BOTH = pytest.mark.parametrize("kernel", KERNELS.values(), ids=list(KERNELS))
 
 
+@pytest.mark.slow
 @BOTH
 def test_integrated_squared_errors_are_integrals(kernel):
     first = crowd(kernel, 0)
@@ -99,6 +100,7 @@ def test_scores():
         assert score([]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bandwidth", [0.05, 0.3, 1.5])
 @pytest.mark.parametrize("draws", [1, 30])
 @BOTH

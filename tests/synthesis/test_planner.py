@@ -89,6 +89,7 @@ def claims_of(*users):
     return Answers.from_frame(pd.DataFrame(rows, columns=["task", "worker", "label"]), DOMAIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["uniform", "local"])
 @pytest.mark.parametrize("per", ["claim", "user"])
 def test_what_is_planned_is_what_the_release_loses(per, weights):
@@ -103,6 +104,7 @@ def test_what_is_planned_is_what_the_release_loses(per, weights):
         assert (guarantee.epsilon if per == "claim" else guarantee.worker_epsilon) <= 100
 
 
+@pytest.mark.slow
 def test_a_larger_k_refuses_tasks_and_counts_on_the_users_of_the_others():
     answers = claims_of(20, 60, 60)
     plans = {p.method.k: p for p in plan_for_claims(answers, 15, bandwidth=0.4, claims=2, gamma=4)}
@@ -112,6 +114,7 @@ def test_a_larger_k_refuses_tasks_and_counts_on_the_users_of_the_others():
     assert plans[14].guarantee.answers == 3
 
 
+@pytest.mark.slow
 def test_the_best_bounds_all_claims_of_a_user_and_gives_most_over_all_tasks():
     answers = claims_of(*[60] * 6)
     plans = plan_for_claims(answers, 8, bandwidth=0.4, claims=3)
@@ -121,6 +124,7 @@ def test_the_best_bounds_all_claims_of_a_user_and_gives_most_over_all_tasks():
     assert fruits == sorted(fruits, reverse=True)
 
 
+@pytest.mark.slow
 def test_the_least_loss_of_all_k_is_told():
     answers = claims_of(20, 40)
     with pytest.raises(UnaffordableError, match="the least loss is") as raised:

@@ -84,6 +84,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize("epsilon", [0.3, 0.5, 1.0, 1.72, 2.61])
 def test_one_attempt_never_exceeds_its_guarantee(pair, epsilon):

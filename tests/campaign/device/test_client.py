@@ -249,6 +249,7 @@ def test_a_new_process_sends_what_an_earlier_one_committed(desk, device):
     assert len(second.bodies()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n, one in MECHANISMS.items() if one.no_memo is None])
 def test_noise_is_fixed_before_the_first_answer(monkeypatch, tmp_path, name):
     mechanism = MECHANISMS[name]
@@ -603,6 +604,7 @@ def test_neither_files_nor_requests_nor_messages_hold_an_answer(desk, device, tm
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "device").rglob("*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one-layer", "one-layer with NULL"])
 def test_frequencies_of_what_is_sent_are_those_of_the_table(tmp_path, name):
     mechanism = MECHANISMS[name]
@@ -623,6 +625,7 @@ def test_frequencies_of_what_is_sent_are_those_of_the_table(tmp_path, name):
             assert binomtest(count, sum(counts), law).pvalue > 1e-8
 
 
+@pytest.mark.slow
 def test_a_device_loads_nothing_of_the_server(tmp_path):
     code = f"""
 import sys

@@ -67,6 +67,7 @@ def test_the_public_interface_is_known():
     ]
 
 
+@pytest.mark.slow
 def test_no_call_shows_a_report_before_it_is_committed(tmp_path, capfd):
     """All that is public says the same whatever the device would draw: 12 devices, 12 draws."""
     fake = Fake.of(COIN, tasks=12)

@@ -163,6 +163,7 @@ TRICKLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRICKLES)
 def test_an_answer_that_never_ends_is_cut(monkeypatch, name):
     monkeypatch.setattr("quietcrowd.campaign.device.http_client.DEADLINE", 0.5)

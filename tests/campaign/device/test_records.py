@@ -57,6 +57,7 @@ def sent(client):
     return {one.task: (one.value, one.participation) for one in client.sent_reports()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REUSABLE)
 def test_the_same_question_gets_the_same_report_whatever_is_answered_then(campaigns, name):
     first, _ = campaigns(MECHANISMS[name])
@@ -89,6 +90,7 @@ def test_also_after_the_worker_has_left(campaigns, name):
     assert sent(second) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-layer", "sampled variance", "matrix factorisation"])
 def test_noise_that_answers_share_is_drawn_afresh_and_told(campaigns, name):
     first, one = campaigns(MECHANISMS[name])
@@ -109,6 +111,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_another_channel_or_server_is_drawn_afresh_told_and_added_up(campaigns, name):
     """All of 40 reports alike by chance: below 10^-7 for each of these."""
@@ -181,6 +184,7 @@ def test_copies_under_shared_noise_are_charged_one_by_one(campaigns, name):
     assert charge.count == 21
 
 
+@pytest.mark.slow
 def test_of_copies_with_different_answers_the_first_by_id_counts(tmp_path):
     """A channel of hardly any noise shows which: wrong once in 10^6 reports, of 12."""
     loud = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=16.0)
@@ -222,6 +226,7 @@ def test_a_server_is_one_however_it_is_spelled(tmp_path, name):
     assert client.spent().total_epsilon == pytest.approx(40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_campaigns_of_a_server_are_its_own_however_it_is_spelled(campaigns, name):
     seen = []
@@ -369,6 +374,7 @@ def test_reports_whose_file_is_lost_still_serve(campaigns):
     assert sent(second) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [b"", b"[]", b"{}", b"\xff", b'{"origin": 1}', b"[" * 100_000],

@@ -115,6 +115,7 @@ def test_a_server_that_ends_is_a_problem_over_http(start_server, monkeypatch):
     assert worker.send(report).status_code == 200
 
 
+@pytest.mark.slow
 def test_no_upload_waits_longer_than_the_one_before_it(database, monkeypatch):
     monkeypatch.setattr(writer_module, "_PATIENCE", 0.3)
     monkeypatch.setattr(writer_module, "_UPLOADS", 1)
@@ -163,6 +164,7 @@ def test_the_journal_is_emptied_again_and_again(database, tmp_path):
     eraser.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quickly")
 def test_it_is_emptied_once_nobody_reads(database, tmp_path):
     journal = tmp_path / "q.db-wal"

@@ -127,6 +127,7 @@ def test_tables_and_pictures(name, tmp_path, capsys):
     assert bool(result.skipped) == name.endswith(("silverman", "mad"))
 
 
+@pytest.mark.slow
 def test_the_seed_says_it_all():
     one, other = (scores(DRAWN[0], RELEASED, trials=2) for _ in range(2))
     assert one.equals(other)

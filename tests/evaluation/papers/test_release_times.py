@@ -1,7 +1,10 @@
+import pytest
+
 from quietcrowd.datasets import opinion_crowd
 from quietcrowd.evaluation.papers.release_times import release_times
 
 
+@pytest.mark.slow
 def test_a_row_per_number_and_method():
     frame = release_times(
         opinion_crowd(tasks=20), bandwidth=1.0, epsilon0=1.0, claims=(1, 5_000), trials=2, seed=0

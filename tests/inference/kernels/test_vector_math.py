@@ -56,6 +56,7 @@ def likelihood(errors, sigmas, inverses):
     return total
 
 
+@pytest.mark.slow
 def test_exponentials_are_numpys():
     numbers = np.concatenate([np.linspace(0, 708, 100_003), np.geomspace(1e-300, 708, 100_003)])
     np.testing.assert_allclose(minus_exponentials(numbers), np.exp(-numbers), rtol=5e-16, atol=0)
@@ -63,12 +64,14 @@ def test_exponentials_are_numpys():
     np.testing.assert_array_equal(ends, [1.0, 0.0, 0.0, 0.0, np.nan])
 
 
+@pytest.mark.slow
 def test_logarithms_are_numpys():
     numbers = np.concatenate([np.geomspace(1e-300, 1e300, 100_003), np.linspace(0.3, 3, 100_003)])
     np.testing.assert_allclose(logarithms(numbers), np.log(numbers), rtol=4e-16, atol=2e-16)
     np.testing.assert_array_equal(logarithms(np.array([1.0])), [0.0])
 
 
+@pytest.mark.slow
 def test_integers_are_the_nearest():
     sizes = np.concatenate([np.geomspace(1e-3, 2.0**51 - 1, 10_007), np.arange(0, 9, 0.5)])
     numbers = np.concatenate([sizes, -sizes])
@@ -108,11 +111,13 @@ def test_tails_of_nan_are_nan():
     assert all(math.isnan(tail) for tail in fraction_tails(math.nan, math.nan))
 
 
+@pytest.mark.slow
 def test_tails_out_of_range_do_no_harm():
     outside = -np.concatenate([np.linspace(0.0, 12.0, 1001), np.geomspace(1e-300, 1e300, 1001)])
     assert tails_at(outside).shape == (2, len(outside))
 
 
+@pytest.mark.slow
 def test_tails_are_those_of_the_fraction():
     points = POINTS[(POINTS >= 0.5) & (POINTS < 1e100)]
     expected = np.zeros_like(points)
@@ -139,6 +144,7 @@ def adder(length):
     return add
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 7, 8, 9, 16, 21])
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 def test_so_many_numbers_are_added_and_no_other(length, kind):

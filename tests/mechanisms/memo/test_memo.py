@@ -65,6 +65,7 @@ def path(tmp_path):
     return tmp_path / "ann.memo"
 
 
+@pytest.mark.slow
 @every_mechanism
 def test_sending_again_is_identical_also_after_reopening(path, mechanism):
     answers = some_answers(mechanism)
@@ -135,6 +136,7 @@ def test_drawn_weights_are_drawn_once_per_memo(tmp_path):
     assert np.std(shares) > 0.05, "the flip probability is the same for all"
 
 
+@pytest.mark.slow
 def test_numbers_of_different_answers_have_independent_noise(tmp_path):
     """The difference of two reports is not that of the answers; its spread is that of two draws."""
     tasks = list(range(1500))
@@ -163,6 +165,7 @@ def intervals(table):
     return [(low, high - low) for low, high in itertools.pairwise(sorted(edges))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("null", [None, "category"])
 def test_twenty_resubmissions_lose_exactly_what_one_report_loses(path, monkeypatch, null):
     """The joint law of 20 reports, by enumeration of all random words."""
