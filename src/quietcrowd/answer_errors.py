@@ -17,7 +17,7 @@ from quietcrowd.exceptions import AnswerError
 __all__ = [
     "ADVICE",
     "Advice",
-    "WaysOut",
+    "AdviceName",
     "answered_twice",
     "check_ids",
     "is_id_type",
@@ -25,13 +25,13 @@ __all__ = [
     "plain_type",
 ]
 
-Advice: TypeAlias = Literal[
+AdviceName: TypeAlias = Literal[
     "answers", "frame", "claims", "reports", "infer", "randomize", "partition", "folder"
 ]
 
 
 @frozen(kw_only=True)
-class WaysOut:
+class Advice:
     """What whoever reads answers in one way can do about what is wrong with them.
 
     Attributes
@@ -57,29 +57,29 @@ _RULE = (
     "Decide by a rule that is fixed beforehand, as clipping is: to leave a claim out for its "
     "value would tell of it."
 )
-_COMMAND = WaysOut(
+_COMMAND = Advice(
     missing="Drop the row with --skip-outside.",
     outside="Name it with --labels, --levels or --between, or drop the row with --skip-outside.",
     twice="Pass --duplicates last or --duplicates first, or drop them.",
     column="Name the columns of answers with --columns TASK,WORKER,LABEL.",
 )
 
-ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
+ADVICE: Mapping[AdviceName, Advice] = MappingProxyType(
     {
-        "answers": WaysOut(
+        "answers": Advice(
             missing='Drop the row with out_of_domain="skip".',
             outside='Pass a domain that holds it, or drop the row with out_of_domain="skip".',
             twice='Pass duplicates="last" or duplicates="first", or drop them.',
             column="Name the columns of answers with task=, worker= and label=.",
             empty="Where that is meant, list all ids with tasks= and workers=.",
         ),
-        "frame": WaysOut(
+        "frame": Advice(
             missing='Drop the row, or pass Answers.from_frame(..., out_of_domain="skip").',
             twice='Pass Answers.from_frame(..., duplicates="last"), or drop them.',
             column="Pass Answers.from_frame(..., task=..., worker=..., label=...), which names "
             "the columns.",
         ),
-        "claims": WaysOut(
+        "claims": Advice(
             missing=_RULE,
             outside=_RULE,
             twice='Pass duplicates="last" or duplicates="first" (on the command line: '
@@ -87,7 +87,7 @@ ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
             column="Name the columns of answers with task=, worker= and label= "
             "(on the command line: --columns).",
         ),
-        "reports": WaysOut(
+        "reports": Advice(
             twice="Name every file once. Where two "
             "files hold the same answers, randomised twice, infer from one of them."
         ),
@@ -96,7 +96,7 @@ ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
             _COMMAND,
             empty="Where that is meant, list all ids with --all-tasks and --all-workers.",
         ),
-        "partition": WaysOut(
+        "partition": Advice(
             missing='Drop the row with out_of_domain="skip" (on the command line: --skip-outside).',
             outside='Pass a domain that holds it, or drop the row with out_of_domain="skip" '
             "(on the command line: --skip-outside).",
@@ -104,7 +104,7 @@ ADVICE: Mapping[Advice, WaysOut] = MappingProxyType(
             "--duplicates last), or drop them.",
             column="Name the columns of answers with columns= (on the command line: --columns).",
         ),
-        "folder": WaysOut(
+        "folder": Advice(
             missing="Drop the row.",
             outside="Name it in dataset.json, or drop the row.",
             twice="Drop one of them.",
@@ -150,7 +150,7 @@ def answered_twice(
     rows: tuple[int | str, int],
     more: int | None = None,
     *,
-    advice: Advice,
+    advice: AdviceName,
 ) -> AnswerError:
     """Return what to raise where a worker answered a task twice.
 
@@ -167,7 +167,13 @@ def answered_twice(
 
 
 def outside_domain(
-    column: pa.ChunkedArray, name: str, row: int, domain: Domain, *, advice: Advice, first: int = 0
+    column: pa.ChunkedArray,
+    name: str,
+    row: int,
+    domain: Domain,
+    *,
+    advice: AdviceName,
+    first: int = 0,
 ) -> AnswerError:
     """Return what to raise where `column` holds at `row` what is no answer.
 

@@ -21,7 +21,7 @@ from attrs import evolve, field, frozen
 
 from quietcrowd.answer_errors import (
     ADVICE,
-    Advice,
+    AdviceName,
     answered_twice,
     check_ids,
     is_id_type,
@@ -147,7 +147,7 @@ class Answers:
         workers: Iterable[Any] | None = None,
         duplicates: Duplicates = "error",
         out_of_domain: OutOfDomain = "error",
-        advice: Advice = "answers",
+        advice: AdviceName = "answers",
     ) -> Answers:
         """Read answers from a dataframe.
 

@@ -13,6 +13,7 @@ from quietcrowd.exceptions import FormatError, ParameterError
 __all__ = [
     "at_least",
     "check_choice",
+    "check_delta",
     "check_names",
     "check_proportion",
     "check_real",
@@ -55,6 +56,13 @@ def check_proportion(name: str, value: Any) -> None:
         raise ParameterError(f"{name} must be above 0 and below 1; got {value!r}")
 
 
+def check_delta(name: str, value: Any) -> None:
+    """Raise ParameterError unless `value` is a delta: a number of at least 0 and below 1."""
+    check_real(name, value, 0)
+    if not value < 1:
+        raise ParameterError(f"{name} must be below 1: at 1 everything is allowed; got {value!r}")
+
+
 def check_text(name: str, value: Any) -> None:
     """Raise ParameterError unless `value` is a text that files can hold.
 
@@ -89,11 +97,7 @@ def at_least(low: float) -> Callable[[Any, Any, Any], None]:
 
 def whole_number(low: int, high: int | None = None) -> Callable[[Any, Any, Any], None]:
     """Return an attrs validator that raises ParameterError unless a value is such an int."""
-
-    def check(_: Any, attribute: Any, value: Any) -> None:
-        check_whole(attribute.name, value, low, high)
-
-    return check
+    return checked_by(check_whole, low, high)
 
 
 def plain(value: Any) -> Any:

@@ -19,7 +19,7 @@ from quietcrowd import (
     TwoLayerRandomizedResponse,
     audit,
 )
-from quietcrowd.auditing.attack import Repeats
+from quietcrowd.auditing.attack import Collisions
 from quietcrowd.auditing.attacks import plan_audit
 from quietcrowd.auditing.reused_randomness import compare_devices
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
@@ -126,7 +126,7 @@ def joined(mechanism, answers, parts):
 
 def devices_of(mechanism, n=20):
     plan = plan_audit(mechanism, n)
-    return compare_devices(mechanism, plan.repeats, 5e-5, None)
+    return compare_devices(mechanism, plan.collisions, 5e-5, None)
 
 
 @pytest.mark.slow
@@ -177,10 +177,10 @@ def test_independent_devices_are_not(case, epsilon):
 def test_equal_messages_are_judged_by_the_law():
     """A fifth of the risk goes to each count; a message that is always the same tells nothing."""
     mechanism = RandomizedResponse(domain=LABELS, epsilon=0.0)
-    constant = compare_devices(mechanism, Repeats(answer=0, chance=lambda _: 1.0), 1e-4, None)
+    constant = compare_devices(mechanism, Collisions(answer=0, chance=lambda _: 1.0), 1e-4, None)
     assert (constant.surprise, constant.reused) == (1.0, False)
     rng = np.random.default_rng(1)
-    half = Repeats(answer=0, chance=lambda _: 0.5)
+    half = Collisions(answer=0, chance=lambda _: 0.5)
     short = compare_devices(mechanism, evolve(half, tasks=1000), 1e-4, rng)
     assert (short.equal_pairs, short.surprise, short.messages) == (0, 1.0, 2_200)
 

@@ -22,7 +22,7 @@ from quietcrowd.exceptions import ParameterError, SimulatedNoiseWarning
 from quietcrowd.frames import Backend, to_native
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, check_mechanism, check_reports
 from quietcrowd.privacy.guarantee import Tasks, are_named, check_counts
-from quietcrowd.validation import check_real, check_text
+from quietcrowd.validation import check_delta, check_real, check_text
 
 __all__ = ["PrivacyLedger"]
 
@@ -191,7 +191,7 @@ class PrivacyLedger:
         how many there are, it is the reading of an odometer at a time that the data chose, and no
         guarantee: then `used` says what holds. See ``docs/theory/budgets.md``.
         """
-        _check_delta(delta)
+        check_delta("delta", delta)
         one = check_worker(worker)
         return spend(one, self._charges_of(one), delta)
 
@@ -200,7 +200,7 @@ class PrivacyLedger:
 
     def spending(self, delta: float = 0.0) -> tuple[Spending, ...]:
         """Return what each worker has spent, in the order of `workers`; see `spent`."""
-        _check_delta(delta)
+        check_delta("delta", delta)
         own: dict[str, list[Charge]] = {}
         for charge in self.charges:
             own.setdefault(charge.worker, []).append(charge)
@@ -278,7 +278,7 @@ class PrivacyLedger:
         See `would_exceed` and ``docs/theory/budgets.md``.
         """
         check_real("budget", budget, 0)
-        _check_delta(delta)
+        check_delta("delta", delta)
         own = self._charges_of(check_worker(worker))
         return used_of_budget(own, float(budget), float(delta))
 
@@ -384,9 +384,3 @@ def _as_text(worker: Any) -> str:
     """Return an id as text; 7.0, as dataframes with gaps hold it, is 7."""
     whole = isinstance(worker, float) and worker.is_integer()
     return str(int(worker) if whole else worker)
-
-
-def _check_delta(delta: float) -> None:
-    check_real("delta", delta, 0)
-    if not delta < 1:
-        raise ParameterError(f"delta must be below 1: at 1 everything is allowed; got {delta!r}")

@@ -31,7 +31,7 @@ from quietcrowd.frames import positions_by_text
 if TYPE_CHECKING:
     from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 
-__all__ = ["Attack", "AuditPlan", "ExactLoss", "Observed", "Repeats", "crowd_of"]
+__all__ = ["Attack", "AuditPlan", "Collisions", "ExactLoss", "Observed", "crowd_of"]
 
 Send: TypeAlias = "Callable[[Answers, np.random.Generator | None], tuple[Reports, Floats]]"
 """From answers to reports, and to what the adversary knows of each worker besides."""
@@ -69,7 +69,7 @@ class ExactLoss:
 
 
 @frozen(kw_only=True)
-class Repeats:
+class Collisions:
     """How rarely two devices that are independent send the same.
 
     Attributes
@@ -358,7 +358,7 @@ class AuditPlan:
         What its public numbers give, where they give it all.
     attacks : sequence of Attack
         On what it really sends; each within what the guarantee covers.
-    repeats : Repeats or None
+    collisions : Collisions or None
         How rarely devices send the same, where the public law gives it.
     tasks : sequence of int or None
         Ids of all tasks of a worker, where what is stated of all answers depends on them.
@@ -366,5 +366,5 @@ class AuditPlan:
 
     exact: ExactLoss | None
     attacks: Sequence[Attack]
-    repeats: Repeats | None = None
+    collisions: Collisions | None = None
     tasks: Sequence[int] | None = None

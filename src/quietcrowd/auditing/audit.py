@@ -137,8 +137,10 @@ def audit(
     epsilons = np.linspace(0.0, _end_of_curve(guarantee, plan), POINTS)
     found = _attack_all(mechanism, plan, guarantee, draws, confidence, epsilons, rng)
     devices = None
-    if plan.repeats is not None:
-        devices = compare_devices(mechanism, plan.repeats, RISKS["devices"] * (1 - confidence), rng)
+    if plan.collisions is not None:
+        devices = compare_devices(
+            mechanism, plan.collisions, RISKS["devices"] * (1 - confidence), rng
+        )
     exact = plan.exact
     whole = None if exact is None else exact.delta_at
     deltas = found.deltas if whole is None else np.array([whole(float(at)) for at in epsilons])
@@ -173,8 +175,8 @@ def noise_of_audit(mechanism: Mechanism, n: int, draws: int = DRAWS) -> int:
         each = _noise_a_worker(mechanism, attack)
         searching = _workers_of_search(mechanism, attack) if attack.search else 0
         total += each * (2 * _workers_a_side(mechanism, attack, draws) + searching)
-    if plan.repeats is not None:
-        tasks = tasks_of_devices(plan.repeats)
+    if plan.collisions is not None:
+        tasks = tasks_of_devices(plan.collisions)
         total += MESSAGES * mechanism.noise_draws(answers=tasks, tasks=tasks, workers=1)
     return total
 

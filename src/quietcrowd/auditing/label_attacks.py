@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve
 
-from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Observed, Repeats
+from quietcrowd.auditing.attack import Attack, AuditPlan, Collisions, ExactLoss, Observed
 from quietcrowd.auditing.attack_rows import (
     ALL,
     NULL,
@@ -109,7 +109,7 @@ def plan_finite(mechanism: Mechanism, channel: FiniteChannel, answers: int) -> A
             delta_at=partial(table_delta, weights),
         ),
         attacks=taskwise_attacks(pairs, answers, _codes, part=HALF),
-        repeats=Repeats(answer=one, chance=lambda tasks: alike**tasks),
+        collisions=Collisions(answer=one, chance=lambda tasks: alike**tasks),
     )
 
 
@@ -122,9 +122,9 @@ def plan_shared(
 ) -> AuditPlan:
     """Return how a mechanism is to be audited whose workers draw a weight for all their answers."""
     law = _shared_law(mechanism, worker_law)
-    repeats = Repeats(answer=0, chance=partial(_equal_rows, law))
+    collisions = Collisions(answer=0, chance=partial(_equal_rows, law))
     if answers == 1:
-        return evolve(plan_finite(mechanism, channel, answers), repeats=repeats)
+        return evolve(plan_finite(mechanism, channel, answers), collisions=collisions)
     return AuditPlan(
         exact=ExactLoss(
             epsilon=law.cell_epsilon(answers),
@@ -133,7 +133,7 @@ def plan_shared(
             rounding=1e-9,
         ),
         attacks=_shared_attacks(mechanism, law, answers),
-        repeats=repeats,
+        collisions=collisions,
     )
 
 

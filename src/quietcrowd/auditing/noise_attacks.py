@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quietcrowd.answers import Answers
-from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Observed, Repeats
+from quietcrowd.auditing.attack import Attack, AuditPlan, Collisions, ExactLoss, Observed
 from quietcrowd.auditing.attack_rows import (
     ALL,
     NULL,
@@ -119,7 +119,7 @@ def plan_laplace(mechanism: Mechanism, channel: LaplaceChannel, answers: int) ->
     return AuditPlan(
         exact=ExactLoss(epsilon=epsilon, worker_epsilon=add_losses(epsilon, answers)),
         attacks=taskwise_attacks(pairs, answers, partial(plain_numbers, mechanism, grid)),
-        repeats=Repeats(answer=high, chance=lambda tasks: peak**tasks),
+        collisions=Collisions(answer=high, chance=lambda tasks: peak**tasks),
     )
 
 
@@ -178,7 +178,7 @@ def plan_drawn_variance(
     return AuditPlan(
         exact=None,
         attacks=attacks,
-        repeats=Repeats(answer=high, chance=partial(_equal_rows, rate)),
+        collisions=Collisions(answer=high, chance=partial(_equal_rows, rate)),
     )
 
 

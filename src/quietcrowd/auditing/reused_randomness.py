@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from quietcrowd.auditing.attack import Observed, Repeats, crowd_of
+from quietcrowd.auditing.attack import Collisions, Observed, crowd_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,16 +67,16 @@ class EqualMessages:
         return self.surprise <= self.risk
 
 
-def tasks_of_devices(repeats: Repeats) -> int:
+def tasks_of_devices(collisions: Collisions) -> int:
     """Return how many tasks the devices report: enough to make equal rows rare, if more do."""
-    tasks, rarest = repeats.tasks, repeats.chance(MOST_TASKS)
-    while tasks < MOST_TASKS and repeats.chance(tasks) > max(RARE, NEARLY * rarest):
+    tasks, rarest = collisions.tasks, collisions.chance(MOST_TASKS)
+    while tasks < MOST_TASKS and collisions.chance(tasks) > max(RARE, NEARLY * rarest):
         tasks = min(2 * tasks, MOST_TASKS)
     return tasks
 
 
 def compare_devices(
-    mechanism: Mechanism, repeats: Repeats, risk: float, rng: np.random.Generator | None
+    mechanism: Mechanism, collisions: Collisions, risk: float, rng: np.random.Generator | None
 ) -> EqualMessages:
     """Let devices with equal answers report, and count equal messages.
 
@@ -91,9 +91,9 @@ def compare_devices(
     the number of equal ones among *all* pairs has a bound as well, which finds devices that have
     one of a few seeds. The least of the five counts, times five.
     """
-    tasks = tasks_of_devices(repeats)
-    chance = min(1.0, repeats.chance(tasks))
-    row, ids = [repeats.answer] * tasks, range(tasks)
+    tasks = tasks_of_devices(collisions)
+    chance = min(1.0, collisions.chance(tasks))
+    row, ids = [collisions.answer] * tasks, range(tasks)
 
     def messages(first: int, workers: int) -> list[bytes]:
         answers = crowd_of(mechanism.domain, ids, row, workers, first=first)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from quietcrowd.auditing.attack import Attack, AuditPlan, ExactLoss, Observed, Repeats
+from quietcrowd.auditing.attack import Attack, AuditPlan, Collisions, ExactLoss, Observed
 from quietcrowd.auditing.attack_rows import ALL, NULL, PART, VALUE, Floats, alone, ends, places
 from quietcrowd.auditing.noise_attacks import laplace_peak
 from quietcrowd.exceptions import AnswerError
@@ -76,7 +76,7 @@ def plan_sketch(mechanism: Mechanism, channel: SketchChannel, answers: int) -> A
     return AuditPlan(
         exact=_exact(mechanism, channel, sketch.profile, signs, answers),
         attacks=attacks,
-        repeats=Repeats(answer=high, tasks=least, chance=_equal_sketches(channel, hides)),
+        collisions=Collisions(answer=high, tasks=least, chance=_equal_sketches(channel, hides)),
         tasks=tasks if hides else None,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quietcrowd.answer_errors import Advice
+from quietcrowd.answer_errors import AdviceName
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import counted, note
@@ -36,7 +36,7 @@ def read_plain(
     duplicates: str,
     field: str | None = None,
     *,
-    advice: Advice,
+    advice: AdviceName,
     **lists: Any,
 ) -> Answers:
     """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say.

@@ -24,7 +24,7 @@ from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.mechanisms.channel import MAX_EPSILON
 from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
-from quietcrowd.validation import check_real, check_whole, checked_by
+from quietcrowd.validation import check_real, whole_number
 
 __all__ = ["Experiment", "ExperimentResult"]
 
@@ -206,8 +206,8 @@ class Experiment:
     )
     epsilons: Sequence[float] = field(converter=_as_tuple, validator=[_not_empty, _check_epsilons])
     methods: Mapping[str, FittingMethod[Any, Any]] = field(validator=[_check_methods, _not_empty])
-    trials: int = field(default=100, validator=checked_by(check_whole, 2))
-    seed: int = field(default=0, validator=checked_by(check_whole, 0))
+    trials: int = field(default=100, validator=whole_number(2))
+    seed: int = field(default=0, validator=whole_number(0))
     equal_exact: bool = True
 
     def run(self, *, progress: bool = False) -> ExperimentResult:

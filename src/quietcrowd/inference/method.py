@@ -16,7 +16,7 @@ from attrs import asdict, astuple, field, fields_dict, frozen
 from quietcrowd.domains import Domain
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.validation import at_least, check_whole, checked_by, plain
+from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = [
     "Estimates",
@@ -234,9 +234,9 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     reads_answers: ClassVar[bool] = True
     corrects_quality: ClassVar[bool] = False
     counts_filled: ClassVar[bool] = False
-    max_iterations: int = field(default=100, converter=plain, validator=checked_by(check_whole, 1))
+    max_iterations: int = field(default=100, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=1e-8, converter=plain, validator=at_least(0))
-    seed: int = field(default=0, converter=plain, validator=checked_by(check_whole, 0, 2**64 - 1))
+    seed: int = field(default=0, converter=plain, validator=whole_number(0, 2**64 - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; `method_from_dict` gives back an equal method."""

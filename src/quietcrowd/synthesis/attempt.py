@@ -17,7 +17,7 @@ from attrs import field, frozen
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.synthesis.kde import KERNELS, Kernel
-from quietcrowd.validation import check_real, check_whole, checked_by, number
+from quietcrowd.validation import check_real, number, whole_number
 
 __all__ = [
     "TOTAL",
@@ -71,7 +71,7 @@ class Blur:
     """
 
     kernel: Kernel = KERNELS["gaussian"]
-    cells: int = field(default=32, validator=checked_by(check_whole, 2, MOST_CELLS))
+    cells: int = field(default=32, validator=whole_number(2, MOST_CELLS))
     gamma: float = field(default=4.0, validator=_check_gamma)
 
     @cached_property
@@ -162,7 +162,7 @@ class PrivacyTest:
     [0.0046, 0.25, 0.4954]
     """
 
-    k: int = field(validator=checked_by(check_whole, 1, 10**6))
+    k: int = field(validator=whole_number(1, 10**6))
     epsilon0: float = field(converter=number, validator=_check_epsilon0)
     drop: float = field(default=0.5, converter=number, validator=_check_drop)
 

@@ -21,7 +21,7 @@ from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.memo.private_file import read_private, replace_private
 from quietcrowd.privacy.guarantee import show_loss
-from quietcrowd.validation import check_real
+from quietcrowd.validation import check_delta, check_real, checked_by
 
 __all__ = ["Budget", "Cost", "DeviceLedger"]
 
@@ -31,12 +31,6 @@ _WORKER = "this device"
 def _check_budget(_: object, __: object, most: float | None) -> None:
     if most is not None:
         check_real("budget", most, 0)
-
-
-def _check_delta(_: object, __: object, delta: float) -> None:
-    check_real("delta", delta, 0)
-    if not delta < 1:
-        raise ParameterError(f"delta must be below 1: at 1 everything is allowed; got {delta!r}")
 
 
 @frozen(kw_only=True)
@@ -52,7 +46,7 @@ class Budget:
     """
 
     most: float | None = field(default=None, validator=_check_budget)
-    delta: float = field(default=0.0, validator=_check_delta)
+    delta: float = field(default=0.0, validator=checked_by(check_delta))
 
 
 @frozen(kw_only=True)

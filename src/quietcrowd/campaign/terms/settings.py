@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import field, frozen
 
-from quietcrowd.validation import at_least, check_text, check_whole
+from quietcrowd.validation import at_least, check_text, checked_by, whole_number
 
 __all__ = [
     "BODY_SECONDS",
@@ -55,18 +53,6 @@ MAX_TASK_TEXT = 8_000_000
 """Most characters of all tasks of a campaign: names, and what workers are shown, as JSON."""
 
 
-def _text(_: Any, attribute: Any, value: Any) -> None:
-    check_text(attribute.name, value)
-
-
-def _positive(_: Any, attribute: Any, value: Any) -> None:
-    check_whole(attribute.name, value, 1)
-
-
-def _port(_: Any, attribute: Any, value: Any) -> None:
-    check_whole(attribute.name, value, 0, 65_535)
-
-
 @frozen(kw_only=True)
 class Settings:
     """How a server is set up.
@@ -93,16 +79,18 @@ class Settings:
         Most of them with one key or credential.
     """
 
-    database: str = field(default="sqlite:///quietcrowd.db", validator=_text, repr=False)
-    host: str = field(default="127.0.0.1", validator=_text)
-    port: int = field(default=8000, validator=_port)
+    database: str = field(
+        default="sqlite:///quietcrowd.db", validator=checked_by(check_text), repr=False
+    )
+    host: str = field(default="127.0.0.1", validator=checked_by(check_text))
+    port: int = field(default=8000, validator=whole_number(0, 65_535))
     infer: bool = True
     debounce: float = field(default=2.0, validator=at_least(0))
     longest_inference: float = field(default=600.0, validator=at_least(1))
     requests_per_second: float = field(default=20.0, validator=at_least(0))
-    burst: int = field(default=100, validator=_positive)
-    at_once: int = field(default=256, validator=_positive)
-    at_once_each: int = field(default=32, validator=_positive)
+    burst: int = field(default=100, validator=whole_number(1))
+    at_once: int = field(default=256, validator=whole_number(1))
+    at_once_each: int = field(default=32, validator=whole_number(1))
 
 
 def place_of(host: str, port: int) -> str:

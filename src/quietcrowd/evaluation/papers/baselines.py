@@ -41,10 +41,10 @@ from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import (
     check_proportion,
     check_real,
-    check_whole,
     checked_by,
     one_of,
     plain,
+    whole_number,
 )
 
 __all__ = [
@@ -250,7 +250,7 @@ class TeslaLike(
     filter: Filter = field(default="clip", validator=one_of(*get_args(Filter)))
     beta: float = field(default=0.05, converter=plain, validator=checked_by(check_proportion))
     within_bounds: bool = field(default=True, validator=one_of(True, False))
-    passes: int = field(default=10, converter=plain, validator=checked_by(check_whole, 1))
+    passes: int = field(default=10, converter=plain, validator=whole_number(1))
 
     @override
     def reads_reports(self, channel: Channel) -> bool:
@@ -420,7 +420,7 @@ class PrivTDSILike(Mechanism):
 
     domain: Ordinal | Interval = field(validator=bounded_domain)
     epsilon: float = field(converter=plain)
-    tasks_per_worker: int = field(converter=plain, validator=checked_by(check_whole, 1))
+    tasks_per_worker: int = field(converter=plain, validator=whole_number(1))
 
     def __attrs_post_init__(self) -> None:
         check_real("epsilon", self.epsilon, 0)

@@ -26,7 +26,7 @@ from quietcrowd.synthesis.density_errors import integrated_squared_errors, ise, 
 from quietcrowd.synthesis.kde import GAUSSIAN, KernelDensities
 from quietcrowd.synthesis.pris_crowd import PrisCrowd
 from quietcrowd.synthesis.weights import uniform_weights
-from quietcrowd.validation import check_whole, checked_by
+from quietcrowd.validation import whole_number
 
 __all__ = [
     "DensityExperiment",
@@ -101,8 +101,8 @@ class DensityExperiment:
     truths: Mapping[str, TrueDensity]
     methods: Mapping[str, DensityMethod]
     bandwidth: float | str
-    trials: int = field(default=3, validator=checked_by(check_whole, 2))
-    seed: int = field(default=0, validator=checked_by(check_whole, 0))
+    trials: int = field(default=3, validator=whole_number(2))
+    seed: int = field(default=0, validator=whole_number(0))
 
     def run(self, *, progress: bool = False) -> pd.DataFrame:
         """Run all trials.
