@@ -18,6 +18,8 @@ from quietcrowd.inference import (
 )
 from quietcrowd.inference.categorical import sweep_votes
 from quietcrowd.mechanisms import (
+    Channel,
+    FiniteChannel,
     LaplacePerturbation,
     MatrixFactorization,
     Mechanism,
@@ -314,3 +316,48 @@ def test_equal_estimates_are_equal_and_others_not():
     assert_estimates_equal(one, one)
     with pytest.raises(AssertionError):
         assert_estimates_equal(one, other)
+
+
+class LawOfEachReport(Channel):
+    """The law of a randomised response, of which only likelihoods are told."""
+
+    def __init__(self, table: FiniteChannel):
+        self._table = table
+
+    def __eq__(self, other):
+        return isinstance(other, LawOfEachReport) and self._table == other._table
+
+    __hash__ = None
+
+    @property
+    def epsilon(self):
+        return self._table.epsilon
+
+    def log_likelihood(self, reports, answers):
+        return self._table.log_likelihood(reports, answers)
+
+
+class TellsLikelihoods(RandomizedResponse):
+    """Is the same, and tells nothing but likelihoods of its law."""
+
+    excess = 0.0
+
+    @property
+    def channel(self):
+        return LawOfEachReport(super().channel)
+
+    def replace(self, cells, workers, drawn, words):
+        same = RandomizedResponse(domain=self.domain, epsilon=self.epsilon + self.excess)
+        return same.replace(cells, workers, drawn, words)
+
+
+class TellsOthersLikelihoods(TellsLikelihoods):
+    """Draws with less noise than that."""
+
+    excess = 0.2
+
+
+def test_noise_is_checked_where_only_likelihoods_are_told():
+    check_mechanism(TellsLikelihoods(domain=STARS, epsilon=1.0))
+    with pytest.raises(AssertionError, match="reports do not follow the channel"):
+        check_mechanism(TellsOthersLikelihoods(domain=STARS, epsilon=1.0))

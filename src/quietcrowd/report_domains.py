@@ -45,6 +45,11 @@ class OrNull(Domain):
         return self.domain.size
 
     @property
+    def size(self) -> int:
+        """How many reports there can be, NULL among them."""
+        return self.domain.size + 1
+
+    @property
     @override
     def dtype(self) -> np.dtype[Any]:
         return self.domain.dtype

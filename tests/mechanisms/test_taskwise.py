@@ -126,3 +126,28 @@ def test_a_mechanism_that_draws_per_worker_needs_a_guarantee_of_its_own():
     assert not drawn.independent_reports
     with pytest.raises(NotImplementedError, match="Drawn draws for all answers of a worker"):
         drawn.guarantee(answers=2)
+
+
+def test_what_is_drawn_once_is_not_taken_for_fresh_noise():
+    with pytest.raises(TypeError, match="its worker_channel is not its channel"):
+
+        class TruthfulOrNoise(RandomizedResponse):
+            def draw_workers(self, workers, rng):  # noqa: ARG002
+                return np.zeros(workers, bool)
+
+
+def test_a_table_of_another_shape_is_refused_before_anything_is_drawn():
+    class NoRowForNull(RandomizedResponse):
+        @property
+        def channel(self):
+            return RandomizedResponse(domain=self.domain, epsilon=self.epsilon).channel
+
+        def replace(self, cells, workers, drawn, words):
+            return super(RandomizedResponse, self).replace(cells, workers, drawn, words)
+
+    mechanism = NoRowForNull(domain=COINS, epsilon=1.0, null="category")
+    all_answered = pd.DataFrame({"task": [1, 2], "worker": [1, 1], "label": [0, 1]})
+    for rows in (all_answered, all_answered.iloc[:1]):
+        answers = Answers.from_frame(rows, COINS, tasks=[1, 2])
+        with pytest.raises(ParameterError, match="must have 3 rows, of all answers, and 3 columns"):
+            mechanism.randomize(answers)

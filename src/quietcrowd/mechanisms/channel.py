@@ -132,9 +132,9 @@ class Shift:
 class Channel(ABC):
     """The law of what a device sends given what its worker thinks; public.
 
-    A subclass has at least an `epsilon`. It gives its law in one of three forms, of which the
-    later ones follow from the earlier: `probabilities`, `shift`, `log_likelihood`. Whoever can use
-    one asks for it, and not for the kind of the channel.
+    A subclass has at least an `epsilon`. It gives its law as `probabilities` or as a
+    `shift`, from which `log_likelihood` follows, or as `log_likelihood` alone. Whoever can use one
+    asks for it, and not for the kind of the channel.
     """
 
     @property

@@ -116,7 +116,7 @@ class LabelMechanism(TaskwiseMechanism):
 
     @property
     def size(self) -> int:
-        """How many values a report can have."""
+        """How many answers there can be, NULL among them where that is one."""
         return self.domain.size + (self.null is not None)
 
     @property
@@ -173,7 +173,19 @@ class LabelMechanism(TaskwiseMechanism):
             What `draw_workers` gave.
         words : WordSource
             Where the randomness comes from.
+
+        Raises
+        ------
+        ParameterError
+            Where the table has not a row for each answer and a column for each report.
         """
+        shape, reports = self.channel.weights.shape, self.report_domain
+        assert isinstance(reports, FiniteDomain | OrNull)
+        if shape != (self.size, reports.size):
+            raise ParameterError(
+                f"the table of {type(self).__name__} must have {self.size} rows, of all answers, "
+                f"and {reports.size} columns, of all reports; it has shape {shape}"
+            )
         return self.channel.sample(cells.reshape(-1), words).reshape(cells.shape)
 
     def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:

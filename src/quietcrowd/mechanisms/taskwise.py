@@ -58,6 +58,15 @@ class TaskwiseMechanism(Mechanism):
     source: ClassVar[str] = "docs/theory/finite-channels.md"
     """Theorem and paper, or page of ``docs/theory``, that the guarantee rests on."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        draws = cls.draw_workers is not TaskwiseMechanism.draw_workers
+        if draws and cls.worker_channel is Mechanism.worker_channel:
+            raise TypeError(
+                f"{cls.__name__} draws something once for all cells of a worker: its "
+                "worker_channel is not its channel. Return None, or the law that one worker has"
+            )
+        super().__init_subclass__(**kwargs)
+
     @property
     @override
     def independent_reports(self) -> bool:

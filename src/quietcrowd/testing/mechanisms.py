@@ -17,6 +17,7 @@ from quietcrowd.mechanisms.channel import Noise, Shift
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
 from quietcrowd.mechanisms.sketch import UNIT, upper_triangle
+from quietcrowd.report_domains import OrNull
 
 __all__ = ["check_mechanism"]
 
@@ -107,6 +108,17 @@ def _check_noise(mechanism: Mechanism, workers: int = 30_000) -> None:
         _check_shift_noise(mechanism, shift, workers // (20 if slow > 2 else 3))
     elif isinstance(mechanism, MatrixFactorization):
         _check_sketch_noise(mechanism)
+    else:
+        _check_table_noise(mechanism, _listed_law(mechanism), workers)
+
+
+def _listed_law(mechanism: Mechanism) -> npt.NDArray[np.float64]:
+    """Return the table of a law that is given by its log-likelihood alone."""
+    domain, reports = mechanism.domain, mechanism.report_domain
+    assert isinstance(domain, FiniteDomain), "noise cannot be checked: there are too many answers"
+    assert isinstance(reports, FiniteDomain | OrNull), "noise cannot be checked: too many reports"
+    answers = np.arange(domain.size + mechanism.every_task)[:, np.newaxis]
+    return np.exp(mechanism.channel.log_likelihood(np.arange(reports.size), answers))
 
 
 def _one_each(domain: Domain, values: npt.NDArray[Any], null: npt.NDArray[np.bool_]) -> Answers:

@@ -115,5 +115,12 @@ def test_a_folder_with_a_ledger_is_not_left_behind(monkeypatch, tmp_path):
     monkeypatch.setattr(platformdirs, "user_data_path", lambda *_: library)
     assert default_folder() == library
     earlier = tmp_path / ".local" / "share" / "quietcrowd"
-    earlier.mkdir(parents=True)
+    earlier.parent.mkdir(parents=True)
+    earlier.symlink_to(tmp_path / "not mounted")
     assert default_folder() == earlier
+    earlier.unlink()
+    earlier.mkdir()
+    assert default_folder() == earlier
+    library.mkdir(parents=True)
+    with pytest.raises(CampaignError, match="each may hold a ledger"):
+        default_folder()

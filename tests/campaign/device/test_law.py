@@ -74,3 +74,27 @@ def test_a_share_is_never_none_or_all():
     assert [show_share(one) for one in (0.0, 1e-9, 0.0005, 0.5, 0.9995, 1.0)] == [
         *("0.0 %", "under 0.1 %", "0.1 %", "50.0 %", "over 99.9 %", "100.0 %")
     ]
+
+
+def test_answers_and_reports_of_other_names():
+    class UnaryEncoding(qc.RandomizedResponse):
+        """A bit for each label."""
+
+        report_domain = qc.Categorical(["00", "01", "10", "11"])
+
+        @property
+        def channel(self):
+            bits = np.array([[int(one) for one in name] for name in self.report_domain.labels])
+            kept = (bits[np.newaxis] == np.eye(2)[:, np.newaxis]).sum(axis=2)
+            return qc.FiniteChannel.rounded(0.75**kept * 0.25 ** (2 - kept))
+
+    mechanism = UnaryEncoding(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)
+    assert (
+        "the answer 'no' is reported as '10' in 56.2 % of all cases, and as each of the others in "
+        "6.2 % to 18.8 %." in law_sentences(mechanism, 3)[0]
+    )
+    assert law_table(mechanism) == (
+        ("", "00", "01", "10", "11"),
+        ("no", "18.8 %", "6.2 %", "56.2 %", "18.8 %"),
+        ("yes", "18.8 %", "56.2 %", "6.2 %", "18.8 %"),
+    )

@@ -1,6 +1,8 @@
 import io
+import os
 import sys
 import time
+from importlib import import_module
 from types import SimpleNamespace
 
 from tests.campaign.mechanisms import MECHANISMS
@@ -10,6 +12,7 @@ from tests.campaign.waiting import LONG, in_time
 from quietcrowd import MajorityVote
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server import inference_jobs
+from quietcrowd.inference import registry
 
 
 def wait_for(client, url, wanted):
@@ -285,7 +288,7 @@ for line in sys.stdin:
     if line.strip() == "{slow}":
         import time
         time.sleep(60)
-    elif not line.startswith('"'):
+    elif not line.startswith("{{"):
         print("done 0.000", flush=True)
 """
     monkeypatch.setattr(inference_jobs, "_COMMAND", (sys.executable, "-c", hang))
@@ -311,3 +314,34 @@ for line in sys.stdin:
         time.sleep(0.01)
     jobs.close()
     assert asked == [slow, quick]
+
+
+OWN_METHOD = """
+from attrs import frozen
+from quietcrowd import MajorityVote
+from quietcrowd.inference import register_method
+
+@register_method
+@frozen(kw_only=True, slots=False)
+class OwnVote(MajorityVote):
+    name = "own-vote"
+"""
+
+
+def test_a_method_of_another_package_is_known_where_it_infers(start_server, tmp_path, monkeypatch):
+    (tmp_path / "own_methods.py").write_text(OWN_METHOD)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    own = import_module("own_methods")
+    try:
+        server = start_server(infer=True, debounce=0.2)
+        desk = new_desk(server)
+        campaign = desk.campaign(
+            MECHANISMS["one-layer"], join_mode="open", method=own.OwnVote().to_dict()
+        )
+        desk.worker(campaign).send_values(1, 0, 1)
+        url = f"/campaigns/{campaign}/results"
+        found = wait_for(desk.client, url, lambda results: results["reports"] == 3).json()
+        assert found["method"]["method"] == "own-vote"
+    finally:
+        del registry._BY_NAME["own-vote"]

@@ -1,7 +1,9 @@
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 
-from quietcrowd.campaign.terms.mechanisms import decoded
+from quietcrowd.campaign.terms.mechanisms import decoded, usable_mechanism
+from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.mechanisms import FiniteChannel
 
 
 @pytest.mark.parametrize(
@@ -15,3 +17,15 @@ from quietcrowd.campaign.terms.mechanisms import decoded
 def test_whole_numbers_become_what_they_stand_for(name, codes, values):
     assert decoded(MECHANISMS[name].report_domain, codes).to_pylist() == values
     assert decoded(MECHANISMS[name].report_domain, []).to_pylist() == []
+
+
+def test_a_channel_that_does_not_say_what_devices_do_is_refused_at_once(monkeypatch):
+    described = MECHANISMS["one-layer"].to_dict()
+    assert usable_mechanism(described) == MECHANISMS["one-layer"]
+
+    def silent(_):
+        raise ParameterError("no word")
+
+    monkeypatch.setattr(FiniteChannel, "describe", silent)
+    with pytest.raises(FormatError, match="whose reports a campaign can take in"):
+        usable_mechanism(described)

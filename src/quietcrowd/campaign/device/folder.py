@@ -38,12 +38,26 @@ def default_folder() -> Path:
     ``~/.local/share``, on macOS ``~/Library/Application Support``. A folder that a device has in
     ``~/.local/share`` stays in use on every system: a ledger that is left behind is a budget that
     can be spent twice.
+
+    Raises
+    ------
+    CampaignError
+        Where there is a folder in both places, so that there may be two ledgers.
     """
     named = os.environ.get("XDG_DATA_HOME") or os.environ.get("LOCALAPPDATA")
     if named:
         return Path(named) / "quietcrowd"
     earlier = Path.home() / ".local" / "share" / "quietcrowd"
-    return earlier if earlier.is_dir() else platformdirs.user_data_path("quietcrowd", False)
+    usual = platformdirs.user_data_path("quietcrowd", False)
+    if usual == earlier or not os.path.lexists(earlier):
+        return usual
+    if os.path.lexists(usual):
+        raise CampaignError(
+            f"both {earlier} and {usual} are there, and each may hold a ledger of what this device "
+            "has spent. Name the one to use with folder= (on the command line: --folder), and put "
+            "the other one away."
+        )
+    return earlier
 
 
 def committed_record(folder: Path) -> bytes | None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from quietcrowd.campaign.device.questions import spell_label
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.campaign.terms.plain_text import one_line
-from quietcrowd.domains import FiniteDomain
+from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.mechanisms import Mechanism, SketchChannel
 from quietcrowd.mechanisms.channel import Floats, Shift
 from quietcrowd.report_domains import OrNull
@@ -86,7 +88,8 @@ def law_table(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
     table = mechanism.channel.probabilities
     if table is None or table.shape[1] > _MOST_COLUMNS:
         return ()
-    answers, reports = (_names(mechanism, count) for count in table.shape)
+    answers = _names(mechanism.domain, len(table))
+    reports = _names(mechanism.report_domain, table.shape[1])
     shares = table.tolist()
     return (
         ("", *reports),
@@ -109,11 +112,16 @@ def show_share(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _names(mechanism: Mechanism, count: int) -> list[str]:
-    """Return the first labels of a channel, NULL after the others."""
-    domain = mechanism.report_domain
+def _labels(domain: Domain) -> FiniteDomain:
+    """Return the domain of the labels, without NULL."""
     finite = domain.domain if isinstance(domain, OrNull) else domain
     assert isinstance(finite, FiniteDomain)
+    return finite
+
+
+def _names(domain: Domain, count: int) -> list[str]:
+    """Return the first labels of a domain, NULL after the others."""
+    finite = _labels(domain)
     return [*(_short(one_line(spell_label(label))) for label in finite.labels), "no answer"][:count]
 
 
@@ -123,14 +131,16 @@ def _short(name: str) -> str:
 
 
 def _of_labels(mechanism: Mechanism, table: Floats) -> tuple[str, ...]:
-    kept, *others = table[0].tolist()
+    often = 0 if _labels(mechanism.report_domain) == mechanism.domain else int(table[0].argmax())
+    others = np.delete(table[0], often).tolist()
     least, most = show_share(min(others)), show_share(max(others))
-    name = _names(mechanism, 1)[0]
+    [name] = _names(mechanism.domain, 1)
+    report = _names(mechanism.report_domain, often + 1)[often]
     of_others = f"in {most}" if least == most else f"in {least} to {most}"
     which = "as the other one" if len(others) == 1 else "as each of the others"
     law = [
-        f"An example: the answer {name!r} is reported as {name!r} in {show_share(kept)} of all "
-        f"cases, and {which} {of_others}."
+        f"An example: the answer {name!r} is reported as {report!r} in "
+        f"{show_share(table[0, often])} of all cases, and {which} {of_others}."
     ]
     if mechanism.worker_channel is None:
         law.append(

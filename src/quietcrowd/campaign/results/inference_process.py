@@ -12,6 +12,8 @@ import os
 import sys
 import time
 import warnings
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from attrs import define, field, frozen
@@ -120,7 +122,11 @@ def main() -> None:
     """Serve one server, until its end of the pipe is closed."""
     if sys.platform != "win32":
         os.nice(_NICE)
-    database = Database.open(json.loads(sys.stdin.readline()))
+    begun = json.loads(sys.stdin.readline())
+    for name in begun["modules"]:
+        with suppress(ImportError):  # the campaigns that need it fail, and no others
+            import_module(name)
+    database = Database.open(begun["database"])
     inferrer = Inferrer(database)
     for number, line in enumerate(sys.stdin):
         start = time.monotonic()

@@ -19,6 +19,7 @@ from quietcrowd.campaign.results.stored_results import (
 )
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["InferenceJobs"]
 
@@ -54,6 +55,16 @@ class _TooLongError(Exception):
 
 class _InferenceError(Exception):
     """The process that infers failed or is gone; the next campaign gets a new one."""
+
+
+def _modules() -> list[str]:
+    """Return the modules outside of the package that define mechanisms and methods."""
+    kinds: list[type] = list(Mechanism.registry().values())
+    registry = sys.modules.get("quietcrowd.inference.registry")  # a server loads it when it has to
+    if registry is not None:
+        kinds += registry.METHODS.values()
+    modules = {kind.__module__ for kind in kinds}
+    return sorted(name for name in modules if not name.startswith("quietcrowd."))
 
 
 @define(kw_only=True)
@@ -220,7 +231,8 @@ class InferenceJobs:
                 )
                 url = self.database.url.render_as_string(hide_password=False)
                 assert self._process.stdin is not None
-                self._process.stdin.write(f"{json.dumps(url)}\n")
+                begin = {"database": url, "modules": _modules()}
+                self._process.stdin.write(f"{json.dumps(begin)}\n")
             return self._process
 
     def _forget_process(self) -> None:

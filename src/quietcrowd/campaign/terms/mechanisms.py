@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.channel_config import ReportRule, report_rule
+from quietcrowd.campaign.terms.channel_config import ReportRule, describe_channel, report_rule
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
@@ -43,6 +43,7 @@ def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
         mechanism = Mechanism.from_dict(described)
         report_rule(mechanism, 1)
         canonical_json(mechanism.to_dict())
+        canonical_json(describe_channel(mechanism))
         return mechanism
     except UNREADABLE:
         raise FormatError(
