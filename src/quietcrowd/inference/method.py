@@ -386,6 +386,13 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
 class IterativeInference(TruthInference[StateT, TallyT]):
     """A method that learns about the workers from a pass and passes again."""
 
+    def first_state(self, summary: Summary, tally: TallyT) -> StateT | None:  # noqa: ARG002
+        """Return what the first pass that learns believes, from one that counted alone.
+
+        None where the very first pass is one to learn from.
+        """
+        return None
+
     @abstractmethod
     def update(self, summary: Summary, tally: TallyT, state: StateT | None) -> tuple[StateT, float]:
         """Return what is believed of the workers after a pass, and what the loop climbs.

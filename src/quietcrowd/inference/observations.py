@@ -124,4 +124,5 @@ class Observations:
     @property
     def summary(self) -> Summary:
         """What is known of all answers, as every method is given it."""
-        return Summary.of(self.answers, self.channel, self.participation is not None)
+        law = None if self.mechanism is None else self.mechanism.report_law
+        return Summary.of(self.answers, self.channel, self.participation is not None, law)

@@ -18,6 +18,7 @@ from quietcrowd.domains import Domain, FiniteDomain, NumericDomain
 from quietcrowd.inference.kernels.voting import hash_texts
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.report_law import ReportLaw
 
 __all__ = ["Extension", "Partition", "Summary", "hash_ids"]
 
@@ -124,6 +125,8 @@ class Summary:
         What was done to every report, as far as that is known.
     participation : bool
         Whether a noisy participation bit stands beside each value.
+    report_law : ReportLaw or None
+        The law of all reports of one worker, as far as it is public.
     """
 
     domain: Domain
@@ -134,10 +137,15 @@ class Summary:
     high: float = 0.0
     channel: Channel | None = None
     participation: bool = False
+    report_law: ReportLaw | None = None
 
     @classmethod
     def of(
-        cls, answers: Answers, channel: Channel | None = None, participation: bool = False
+        cls,
+        answers: Answers,
+        channel: Channel | None = None,
+        participation: bool = False,
+        report_law: ReportLaw | None = None,
     ) -> Summary:
         """Return that of answers in memory, as every method is given it."""
         low = high = 0.0
@@ -153,6 +161,7 @@ class Summary:
             high=high,
             channel=channel,
             participation=participation,
+            report_law=report_law,
         )
 
     @cached_property

@@ -179,7 +179,11 @@ def iterate(
         if len(progress.history) == method.max_iterations:
             break
         learn = update or method.update
-        state, objective = learn(summary, tally_at(progress.state), progress.state)
+        tally = tally_at(progress.state)
+        if progress.state is None and (first := method.first_state(summary, tally)) is not None:
+            progress = LoopProgress(state=first)
+            continue
+        state, objective = learn(summary, tally, progress.state)
         progress = LoopProgress(state=state, history=(*progress.history, objective))
         if keep is not None:
             keep(progress)

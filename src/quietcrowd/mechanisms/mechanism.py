@@ -21,6 +21,7 @@ from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import Backend, to_native, unmarked
 from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.mechanisms.randomness import Secret
+from quietcrowd.mechanisms.report_law import ReportLaw
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
 from quietcrowd.privacy.tail_bound import TailBound, composed_tail
@@ -158,6 +159,15 @@ class Mechanism(ABC):
     def worker_channel(self) -> Channel | None:
         """The law of each report of one worker, or None where only the worker knows it."""
         return self.channel
+
+    @property
+    def report_law(self) -> ReportLaw | None:
+        """The law of all reports of one worker, as far as it is public; None where it is no table.
+
+        A mechanism whose workers draw something once each, and keep it, says here what they may
+        have drawn.
+        """
+        return ReportLaw.of(self.worker_channel)
 
     @classmethod
     def from_claimed_epsilon(cls, *, domain: Any, epsilon: float, **parameters: Any) -> Mechanism:

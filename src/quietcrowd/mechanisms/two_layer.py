@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from quietcrowd.domains import FiniteDomain
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.mechanisms.channel import MAX_EPSILON, FiniteChannel, keep_or_replace
+from quietcrowd.mechanisms.channel import MAX_EPSILON, TOTAL, FiniteChannel, keep_or_replace
 from quietcrowd.mechanisms.label_mechanism import (
     LabelMechanism,
     at_least_two_labels,
@@ -21,6 +21,7 @@ from quietcrowd.mechanisms.label_mechanism import (
     require_epsilon,
 )
 from quietcrowd.mechanisms.randomness import Secret, WordSource, word_source
+from quietcrowd.mechanisms.report_law import ReportLaw
 from quietcrowd.mechanisms.worker_laws import UniformEpsilons, UniformFlips, WorkerLaw
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
@@ -43,6 +44,9 @@ __all__ = ["TwoLayerRandomizedResponse"]
 BLOCK = 2**16
 
 Law: TypeAlias = Literal["flip", "epsilon"]
+
+MIDDLES = 9
+"""So many flip probabilities stand for all that a worker may have drawn."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -197,6 +201,28 @@ class TwoLayerRandomizedResponse(LabelMechanism):
     def worker_channel(self) -> None:
         """None: the flip probability of a worker is known to that worker alone."""
         return None
+
+    @property
+    @override
+    def report_law(self) -> ReportLaw:
+        """The law of all reports of one worker: a few flip probabilities stand for all.
+
+        They are the middles of `MIDDLES` equally likely parts of what a worker draws from. A task
+        without an answer has a draw of its own; of it only the mean is taken, since what replaces
+        NULL tells nothing of a truth.
+        """
+        weights = [self.worker_law.at((i + 0.5) / MIDDLES) for i in range(MIDDLES)]
+        others = np.repeat(np.array(weights)[:, np.newaxis] / TOTAL, self.size, axis=1)
+        if self.every_task:
+            others[:, -1] = self.worker_law.mean / TOTAL
+        tables = np.repeat(others[:, :, np.newaxis], self.size, axis=2)
+        same = np.arange(self.size)
+        tables[:, same, same] = 1.0 - (self.size - 1) * others
+        return ReportLaw(
+            chances=np.full(MIDDLES, 1.0 / MIDDLES),
+            tables=tables,
+            loss=self.worker_law.cell_epsilon,
+        )
 
     @property
     def claimed_epsilon(self) -> float:

@@ -42,6 +42,10 @@ class WorkerLaw(ABC):
         """Return the weights of `count` workers."""
 
     @abstractmethod
+    def at(self, share: float) -> float:
+        """Return the weight that a share of all draws, from 0 to 1, lies below."""
+
+    @abstractmethod
     def cell_epsilon(self, answers: int) -> float:
         """Return the loss about one of the cells that share a weight, given the others."""
 
@@ -96,6 +100,11 @@ class UniformFlips(WorkerLaw):
     @override
     def draw(self, words: WordSource, count: int) -> npt.NDArray[np.uint64]:
         return uniform_integers(words, *self.bounds, count)
+
+    @override
+    def at(self, share: float) -> float:
+        low, high = self.bounds
+        return low + share * (high - low)
 
     @override
     def cell_epsilon(self, answers: int) -> float:
@@ -163,6 +172,10 @@ class UniformEpsilons(WorkerLaw):
     def draw(self, words: WordSource, count: int) -> npt.NDArray[np.uint64]:
         places = uniform_integers(words, 0, STEPS - 1, count)
         return np.array(self.table, np.uint64)[places.astype(np.intp)]
+
+    @override
+    def at(self, share: float) -> float:
+        return sorted(self.table)[min(int(share * STEPS), STEPS - 1)]
 
     @override
     def cell_epsilon(self, answers: int) -> float:

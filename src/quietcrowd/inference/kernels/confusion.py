@@ -24,8 +24,10 @@ from quietcrowd.inference.kernels.voting import rows_of
 
 __all__ = [
     "confusion_kernel",
+    "gather",
     "learn_coins",
     "learn_confusions",
+    "scatter",
 ]
 
 
@@ -43,19 +45,23 @@ def _count(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _gather(
+def gather(
     offsets: npt.NDArray[np.int64],
     worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[Any],
     log_odds: npt.NDArray[np.int32],
     labels: int,
+    reports: int,
     one_coin: bool,
     nats: float,
     log_priors: npt.NDArray[np.float64],
     sums: npt.NDArray[np.int64],
     votes: npt.NDArray[np.float64],
 ) -> None:
-    """Fill in the log-odds of each task's labels: the log-priors and those of its answers."""
+    """Fill in the log-odds of each task's labels: the log-priors and those of its answers.
+
+    `reports` is how many kinds of answers there are: as many as labels, unless they are reports.
+    """
     for place in range(len(offsets) - 1):
         start, end = rows_of(offsets, place)
         for label in range(labels):
@@ -64,19 +70,20 @@ def _gather(
             if one_coin:
                 sums[values[row]] += log_odds[worker_codes[row]]
             else:
-                record = np.uint64(worker_codes[row]) * np.uint64(labels) + np.uint64(values[row])
+                record = np.uint64(worker_codes[row]) * np.uint64(reports) + np.uint64(values[row])
                 add_vector(sums, 0, log_odds, record * np.uint64(labels), labels)
         for label in range(labels):
             votes[label, place] = sums[label] * nats + log_priors[label]
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _scatter(
+def scatter(
     offsets: npt.NDArray[np.int64],
     worker_codes: npt.NDArray[np.uint32],
     values: npt.NDArray[Any],
     all_credit: npt.NDArray[np.int64],
     labels: int,
+    reports: int,
     one_coin: bool,
     credit: npt.NDArray[np.int64],
     counts: npt.NDArray[np.int64],
@@ -90,7 +97,7 @@ def _scatter(
             if one_coin:
                 counts[worker_codes[row]] += credit[values[row]]
             else:
-                record = np.uint64(worker_codes[row]) * np.uint64(labels) + np.uint64(values[row])
+                record = np.uint64(worker_codes[row]) * np.uint64(reports) + np.uint64(values[row])
                 add_vector(counts, record * np.uint64(labels), credit, 0, labels)
 
 
@@ -153,11 +160,12 @@ def confusion_kernel(labels: int, *, one_coin: bool) -> Callable[..., int]:
             if voting:
                 _count(rows, values, beliefs.votes)
             else:
-                _gather(
+                gather(
                     rows,
                     worker_codes,
                     values,
                     log_odds,
+                    labels,
                     labels,
                     one_coin,
                     nats,
@@ -168,7 +176,9 @@ def confusion_kernel(labels: int, *, one_coin: bool) -> Callable[..., int]:
             believe(beliefs, known)
             leave_out(beliefs, rows, known)
             entropy += to_units(beliefs, last - first, unit, all_credit, classes)
-            _scatter(rows, worker_codes, values, all_credit, labels, one_coin, credit, counts)
+            scatter(
+                rows, worker_codes, values, all_credit, labels, labels, one_coin, credit, counts
+            )
             if len(truths):
                 settle(
                     beliefs,

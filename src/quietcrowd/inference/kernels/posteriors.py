@@ -211,8 +211,8 @@ def settle(
     """Fill in the estimates of a block of tasks, and credit the workers who agree.
 
     The truth is the most probable label, its confidence the probability. The credit goes to the
-    truth or is shared by the labels that tie. A task with neither an answer nor a known truth is
-    left out.
+    truth or is shared by the labels that tie; reports that are no labels have none. A task with
+    neither an answer nor a known truth is left out.
 
     Parameters
     ----------
@@ -248,4 +248,5 @@ def settle(
         tied[place] = is_tied
         confidence[place] = beliefs.shares[truth, place]
         for row in range(start, end):
-            agreed[worker_codes[row]] += credit[values[row]]
+            if values[row] < len(credit):
+                agreed[worker_codes[row]] += credit[values[row]]

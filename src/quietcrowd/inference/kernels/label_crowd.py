@@ -1,0 +1,374 @@
+"""What reports tell of workers whose accuracies lie on a grid: the inner loop of `NoiseAware`.
+
+Some workers are done side by side, so that vector registers hold several. What is added over
+workers is rounded to whole numbers first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer
+
+__all__ = ["LANES", "Crowd", "CrowdSums", "weigh_workers"]
+
+LANES = 64
+"""So many workers are done side by side: enough for a compiler to check once that no two arrays
+overlap."""
+
+
+class Crowd(NamedTuple):
+    """What is believed of all workers, as arrays of float64.
+
+    Channels are those that one worker may have; places are those of accuracies on a grid.
+
+    Attributes
+    ----------
+    laws : ndarray, shape (channels, labels, places, reports)
+        Probability of each report of a worker of an accuracy, given the truth.
+    constant_laws : ndarray, shape (channels, labels, reports)
+        Probability of each report of a worker who always gives one label.
+    channels : ndarray, shape (channels,)
+        Probability of each channel.
+    communities : ndarray, shape (communities,)
+        Probability of each community.
+    constants : ndarray, shape (labels,)
+        Probability that a worker always gives this label.
+    accuracies : ndarray, shape (communities, labels, places)
+        Probability of each accuracy at a label, in a community.
+    """
+
+    laws: npt.NDArray[np.float64]
+    constant_laws: npt.NDArray[np.float64]
+    channels: npt.NDArray[np.float64]
+    communities: npt.NDArray[np.float64]
+    constants: npt.NDArray[np.float64]
+    accuracies: npt.NDArray[np.float64]
+
+
+class CrowdSums(NamedTuple):
+    """What is added up over workers, in whole units.
+
+    Attributes
+    ----------
+    communities, constants, accuracies : ndarray of int64
+        Expected numbers of workers, of the shapes of `Crowd`.
+    reports : ndarray of int64, shape (channels, labels, places, reports)
+        Expected reports; filled only where they are asked for.
+    """
+
+    communities: npt.NDArray[np.int64]
+    constants: npt.NDArray[np.int64]
+    accuracies: npt.NDArray[np.int64]
+    reports: npt.NDArray[np.int64]
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _add(total: npt.NDArray[np.float64], row: npt.NDArray[np.float64], weight: float) -> None:
+    """Add a row times a weight to another."""
+    for lane in range(LANES):
+        total[lane] += row[lane] * weight
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _raise_to(best: npt.NDArray[np.float64], row: npt.NDArray[np.float64]) -> None:
+    """Raise each entry to that of a row, if that is greater."""
+    for lane in range(LANES):
+        best[lane] = row[lane] if row[lane] > best[lane] else best[lane]
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _exponentiate(row: npt.NDArray[np.float64], best: npt.NDArray[np.float64]) -> None:
+    """Replace logarithms by what they stand for, divided by the greatest."""
+    for lane in range(LANES):
+        row[lane] = exp_minus(best[lane] - row[lane])
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _sum_of(row: npt.NDArray[np.float64], other: npt.NDArray[np.float64], unit: float) -> np.int64:
+    """Return the sum of the products of two rows, each rounded to whole units."""
+    total = np.int64(0)
+    for lane in range(LANES):
+        total += to_integer(row[lane] * other[lane] * unit)
+    return total
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _read(
+    members: npt.NDArray[np.int64],
+    first: int,
+    counts: npt.NDArray[np.int64],
+    inverse: float,
+    records: npt.NDArray[np.float64],
+) -> None:
+    """Fill in the records of a block of workers; those behind the last are empty."""
+    cells = len(records)
+    records[:] = 0.0
+    for lane in range(min(LANES, len(members) - first)):
+        start = members[first + lane] * cells
+        for cell in range(cells):
+            records[cell, lane] = counts[start + cell] * inverse
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _weigh_accuracies(
+    records: npt.NDArray[np.float64],
+    logs: npt.NDArray[np.float64],
+    accuracies: npt.NDArray[np.float64],
+    likely: npt.NDArray[np.float64],
+    evidence: npt.NDArray[np.float64],
+    offsets: npt.NDArray[np.float64],
+) -> None:
+    """Fill in likelihoods of accuracies, up to a factor, and each community's evidence."""
+    channels, labels, places, reports = logs.shape
+    best = np.empty(LANES)
+    likely[:] = 0.0
+    offsets[:] = 0.0
+    evidence[:] = 0.0
+    for channel in range(channels):
+        for label in range(labels):
+            best[:] = -np.inf
+            rows = likely[channel, label]
+            for place in range(places):
+                for report in range(reports):
+                    weight = logs[channel, label, place, report]
+                    _add(rows[place], records[report * labels + label], weight)
+                _raise_to(best, rows[place])
+            _add(offsets[channel], best, 1.0)
+            for place in range(places):
+                _exponentiate(rows[place], best)
+            for community in range(len(accuracies)):
+                for place in range(places):
+                    weight = accuracies[community, label, place]
+                    _add(evidence[channel, community, label], rows[place], weight)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _log_chances(
+    records: npt.NDArray[np.float64],
+    crowd: Crowd,
+    constant_logs: npt.NDArray[np.float64],
+    evidence: npt.NDArray[np.float64],
+    offsets: npt.NDArray[np.float64],
+    chances: npt.NDArray[np.float64],
+) -> None:
+    """Fill in the logarithms of the evidence for each community, and for constant answers."""
+    channels, labels, reports = constant_logs.shape
+    communities = len(crowd.communities)
+    for channel in range(channels):
+        for community in range(communities):
+            row = chances[channel, community]
+            row[:] = np.log(crowd.channels[channel] * crowd.communities[community])
+            _add(row, offsets[channel], 1.0)
+            for label in range(labels):
+                for lane in range(LANES):
+                    row[lane] += log(evidence[channel, community, label, lane])
+        for label in range(labels):
+            row = chances[channel, communities + label]
+            row[:] = np.log(crowd.channels[channel] * crowd.constants[label])
+            for report in range(reports):
+                weight = constant_logs[channel, label, report]
+                for truth in range(labels):
+                    _add(row, records[report * labels + truth], weight)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _normalise(chances: npt.NDArray[np.float64], used: int, best: npt.NDArray[np.float64]) -> None:
+    """Turn logarithms into probabilities, and fill in the logarithms of their sums.
+
+    Behind the workers that are used all become 0.
+    """
+    total = np.zeros(LANES)
+    best[:] = -np.inf
+    for channel in range(len(chances)):
+        for kind in range(chances.shape[1]):
+            _raise_to(best, chances[channel, kind])
+    for channel in range(len(chances)):
+        for kind in range(chances.shape[1]):
+            _exponentiate(chances[channel, kind], best)
+            _add(total, chances[channel, kind], 1.0)
+    for lane in range(LANES):
+        best[lane] += log(total[lane])
+        total[lane] = 1.0 / total[lane] if lane < used else 0.0
+    for channel in range(len(chances)):
+        for kind in range(chances.shape[1]):
+            for lane in range(LANES):
+                chances[channel, kind, lane] *= total[lane]
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _expect_accuracies(
+    crowd: Crowd,
+    likely: npt.NDArray[np.float64],
+    evidence: npt.NDArray[np.float64],
+    chances: npt.NDArray[np.float64],
+    unit: float,
+    sums: CrowdSums,
+) -> None:
+    """Turn likelihoods of accuracies into probabilities, and add them up."""
+    communities, labels, places = crowd.accuracies.shape
+    factors, part = np.empty((communities, LANES)), np.empty(LANES)
+    for channel in range(len(likely)):
+        for label in range(labels):
+            for community in range(communities):
+                for lane in range(LANES):
+                    factors[community, lane] = (
+                        chances[channel, community, lane]
+                        / evidence[channel, community, label, lane]
+                    )
+            for place in range(places):
+                row = likely[channel, label, place]
+                part[:] = 0.0
+                for community in range(communities):
+                    weight = crowd.accuracies[community, label, place]
+                    _add(part, factors[community], weight)
+                    sums.accuracies[community, label, place] += _sum_of(
+                        factors[community], row, weight * unit
+                    )
+                for lane in range(LANES):
+                    row[lane] *= part[lane]
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _expect_laws(
+    crowd: Crowd,
+    logs: npt.NDArray[np.float64],
+    constant_logs: npt.NDArray[np.float64],
+    likely: npt.NDArray[np.float64],
+    chances: npt.NDArray[np.float64],
+    odds: npt.NDArray[np.float64],
+    means: npt.NDArray[np.float64],
+) -> None:
+    """Fill in the expected logarithms, and the expected values, of the laws of reports."""
+    channels, labels, places, reports = logs.shape
+    odds[:] = 0.0
+    means[:] = 0.0
+    for channel in range(channels):
+        for label in range(labels):
+            for place in range(places):
+                row = likely[channel, label, place]
+                for report in range(reports):
+                    cell = report * labels + label
+                    _add(odds[cell], row, logs[channel, label, place, report])
+                    _add(means[cell], row, crowd.laws[channel, label, place, report])
+        for constant in range(labels):
+            row = chances[channel, len(crowd.communities) + constant]
+            for report in range(reports):
+                for label in range(labels):
+                    cell = report * labels + label
+                    _add(odds[cell], row, constant_logs[channel, constant, report])
+                    _add(means[cell], row, crowd.constant_laws[channel, constant, report])
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _count_kinds(chances: npt.NDArray[np.float64], unit: float, sums: CrowdSums) -> None:
+    """Add expected workers of each community, and of each constant answer."""
+    communities, ones = len(sums.communities), np.ones(LANES)
+    for channel in range(len(chances)):
+        for community in range(communities):
+            sums.communities[community] += _sum_of(chances[channel, community], ones, unit)
+        for label in range(len(sums.constants)):
+            sums.constants[label] += _sum_of(chances[channel, communities + label], ones, unit)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _count_reports(
+    records: npt.NDArray[np.float64],
+    likely: npt.NDArray[np.float64],
+    unit: float,
+    expected: npt.NDArray[np.int64],
+) -> None:
+    """Add expected reports of each truth and accuracy."""
+    channels, labels, places, reports = expected.shape
+    for channel in range(channels):
+        for label in range(labels):
+            for place in range(places):
+                for report in range(reports):
+                    expected[channel, label, place, report] += _sum_of(
+                        likely[channel, label, place], records[report * labels + label], unit
+                    )
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def weigh_workers(
+    members: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    count_unit: float,
+    crowd: Crowd,
+    logs: npt.NDArray[np.float64],
+    constant_logs: npt.NDArray[np.float64],
+    one: float,
+    worker_unit: float,
+    report_unit: float,
+    evidence_unit: float,
+    asked: bool,
+    log_odds: npt.NDArray[np.int32],
+    votes: npt.NDArray[np.int32],
+    constancy: npt.NDArray[np.float64],
+    sums: CrowdSums,
+) -> int:
+    """Fill in what workers' reports tell of them, and add up what it tells of the crowd.
+
+    Parameters
+    ----------
+    members : ndarray of int64
+        Which workers.
+    counts : ndarray of int64
+        Expected reports, from place ``(worker reports + report) labels`` on one per truth.
+    count_unit : float
+        What one report is stored as.
+    crowd : Crowd
+        What is believed.
+    logs, constant_logs : ndarray
+        Logarithms of its laws.
+    one : float
+        What a log-probability of 1 is stored as in what is filled.
+    worker_unit, report_unit, evidence_unit : float
+        What 1 is stored as in sums.
+    asked : bool
+        Whether expected reports are asked for.
+    log_odds, votes : ndarray of int32, as long as ``counts``
+        To be filled: the expected logarithm, and the logarithm of the expected value, of the
+        probability of each report.
+    constancy : ndarray of float64
+        Per worker, to be filled: the probability that it always gives one label.
+    sums : CrowdSums
+        Expected numbers are added to it.
+
+    Returns
+    -------
+    int
+        The sum of the logarithms of the workers' evidence, in units.
+    """
+    channels, labels, places, reports = logs.shape
+    communities, cells = len(crowd.communities), labels * reports
+    records = np.empty((cells, LANES))
+    likely = np.empty((channels, labels, places, LANES))
+    evidence = np.empty((channels, communities, labels, LANES))
+    offsets, best = np.empty((channels, LANES)), np.empty(LANES)
+    chances = np.empty((channels, communities + labels, LANES))
+    odds, means = np.empty((cells, LANES)), np.empty((cells, LANES))
+    climbed = np.int64(0)
+    for first in range(0, len(members), LANES):
+        used = min(LANES, len(members) - first)
+        _read(members, first, counts, 1.0 / count_unit, records)
+        _weigh_accuracies(records, logs, crowd.accuracies, likely, evidence, offsets)
+        _log_chances(records, crowd, constant_logs, evidence, offsets, chances)
+        _normalise(chances, used, best)
+        _expect_accuracies(crowd, likely, evidence, chances, worker_unit, sums)
+        _expect_laws(crowd, logs, constant_logs, likely, chances, odds, means)
+        _count_kinds(chances, worker_unit, sums)
+        if asked:
+            _count_reports(records, likely, report_unit, sums.reports)
+        for lane in range(used):
+            climbed += to_integer(best[lane] * evidence_unit)
+            worker = members[first + lane]
+            constancy[worker] = chances[:, communities:, lane].sum()
+            for cell in range(cells):
+                log_odds[worker * cells + cell] = to_integer(odds[cell, lane] * one)
+                votes[worker * cells + cell] = to_integer(log(means[cell, lane]) * one)
+    return int(climbed)

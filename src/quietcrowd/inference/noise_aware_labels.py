@@ -1,0 +1,196 @@
+"""`NoiseAware` for labels: truths and accuracies from reports whose channel is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+from typing_extensions import override
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.crowd_of_labels import (
+    FRACTION_BITS,
+    TEMPERATURES,
+    CrowdState,
+    CrowdTally,
+    learn_crowd,
+    prior_crowd,
+)
+from quietcrowd.inference.dawid_skene import MOST_CELLS
+from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.kernels.noisy_labels import (
+    LabelCounts,
+    LabelRoom,
+    noisy_label_kernel,
+)
+from quietcrowd.inference.method import IterativeInference, LabelEstimates
+from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.worker_reports import WorkerReports
+from quietcrowd.known_truths import UNKNOWN
+from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.validation import at_least, plain, whole_number
+
+__all__ = ["NoiseAwareLabels"]
+
+_LARGEST_LOG = 64.0
+"""No log-probability of a report is larger."""
+
+
+@frozen(kw_only=True, slots=False)
+class NoiseAwareLabels(
+    CategoricalMethod[CrowdState, CrowdTally], IterativeInference[CrowdState, CrowdTally]
+):
+    """The part of `NoiseAware` that infers labels; see there."""
+
+    name: ClassVar[str] = "noise-aware"
+    prior: Mapping[str, float] | None = None
+    max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
+    tolerance: float = field(default=2e-6, converter=plain, validator=at_least(0))
+
+    @override
+    def models_noise(self, channel: Channel | None) -> bool:
+        return True
+
+    @override
+    def first_state(self, summary: Summary, tally: CrowdTally) -> CrowdState:
+        return prior_crowd(WorkerReports.of(summary), tally.histogram, self._frequencies(summary))
+
+    @override
+    def sweep(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: CrowdState | None,
+        estimates: LabelEstimates | None,
+    ) -> CrowdTally:
+        """Find posteriors; in the very first pass count reports alone."""
+        tally = self._empty_tally(partition, summary)
+        if state is None:
+            start, end = partition.offsets[0], partition.offsets[-1]
+            reports = len(tally.histogram)
+            tally.histogram[:] = np.bincount(partition.values[start:end], minlength=reports)
+            return tally
+        return self._infer(partition, summary, state, estimates, None, tally)
+
+    def posterior(
+        self, partition: Partition, summary: Summary, state: CrowdState
+    ) -> npt.NDArray[np.float64]:
+        """Return the probability of each label, shape (tasks, labels), as the last pass does."""
+        room = self.room(partition.tasks, summary)
+        posterior = np.zeros((partition.tasks, summary.labels))
+        tally = self._empty_tally(partition, summary)
+        self._infer(partition, summary, state, room, posterior, tally)
+        return posterior
+
+    def _infer(
+        self,
+        partition: Partition,
+        summary: Summary,
+        state: CrowdState,
+        estimates: LabelEstimates | None,
+        posterior: npt.NDArray[np.float64] | None,
+        tally: CrowdTally,
+    ) -> CrowdTally:
+        labels, reports = summary.labels, state.log_odds.shape[1]
+        room = estimates or LabelEstimates.empty(0, np.min_scalar_type(labels))
+        nothing = np.zeros((0, labels))
+        entropy = noisy_label_kernel(labels, reports)(
+            *partition.labels,
+            state.log_odds.reshape(-1),
+            state.votes.reshape(-1),
+            2.0**-FRACTION_BITS,
+            state.log_priors / integer_sums.ONE,
+            estimates is not None,
+            state.sharpness,
+            TEMPERATURES,
+            self.unit(summary),
+            float(integer_sums.ONE),
+            integer_sums.shares(labels),
+            np.uint64(self.seed),
+            LabelCounts(tally.counts.reshape(-1), tally.classes, tally.calibration, tally.agreed),
+            LabelRoom(*room.arrays, nothing if posterior is None else posterior),
+        )
+        answered = np.diff(partition.offsets) > 0
+        return CrowdTally(
+            counts=tally.counts,
+            classes=tally.classes,
+            entropy=entropy,
+            histogram=tally.histogram,
+            calibration=tally.calibration,
+            compared=int((answered & (partition.known_truths != UNKNOWN)).sum()),
+            agreed=tally.agreed,
+        )
+
+    def _empty_tally(self, partition: Partition, summary: Summary) -> CrowdTally:
+        reports = self._reports(summary)
+        integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG)
+        return CrowdTally(
+            counts=np.zeros((summary.workers, reports, summary.labels), np.int64),
+            classes=np.zeros(summary.labels, np.int64),
+            entropy=0,
+            histogram=np.zeros(reports, np.int64),
+            calibration=np.zeros(len(TEMPERATURES), np.int64),
+            compared=0,
+            agreed=np.zeros(summary.workers, np.int64),
+        )
+
+    def _reports(self, summary: Summary) -> int:
+        """Return how many reports there can be, NULL apart, or refuse where that is too many."""
+        law, labels = summary.report_law, summary.labels
+        reports = labels
+        if law is not None:
+            reports = law.tables.shape[2] - (law.tables.shape[1] - labels)
+        if (summary.workers + 1) * reports * labels > MOST_CELLS:
+            raise ParameterError(
+                f"{summary.workers:,} workers, {labels:,} labels and {reports:,} kinds of reports "
+                f"make tables of {summary.workers * reports * labels:,} numbers, more than "
+                f"{MOST_CELLS:,}. Take DawidSkene(one_coin=True), one number per worker, or fewer "
+                "labels."
+            )
+        return reports
+
+    @override
+    def update(
+        self, summary: Summary, tally: CrowdTally, state: CrowdState | None
+    ) -> tuple[CrowdState, float]:
+        """Weigh the workers, and learn of the crowd."""
+        reports, frequencies = WorkerReports.of(summary), self._frequencies(summary)
+        if state is None:
+            state = self.first_state(summary, tally)
+        learned, climbed = learn_crowd(reports, tally, state, self.unit(summary), frequencies)
+        return learned, climbed / summary.answers
+
+    def _frequencies(self, summary: Summary) -> npt.NDArray[np.float64] | None:
+        """Return known frequencies of the labels; what no label is given is shared by the others."""
+        if self.prior is None:
+            return None
+        names = [str(label) for label in summary.domain.labels]
+        unknown = sorted(self.prior.keys() - set(names))
+        if unknown:
+            raise ParameterError(f"prior: {unknown[0]!r} is no label; labels are {names}")
+        given = np.array([self.prior.get(name, np.nan) for name in names])
+        rest = 1.0 - np.nansum(given)
+        return np.where(np.isnan(given), rest / max(np.isnan(given).sum(), 1), given)
+
+    def unit(self, summary: Summary) -> float:
+        """Return what a probability of 1 is stored as in tallies."""
+        tasks = summary.tasks * (1.0 + math.log(summary.labels))
+        return integer_sums.unit_for(summary.most_answers + tasks)
+
+    @override
+    def extend_tally(self, tally: CrowdTally, extension: Extension) -> CrowdTally:
+        entropy = extension.total(np.array([tally.entropy]), self.unit)
+        return CrowdTally(
+            counts=extension.sums(tally.counts, self.unit),
+            classes=extension.total(tally.classes, self.unit),
+            entropy=int(entropy[0]),
+            histogram=tally.histogram,
+            calibration=tally.calibration,
+            compared=tally.compared,
+            agreed=extension.sums(tally.agreed),
+        )

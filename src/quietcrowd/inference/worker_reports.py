@@ -1,0 +1,176 @@
+"""The laws of the reports of each worker of a crowd: its channel, and whether it took part."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.partition import Summary
+from quietcrowd.mechanisms.report_law import ReportLaw
+
+__all__ = ["WorkerReports"]
+
+Floats = npt.NDArray[np.float64]
+
+KINDS = 16
+"""So many rates of participation stand for all."""
+
+
+@frozen(kw_only=True, eq=False, slots=False)
+class WorkerReports:
+    """The laws of reports that are labels or stand for them.
+
+    Where NULL is a label, a report that says a label may come from a task that its worker did not
+    answer. Workers are then of some kinds, by what share of the tasks they answered.
+
+    Attributes
+    ----------
+    summary : Summary
+        Of all reports.
+    chances : ndarray of float64, shape (channels,)
+        Probability of each channel that a worker may have.
+    tables : ndarray of float64, shape (kinds, channels, labels, reports)
+        Probability of each report given each truth of a worker who is always right.
+    kind : ndarray of int, shape (workers,)
+        Kind of each worker.
+    """
+
+    summary: Summary
+    chances: Floats
+    tables: Floats
+    kind: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, summary: Summary) -> Self:
+        """Return those of what was read; plain answers are reports by a channel that keeps all."""
+        law, labels = summary.report_law, summary.labels
+        everybody = np.zeros(summary.workers, np.int64)
+        if law is None:
+            same = np.eye(labels)[np.newaxis, np.newaxis]
+            return cls(summary=summary, chances=np.ones(1), tables=same, kind=everybody)
+        if law.tables.shape[1] == labels:
+            return cls(
+                summary=summary, chances=law.chances, tables=law.tables[np.newaxis], kind=everybody
+            )
+        rates, kind = _participation(summary, law)
+        answered = rates[:, np.newaxis, np.newaxis, np.newaxis] * law.tables[:, :-1, :-1]
+        silent = 1.0 - rates[:, np.newaxis, np.newaxis, np.newaxis]
+        tables = answered + silent * law.tables[:, -1:, :-1]
+        tables /= tables.sum(axis=3, keepdims=True)
+        return cls(summary=summary, chances=law.chances, tables=tables, kind=kind)
+
+    @property
+    def workers(self) -> int:
+        """How many there are."""
+        return self.summary.workers
+
+    @property
+    def labels(self) -> int:
+        """How many labels there are."""
+        return self.summary.labels
+
+    @property
+    def reports(self) -> int:
+        """How many reports there can be."""
+        return int(self.tables.shape[3])
+
+    @property
+    def usual_kind(self) -> int:
+        """The kind of the worker in the middle."""
+        return int(np.sort(self.kind)[len(self.kind) // 2])
+
+    @cached_property
+    def mean_table(self) -> Floats:
+        """Probability of each report given each label, of a worker like any other."""
+        mean: Floats = np.tensordot(self.chances, self.tables[self.usual_kind], 1)
+        return mean
+
+    def members(self, kind: int) -> npt.NDArray[np.int64]:
+        """Return the workers of a kind."""
+        return np.flatnonzero(self.kind == kind)
+
+    @property
+    def worker_unit(self) -> float:
+        """What one worker is stored as in sums."""
+        return integer_sums.unit_for(self.workers + 1.0)
+
+    @property
+    def report_unit(self) -> float:
+        """What one report is stored as in sums over workers; a worker's fit 2^50."""
+        return min(integer_sums.unit_for(self.summary.answers + 1.0), self._per_worker_unit)
+
+    @property
+    def evidence_unit(self) -> float:
+        """What a log-probability of 1 is stored as in sums; a worker's fit 2^50."""
+        whole = integer_sums.unit_for(64.0 * (self.summary.answers + self.workers))
+        return min(whole, self._per_worker_unit / 64.0)
+
+    @property
+    def _per_worker_unit(self) -> float:
+        return float(2.0 ** (49 - (self.summary.most_answers + 1).bit_length()))
+
+    def bounded(self, votes: npt.NDArray[np.int32], bits: int) -> npt.NDArray[np.int32]:
+        """Return votes of which none says more, from label to label, than a report may tell.
+
+        Parameters
+        ----------
+        votes : ndarray of int32, shape (workers + 1, reports, labels)
+            Log-probabilities in units of 2 to minus `bits`; changed in place.
+        bits : int
+            See above.
+        """
+        law = self.summary.report_law
+        if law is None:
+            return votes
+        counts = np.append(self.summary.answers_per_worker, 1)
+        if len(law.tables) > 1 and law.tables.shape[1] > self.labels:
+            counts[:] = self.summary.tasks
+        most = np.ldexp(_losses(law, counts), bits)[:, np.newaxis, np.newaxis]
+        low, high = votes.min(axis=2, keepdims=True), votes.max(axis=2, keepdims=True)
+        apart = (high - low).astype(np.float64)
+        if (apart > most).any():
+            factor = np.minimum(1.0, most / np.maximum(apart, 1.0))
+            votes[:] = low + np.floor((votes - low) * factor).astype(np.int32)
+        return votes
+
+
+def _losses(law: ReportLaw, counts: npt.NDArray[np.int64]) -> Floats:
+    """Return the loss about one report of each worker, or a little less: by rounded counts."""
+    steps = np.floor(4.0 * np.log2(np.maximum(counts, 1))).astype(np.int64)
+    values, places = np.unique(steps, return_inverse=True)
+    losses = [_loss(law, math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
+    return np.array(losses)[places]
+
+
+@lru_cache(maxsize=1024)
+def _loss(law: ReportLaw, answers: int) -> float:
+    return law.loss(answers)
+
+
+def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return rates of participation, and which of them is each worker's most likely.
+
+    A worker's reports say a label on ``n`` of all tasks, with probability ``r a + (1 - r) b`` each
+    where it answers a share r of them. The law of r in the crowd is learnt by expectation
+    maximisation from an even one.
+    """
+    mean = np.tensordot(law.chances, law.tables, 1)
+    told, made = 1.0 - mean[:-1, -1].mean(), 1.0 - mean[-1, -1]
+    rates = (np.arange(KINDS) + 0.5) / KINDS
+    chance = np.clip(rates * told + (1.0 - rates) * made, 1e-12, 1.0 - 1e-12)
+    labelled = summary.answers_per_worker[:, np.newaxis]
+    logs: Any = labelled * np.log(chance) + (summary.tasks - labelled) * np.log1p(-chance)
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+    crowd = np.full(KINDS, 1.0 / KINDS)
+    for _ in range(100):
+        shares = likely * crowd
+        shares /= shares.sum(axis=1, keepdims=True)
+        crowd = (shares.sum(axis=0) + 1.0 / KINDS) / (len(shares) + 1.0)
+    means = (likely * crowd) @ rates / (likely * crowd).sum(axis=1)
+    return rates, np.clip((means * KINDS).astype(np.int64), 0, KINDS - 1)
