@@ -44,6 +44,7 @@ from quietcrowd.inference import KDEm as KDEm
 from quietcrowd.inference import MajorityVote as MajorityVote
 from quietcrowd.inference import Mean as Mean
 from quietcrowd.inference import Median as Median
+from quietcrowd.inference import NoiseAware as NoiseAware
 from quietcrowd.inference import RatioMean as RatioMean
 from quietcrowd.inference import TruthEstimate as TruthEstimate
 from quietcrowd.inference import WeightedMean as WeightedMean

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["BUDGETS", "FIGURES", "KERNELS", "METHODS", "RELEASES", "WEIGHTS"]
 
 METHODS = {
+    "noise-aware": "prior",
     "majority": "",
     "weighted-vote": "smoothing",
     "dawid-skene": "one_coin, smoothing, trust, class_smoothing",

@@ -82,7 +82,7 @@ def infer_from_store(
             counts=(store.tasks, len(store.workers), len(store)),
             known=estimate.known,
             null_reports=store.dropped.null_reports,
-            tied=estimate.tied if estimate.method.infers_labels else None,
+            tied=estimate.tied if estimate.method.infers_labels(store.domain) else None,
             by_default=chosen is None,
         )
     )

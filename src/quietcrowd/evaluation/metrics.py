@@ -298,6 +298,6 @@ def _answers_of(estimate: Any) -> Answers:
 
 def score_for(answers: Answers, truths: Any, methods: Iterable[FittingMethod[Any, Any]]) -> Score:
     """Return the score that suits all of the methods."""
-    if any(not method.infers_labels for method in methods):
+    if any(not method.infers_labels(answers.domain) for method in methods):
         return KnownNumbers(answers, truths)
     return KnownLabels(answers, truths)

@@ -8,6 +8,7 @@ from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.loss_weighted import CATD, CRH
 from quietcrowd.inference.moon import MOON
+from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.noise_warning import noise_ignored
 from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.registry import (
@@ -31,6 +32,7 @@ __all__ = [
     "MajorityVote",
     "Mean",
     "Median",
+    "NoiseAware",
     "NumericEstimate",
     "RatioMean",
     "TruthEstimate",

@@ -86,9 +86,8 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
 
     corrects_quality: ClassVar[bool] = True
 
-    @property
     @override
-    def infers_labels(self) -> bool:
+    def infers_labels(self, domain: Domain) -> bool:
         return True
 
     @override

@@ -211,7 +211,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         swept: npt.NDArray[np.uint64],
     ) -> TruthEstimate:
         """Return what the loop ended with, in the terms of what came in."""
-        kind: Any = LabelEstimate if self.infers_labels else NumericEstimate
+        kind: Any = LabelEstimate if self.infers_labels(summary.domain) else NumericEstimate
         estimate: TruthEstimate = kind(
             summary=summary,
             method=self,

@@ -99,15 +99,18 @@ class LossWeighted(
     def weigh(self, summary: Summary, losses: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return what each worker's answers count, at least 0, given what they cost in total."""
 
-    @property
     @override
-    def infers_labels(self) -> bool:
+    def infers_labels(self, domain: Domain) -> bool:
+        return self._of_labels
+
+    @property
+    def _of_labels(self) -> bool:
         return self.loss == "zero-one"
 
     @property
     def _kind(self) -> Any:
         """The class whose part of the work is the right one for the answers."""
-        return CategoricalMethod if self.infers_labels else NumericMethod
+        return CategoricalMethod if self._of_labels else NumericMethod
 
     @override
     def extend_tally(
@@ -127,7 +130,7 @@ class LossWeighted(
 
     @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Any:
-        if not self.infers_labels and "label" in frame.columns and len(frame):
+        if not self._of_labels and "label" in frame.columns and len(frame):
             column = column_of(frame, "label")
             if column.null_count < len(column) and np.isnan(as_numbers(column)).all():
                 raise self._labels_error("labels that are no numbers")
@@ -143,7 +146,7 @@ class LossWeighted(
 
     @override
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
-        if not self.infers_labels and isinstance(domain, Categorical):
+        if not self._of_labels and isinstance(domain, Categorical):
             raise self._labels_error(domain.example())
         known: npt.NDArray[Any] = self._kind.known(self, tasks, domain, truths)
         return known
@@ -160,7 +163,7 @@ class LossWeighted(
     ) -> AgreementTally | Losses:
         """Take the truths that cost least, and tally the costs."""
         weights = self.weights(summary, state)
-        if not self.infers_labels:
+        if not self._of_labels:
             return self._sweep_numbers(partition, summary, weights, estimates)
         integer_sums.check_room(summary.longest_task, 1.0)
         return sweep_votes(

@@ -242,17 +242,16 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         """Return a JSON-ready description; `method_from_dict` gives back an equal method."""
         return {"method": self.name, "version": self.version, **asdict(self)}
 
-    @property
     @abstractmethod
-    def infers_labels(self) -> bool:
-        """Whether truths are labels; otherwise they are numbers."""
+    def infers_labels(self, domain: Domain) -> bool:
+        """Return whether truths are labels where answers lie in such a domain, and not numbers."""
 
     def reads_reports(self, channel: Channel) -> bool:  # noqa: ARG002
         """Return whether reports of such a channel are enough for the method."""
         return True
 
-    def models_noise(self, channel: Channel | None) -> bool:  # noqa: ARG002
-        """Return whether the method knows what such a channel did to a report."""
+    def models_noise(self, mechanism: Any) -> bool:  # noqa: ARG002
+        """Return whether the method knows what such a mechanism did to the answers."""
         return False
 
     def refuse(self, mechanism: Any) -> None:

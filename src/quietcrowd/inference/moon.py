@@ -168,9 +168,10 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         return self.variant == "quadratic" or laplace_shift(channel) is not None
 
     @override
-    def models_noise(self, channel: Channel | None) -> bool:
+    def models_noise(self, mechanism: Any) -> bool:
         """Return whether the variant knows of the noise."""
-        return self.variant != "quadratic" and laplace_shift(channel) is not None
+        known = laplace_shift(mechanism.worker_channel)
+        return self.variant != "quadratic" and known is not None
 
     @override
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.exceptions import ParameterError
+from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.crowd_of_labels import (
     FRACTION_BITS,
@@ -32,7 +32,6 @@ from quietcrowd.inference.method import IterativeInference, LabelEstimates
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.worker_reports import WorkerReports
 from quietcrowd.known_truths import UNKNOWN
-from quietcrowd.mechanisms.channel import Channel
 from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = ["NoiseAwareLabels"]
@@ -53,8 +52,19 @@ class NoiseAwareLabels(
     tolerance: float = field(default=2e-6, converter=plain, validator=at_least(0))
 
     @override
-    def models_noise(self, channel: Channel | None) -> bool:
-        return True
+    def models_noise(self, mechanism: Any) -> bool:
+        return mechanism.report_law is not None
+
+    @override
+    def refuse(self, mechanism: Any) -> None:
+        """Refuse reports whose law is no table."""
+        self._check_labels(mechanism.domain)
+        if mechanism.report_law is None:
+            raise AnswerError(
+                f"NoiseAware needs reports whose law given the answer is a public table; that of "
+                f"{type(mechanism).__name__} is none. Take WeightedVote (on the command line: "
+                "--method weighted-vote), if its reports are labels."
+            )
 
     @override
     def first_state(self, summary: Summary, tally: CrowdTally) -> CrowdState:
@@ -69,7 +79,7 @@ class NoiseAwareLabels(
         estimates: LabelEstimates | None,
     ) -> CrowdTally:
         """Find posteriors; in the very first pass count reports alone."""
-        tally = self._empty_tally(partition, summary)
+        tally = self._empty_tally(summary)
         if state is None:
             start, end = partition.offsets[0], partition.offsets[-1]
             reports = len(tally.histogram)
@@ -83,7 +93,7 @@ class NoiseAwareLabels(
         """Return the probability of each label, shape (tasks, labels), as the last pass does."""
         room = self.room(partition.tasks, summary)
         posterior = np.zeros((partition.tasks, summary.labels))
-        tally = self._empty_tally(partition, summary)
+        tally = self._empty_tally(summary)
         self._infer(partition, summary, state, room, posterior, tally)
         return posterior
 
@@ -126,7 +136,7 @@ class NoiseAwareLabels(
             agreed=tally.agreed,
         )
 
-    def _empty_tally(self, partition: Partition, summary: Summary) -> CrowdTally:
+    def _empty_tally(self, summary: Summary) -> CrowdTally:
         reports = self._reports(summary)
         integer_sums.check_room(summary.longest_task + 1, _LARGEST_LOG)
         return CrowdTally(
@@ -166,7 +176,7 @@ class NoiseAwareLabels(
         return learned, climbed / summary.answers
 
     def _frequencies(self, summary: Summary) -> npt.NDArray[np.float64] | None:
-        """Return known frequencies of the labels; what no label is given is shared by the others."""
+        """Return known frequencies of the labels; those without one share the rest."""
         if self.prior is None:
             return None
         names = [str(label) for label in summary.domain.labels]

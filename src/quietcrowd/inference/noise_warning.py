@@ -55,7 +55,7 @@ def report_warnings(method: Method, mechanism: Any, *, simulated: bool) -> Itera
             f"the reports of {type(mechanism).__name__} tell nothing of the answers: its epsilon "
             "is 0 or next to it, and what is found in them is chance. It takes a larger epsilon."
         )
-    if not method.models_noise(mechanism.worker_channel):
+    if not method.models_noise(mechanism):
         yield _ignored(method, mechanism)
     elif mechanism.every_task and method.counts_filled:
         yield NoiseIgnoredWarning(

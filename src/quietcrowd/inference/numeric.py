@@ -134,9 +134,8 @@ class NumericMethod(FittingMethod[StateT, TallyT]):
 
     errors_from_model: ClassVar[bool] = False
 
-    @property
     @override
-    def infers_labels(self) -> bool:
+    def infers_labels(self, domain: Domain) -> bool:
         return False
 
     @override

@@ -184,7 +184,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
         return channel.shift is not None and channel.participation is not None
 
     @override
-    def models_noise(self, channel: Channel | None) -> bool:
+    def models_noise(self, mechanism: Any) -> bool:
         return True
 
     @override

@@ -16,6 +16,7 @@ from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.loss_weighted import CATD, CRH
 from quietcrowd.inference.moon import MOON
+from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.voting import MajorityVote, WeightedVote
 from quietcrowd.validation import find_described
@@ -44,6 +45,7 @@ def register_method(kind: MethodT) -> MethodT:
 
 
 for _kind in (
+    NoiseAware,
     MajorityVote,
     WeightedVote,
     DawidSkene,

@@ -133,6 +133,7 @@ class Store:
             high=self.high,
             channel=None if self.mechanism is None else self.mechanism.worker_channel,
             participation=self.participation,
+            report_law=None if self.mechanism is None else self.mechanism.report_law,
         )
 
     @cached_property

@@ -13,8 +13,8 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.synthetic import synthetic_crowd
 from quietcrowd.domains import Categorical, check_finite
 from quietcrowd.frames import positions_by_text
-from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.estimate import LabelEstimate
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.testing import method_checks as shared
 from quietcrowd.testing.comparison import assert_same, by_id
 from quietcrowd.testing.method_checks import fit
@@ -27,7 +27,7 @@ SPLIT = 10**6
 """A task that workers disagree on, and the first of them."""
 
 
-def check_label_method(method: CategoricalMethod[Any, Any], feed: shared.Feed) -> None:
+def check_label_method(method: FittingMethod[Any, Any], feed: shared.Feed) -> None:
     """Run the battery; see `check_method`."""
     for labels in (("no", "yes"), (1, 2, 3, 4, 5)):
         crowd = synthetic_crowd(tasks=60, workers=15, answers_per_task=4, labels=labels, seed=SEED)
@@ -49,7 +49,7 @@ def check_label_method(method: CategoricalMethod[Any, Any], feed: shared.Feed) -
     _check_tie_breaks(method)
 
 
-def _check_label_names(method: CategoricalMethod[Any, Any], answers: Answers) -> None:
+def _check_label_names(method: FittingMethod[Any, Any], answers: Answers) -> None:
     frame, finite = answers.to_frame(), check_finite(answers.domain, "the battery")
     expected = fit(method, answers)
     other = Categorical([f"<{label}>" for label in reversed(finite.labels)])
@@ -64,7 +64,7 @@ def _check_label_names(method: CategoricalMethod[Any, Any], answers: Answers) ->
     assert_same(*workers, tied_tasks=True, name="workers")
 
 
-def _check_agreement(method: CategoricalMethod[Any, Any], answers: Answers) -> None:
+def _check_agreement(method: FittingMethod[Any, Any], answers: Answers) -> None:
     """Agreement is what it says, and confidence tells a close vote from a clear one."""
     estimate = cast(LabelEstimate, fit(method, answers))
     found = estimate.estimates
@@ -96,7 +96,7 @@ def _with_a_split_task(answers: Answers) -> Answers:
     return Answers.from_frame(pd.concat([answers.to_frame(), split]), answers.domain)
 
 
-def _check_small_cases(method: CategoricalMethod[Any, Any]) -> None:
+def _check_small_cases(method: FittingMethod[Any, Any]) -> None:
     domain = Categorical([0, 1, 2])
 
     def read(rows: list[tuple[Any, Any, int]], **options: Any) -> Answers:
@@ -116,7 +116,7 @@ def _check_small_cases(method: CategoricalMethod[Any, Any]) -> None:
     assert silent.truths["tied"].tolist() == [False, False]
 
 
-def _check_tie_breaks(method: CategoricalMethod[Any, Any]) -> None:
+def _check_tie_breaks(method: FittingMethod[Any, Any]) -> None:
     """Ties are flagged, drawn without a favourite, and drawn the same again."""
     domain = Categorical(["a", "b", "c"])
     tasks = 3_000

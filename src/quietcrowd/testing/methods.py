@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from quietcrowd.answers import Answers
-from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.domains import Categorical
 from quietcrowd.inference.fitting import FittingMethod
-from quietcrowd.inference.numeric import NumericMethod
 from quietcrowd.inference.registry import METHODS, method_from_dict
+from quietcrowd.mechanisms.label_mechanism import LabelMechanism
 from quietcrowd.mechanisms.mechanism import Mechanism
+from quietcrowd.report_domains import Reals
 from quietcrowd.testing.label_methods import check_label_method
 from quietcrowd.testing.numeric_methods import check_numeric_method
 
@@ -32,7 +33,7 @@ def check_method(
 
     Parameters
     ----------
-    method : CategoricalMethod or NumericMethod
+    method : FittingMethod
         What to check.
     mechanism : type of Mechanism, optional
         Whose reports the method needs, if it cannot read plain answers.
@@ -48,9 +49,8 @@ def check_method(
 
     if METHODS.get(method.name) is type(method):
         assert method_from_dict(json.loads(json.dumps(method.to_dict()))) == method
-    if method.infers_labels:
-        assert isinstance(method, CategoricalMethod)
+    of_labels = mechanism is None or issubclass(mechanism, LabelMechanism)
+    if method.infers_labels(Categorical(["no", "yes"]) if of_labels else Reals()):
         check_label_method(method, feed)
     else:
-        assert isinstance(method, NumericMethod)
         check_numeric_method(method, feed, plain=mechanism is None)

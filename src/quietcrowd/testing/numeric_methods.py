@@ -11,7 +11,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets.synthetic import sparse_crowd
 from quietcrowd.domains import Interval
 from quietcrowd.inference.estimate import NumericEstimate
-from quietcrowd.inference.numeric import NumericMethod
+from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.testing import method_checks as shared
 from quietcrowd.testing.method_checks import fit
 
@@ -21,7 +21,7 @@ SEED = 20_181_210
 
 
 def check_numeric_method(
-    method: NumericMethod[Any, Any], feed: shared.Feed, *, plain: bool
+    method: FittingMethod[Any, Any], feed: shared.Feed, *, plain: bool
 ) -> None:
     """Run the battery; see `check_method`. `plain`: whether the method reads plain answers."""
     crowd = sparse_crowd(tasks=40, workers=23, sparsity=0.5, truths="uniform", seed=SEED)
@@ -42,7 +42,7 @@ def check_numeric_method(
         _check_small_cases(method)
 
 
-def _check_errors(method: NumericMethod[Any, Any], answers: Answers) -> None:
+def _check_errors(method: FittingMethod[Any, Any], answers: Answers) -> None:
     """Errors and spreads are what they say, truths lie among the answers, qualities sum to 1."""
     estimate = cast(NumericEstimate, fit(method, answers))
     truths = estimate.estimates.truths
@@ -82,7 +82,7 @@ def _check_standard_errors(estimate: NumericEstimate, table: pd.DataFrame) -> No
         np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg="standard errors are off")
 
 
-def _check_units(method: NumericMethod[Any, Any], answers: Answers) -> None:
+def _check_units(method: FittingMethod[Any, Any], answers: Answers) -> None:
     """Another unit and another zero of the scale change nothing but the numbers' names."""
     frame = answers.to_frame()
     expected = cast(NumericEstimate, fit(method, frame))
@@ -97,7 +97,7 @@ def _check_units(method: NumericMethod[Any, Any], answers: Answers) -> None:
     np.testing.assert_allclose(moved.quality, expected.quality, rtol=1e-6)
 
 
-def _check_small_cases(method: NumericMethod[Any, Any]) -> None:
+def _check_small_cases(method: FittingMethod[Any, Any]) -> None:
     def read(rows: list[tuple[Any, Any, float]], **options: Any) -> Answers:
         frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
         return Answers.from_frame(frame, Interval(low=0, high=9), **options)

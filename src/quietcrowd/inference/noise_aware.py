@@ -1,0 +1,149 @@
+"""`NoiseAware`: truths and workers from reports whose noise is known; for labels and for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import field, frozen
+from typing_extensions import override
+
+from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.frames import column_of
+from quietcrowd.inference.fitting import FittingMethod
+from quietcrowd.inference.method import Estimates, IterativeInference, Scatter
+from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
+from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.mechanisms.channel import Channel, laplace_shift
+from quietcrowd.report_domains import OrNull, Reals
+from quietcrowd.validation import at_least, check_real, plain, whole_number
+
+__all__ = ["NoiseAware"]
+
+
+def _as_prior(prior: Any) -> Any:
+    if prior is None:
+        return None
+    if not isinstance(prior, Mapping):
+        raise ParameterError(
+            f"prior must map labels to how frequent they are, as {{'no': 0.9}}; got {prior!r}"
+        )
+    return tuple(sorted((str(label), plain(share)) for label, share in prior.items()))
+
+
+def _check_prior(_: object, __: object, prior: Any) -> None:
+    for label, share in prior or ():
+        check_real(f"prior of {label!r}", share, 0)
+    if sum(share for _, share in prior or ()) > 1 + 1e-9:
+        raise ParameterError(f"prior must sum to 1 at most; got {dict(prior)!r}")
+
+
+def _answers_domain(mechanism: Any) -> Domain:
+    """Return what a mechanism's reports are read as, but for NULL."""
+    domain: Domain = mechanism.report_domain
+    return domain.domain if isinstance(domain, OrNull) else domain
+
+
+@frozen(kw_only=True, slots=False)
+class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
+    name: ClassVar[str] = "noise-aware"
+    prior: Any = field(default=None, converter=_as_prior, validator=_check_prior)
+    max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
+    tolerance: float = field(default=2e-6, converter=plain, validator=at_least(0))
+
+    def _kind(self, domain: Domain) -> Any:
+        shared = {
+            "max_iterations": self.max_iterations,
+            "tolerance": self.tolerance,
+            "seed": self.seed,
+        }
+        prior = None if self.prior is None else MappingProxyType(dict(self.prior))
+        return NoiseAwareLabels(prior=prior, **shared)
+
+    @override
+    def infers_labels(self, domain: Domain) -> bool:
+        return isinstance(domain, FiniteDomain)
+
+    @override
+    def reads_reports(self, channel: Channel) -> bool:
+        return channel.probabilities is not None or laplace_shift(channel) is not None
+
+    @override
+    def models_noise(self, mechanism: Any) -> bool:
+        return bool(self._kind(_answers_domain(mechanism)).models_noise(mechanism))
+
+    @override
+    def refuse(self, mechanism: Any) -> None:
+        self._kind(_answers_domain(mechanism)).refuse(mechanism)
+
+    @override
+    def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
+        numbers = "label" in frame.columns and pa.types.is_floating(column_of(frame, "label").type)
+        domain: Domain = self._kind(Reals() if numbers else None).domain_of(frame)
+        return domain
+
+    @override
+    def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
+        known: npt.NDArray[Any] = self._kind(domain).known(tasks, domain, truths)
+        return known
+
+    @override
+    def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
+        found: Summary = self._kind(summary.domain).summarize(summary, known)
+        return found
+
+    @override
+    def scale(self, partition: Partition, summary: Summary) -> Partition:
+        scaled: Partition = self._kind(summary.domain).scale(partition, summary)
+        return scaled
+
+    @override
+    def room(self, tasks: int, summary: Summary) -> Estimates:
+        room: Estimates = self._kind(summary.domain).room(tasks, summary)
+        return room
+
+    @override
+    def first_state(self, summary: Summary, tally: Any) -> Any:
+        return self._kind(summary.domain).first_state(summary, tally)
+
+    @override
+    def sweep(self, partition: Partition, summary: Summary, state: Any, estimates: Any) -> Any:
+        return self._kind(summary.domain).sweep(partition, summary, state, estimates)
+
+    @override
+    def update(self, summary: Summary, tally: Any, state: Any) -> tuple[Any, float]:
+        learned: tuple[Any, float] = self._kind(summary.domain).update(summary, tally, state)
+        return learned
+
+    @override
+    def update_partly(self, summary: Summary, tally: Any, state: Any) -> tuple[Any, float]:
+        kind = self._kind(summary.domain)
+        learned: tuple[Any, float] = kind.update_partly(summary, tally, state)
+        return learned
+
+    @override
+    def extend_tally(self, tally: Any, extension: Extension) -> Any:
+        return self._kind(extension.new.domain).extend_tally(tally, extension)
+
+    @override
+    def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> Estimates:
+        found: Estimates = self._kind(summary.domain).finish(estimates, known, summary)
+        return found
+
+    @override
+    def qualities(
+        self, summary: Summary, tally: Any, state: Any
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        found: dict[str, Any] = self._kind(summary.domain).qualities(summary, tally, state)
+        return found
+
+    @override
+    def signal_warnings(self, summary: Summary, state: Any, scatter: Scatter) -> list[Warning]:
+        found: list[Warning] = self._kind(summary.domain).signal_warnings(summary, state, scatter)
+        return found
