@@ -11,7 +11,7 @@ import time
 
 from under_noise.parts import PARTS
 from under_noise.records import Kept
-from under_noise.rivals import LABEL_METHODS, SUBJECT
+from under_noise.rivals import LABEL_METHODS, SUBJECT, TOLD
 
 
 def main(words=None):
@@ -27,7 +27,7 @@ def main(words=None):
     given = parser.parse_args(words)
     if given.subject not in LABEL_METHODS and given.subject == SUBJECT:
         sys.exit(f"there is no method {SUBJECT} yet; name another with --subject")
-    kept = Kept(given.keep, given.again or [given.subject])
+    kept = Kept(given.keep, given.again or [given.subject, TOLD])
     choice = {"sets": given.set, "epsilons": given.epsilon}
     for name in given.part or PARTS:
         start = time.perf_counter()

@@ -30,6 +30,20 @@ def variance_of_mean(values, *, fresh=False):
     return float(max(by_draw + by_task - both, by_draw, by_task))
 
 
+VERDICTS = ("missed", "undecided, above", "undecided", "met", "")
+"""The worst first. "above": by more than two standard errors, though they are too wide to count."""
+
+
+def worst(verdicts):
+    """Return the verdict where all have to be met."""
+    return min(verdicts, key=VERDICTS.index)
+
+
+def best(verdicts):
+    """Return the verdict where one has to be met."""
+    return max(verdicts, key=VERDICTS.index)
+
+
 @dataclass(frozen=True)
 class Figure:
     """A number and its standard error."""
@@ -38,12 +52,13 @@ class Figure:
     error: float
 
     def verdict(self, most):
-        """Return whether a number that may be so large is met, missed, or neither."""
+        """Return whether a number that may be so large is met, missed or undecided."""
+        above = self.value - 2 * self.error > most
         if not np.isfinite(self.value) or 2 * self.error > TOO_WIDE:
-            return "undecided"
+            return "undecided, above" if above else "undecided"
         if self.value + 2 * self.error <= most:
             return "met"
-        return "missed" if self.value - 2 * self.error > most else "undecided"
+        return "missed" if above else "undecided"
 
     def __str__(self):
         return f"{self.value:.3g} ± {self.error:.2g}"

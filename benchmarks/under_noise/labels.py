@@ -7,9 +7,9 @@ import numpy as np
 import quietcrowd as qc
 from quietcrowd.evaluation.metrics import KnownLabels
 from quietcrowd.evaluation.oracles import counted_confusions, label_posterior
-from under_noise.cells import CONSTANT, Cell
-from under_noise.records import LOSS, measure
-from under_noise.rivals import Scene, label_rivals
+from under_noise.cells import Cell
+from under_noise.records import measure
+from under_noise.rivals import Scene, label_rivals, losses_of
 
 SETS = ("duchenne", "dog", "duck", "web", "wsd", "adult")
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
@@ -52,15 +52,6 @@ def counting_oracle(laws):
     return posterior
 
 
-def losses_of(found, score):
-    """Return losses by rival, with those of the constant guess."""
-    losses = {name: np.asarray(r[LOSS], np.float64) for name, r in found.items()}
-    guess = np.bincount(score.known).argmax()
-    missed = (score.known != guess).astype(np.float64)
-    losses[CONSTANT] = np.tile(missed, (len(next(iter(losses.values()))), 1))
-    return losses
-
-
 def real_cell(part, name, epsilon, mechanism_of, draws, kept):
     """Return the cell of a real set under a mechanism, and all records."""
     answers, score, laws = real_set(name)
@@ -72,7 +63,7 @@ def real_cell(part, name, epsilon, mechanism_of, draws, kept):
 
     rivals = label_rivals(counting_oracle(laws))
     found = measure((part, name, epsilon), draws, simulate, rivals, kept)
-    return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found, score)), found
+    return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found)), found
 
 
 def one_layer_cells(draws, kept, sets=SETS, epsilons=EPSILONS):
@@ -111,4 +102,4 @@ def two_layer_cell(name, epsilon, draws, kept):
         return label_posterior(scene.table, confusions=confusions, prior=prior, channel=scene.about)
 
     found = measure(("two-layer", name, epsilon), draws, simulate, label_rivals(posterior), kept)
-    return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found, score))
+    return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found))

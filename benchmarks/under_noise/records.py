@@ -1,6 +1,7 @@
 """What each rival made of each draw of noise, kept so that a run can be taken up again."""
 
 import hashlib
+import re
 import zlib
 from pathlib import Path
 
@@ -20,7 +21,8 @@ class Kept:
         self.again = frozenset(again)
 
     def _path(self, key, draw):
-        return self.folder / f"{'-'.join(map(str, key))}-{draw}.npz"
+        plain = re.sub(r"[^\w.=]+", "_", "-".join(map(str, key)))
+        return self.folder / f"{plain}-{draw}.npz"
 
     def read(self, key, draw):
         """Return records by rival: arrays by name."""

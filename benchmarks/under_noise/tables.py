@@ -7,14 +7,14 @@ import numpy as np
 from under_noise.cells import (
     CONSTANT,
     ORACLE,
+    VERDICTS,
     Figure,
+    best,
     best_single,
     geometric_mean,
     geometric_ratio,
     variance_of_mean,
 )
-
-ORDER = {"missed": 0, "undecided": 1, "met": 2, "": 3}
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Section:
     def markdown(self):
         """Return the part as text."""
         head = f"## {self.title}\n\n{self.words}\n"
-        bars = sorted(self.bars, key=lambda row: ORDER[row[-1]])
+        bars = sorted(self.bars, key=lambda row: VERDICTS.index(row[-1]))
         listed = [table(("wanted of it", "measured", "bar", "verdict"), bars)] if bars else []
         return "\n".join([head, *listed, *self.tables])
 
@@ -77,7 +77,7 @@ def cell_table(cells, subject, judge=unjudged):
         Gives the verdict.
     """
     judged = [(cell, judge(cell), cell.ratio(subject, cell.best_other(subject))) for cell in cells]
-    judged.sort(key=lambda row: (ORDER[row[1]], -row[2].value))
+    judged.sort(key=lambda row: (VERDICTS.index(row[1]), -row[2].value))
     columns = ("crowd", "ε", subject, "best other", "its error", "ratio", "oracle", "constant")
     rows = [
         (
@@ -87,7 +87,7 @@ def cell_table(cells, subject, judge=unjudged):
             cell.best_other(subject),
             cell.mean(cell.best_other(subject)),
             ratio,
-            *(_reference(cell, name) for name in (ORACLE, CONSTANT)),
+            *(_reference(cell, subject, name) for name in (ORACLE, CONSTANT)),
             verdict,
         )
         for cell, verdict, ratio in judged
@@ -95,8 +95,11 @@ def cell_table(cells, subject, judge=unjudged):
     return table((*columns, "verdict"), rows)
 
 
-def _reference(cell, name):
-    return f"{cell.losses[name].mean():.3g}" if name in cell.losses else "-"
+def _reference(cell, subject, name):
+    """Return a reference's error, and in brackets the ratio to it."""
+    if name not in cell.losses:
+        return "-"
+    return f"{cell.losses[name].mean():.3g} ({cell.ratio(subject, name).value:.2f})"
 
 
 def mean_table(cells, what):
@@ -117,10 +120,7 @@ def mean_bar(section, what, cells, subject, most, other=None):
 
 def worse_of(ratio, difference, most, margin):
     """Return the verdict where both a ratio and a difference have to pass a bar to miss it."""
-    verdicts = (ratio.verdict(most), _above(difference, margin))
-    if "met" in verdicts:
-        return "met"
-    return "missed" if verdicts == ("missed", "missed") else "undecided"
+    return best((ratio.verdict(most), _above(difference, margin)))
 
 
 def _above(difference, margin):
