@@ -2,14 +2,22 @@
 
 from quietcrowd.datasets.dataset import Dataset
 from quietcrowd.datasets.folder import dataset_domain, load_dataset
+from quietcrowd.datasets.label_crowd import LabelCrowd, LabelLaw, label_crowd
+from quietcrowd.datasets.number_crowd import NumberCrowd, NumberLaw, number_crowd
 from quietcrowd.datasets.synthetic import opinion_crowd, sensor_crowd, sparse_crowd, synthetic_crowd
 from quietcrowd.datasets.transforms import log10_dataset, selected_tasks, standardised_dataset
 
 __all__ = [
     "Dataset",
+    "LabelCrowd",
+    "LabelLaw",
+    "NumberCrowd",
+    "NumberLaw",
     "dataset_domain",
+    "label_crowd",
     "load_dataset",
     "log10_dataset",
+    "number_crowd",
     "opinion_crowd",
     "selected_tasks",
     "sensor_crowd",

@@ -1,0 +1,41 @@
+"""How near to the truth the methods come under noise: every part of the table.
+
+``python benchmarks/truth_under_noise.py --part labels --draws 4`` prints one part. With
+``--keep FOLDER`` what the rivals made of each draw is kept there, and taken from there the next
+time, but for the method that is judged: so a change of it is judged in its own time alone.
+"""
+
+import argparse
+import sys
+import time
+
+from under_noise.parts import PARTS
+from under_noise.records import Kept
+from under_noise.rivals import LABEL_METHODS, SUBJECT, TOLD
+
+
+def main(words=None):
+    """Run the named parts and print them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", action="append", choices=PARTS, help="default: all")
+    parser.add_argument("--draws", type=int, help="default: what the page has")
+    parser.add_argument("--keep", help="folder of what earlier runs gave")
+    parser.add_argument("--again", action="append", help="whose records to make again")
+    parser.add_argument("--subject", default=SUBJECT, help="the method that is judged")
+    parser.add_argument("--set", action="append", help="real sets or families; default: all")
+    parser.add_argument("--epsilon", action="append", type=float)
+    given = parser.parse_args(words)
+    if given.subject not in LABEL_METHODS and given.subject == SUBJECT:
+        sys.exit(f"there is no method {SUBJECT} yet; name another with --subject")
+    kept = Kept(given.keep, given.again or [given.subject, TOLD])
+    choice = {"sets": given.set, "epsilons": given.epsilon}
+    for name in given.part or PARTS:
+        start = time.perf_counter()
+        part = PARTS[name]
+        section = part(given.draws, kept, given.subject, **{k: v for k, v in choice.items() if v})
+        print(section.markdown())
+        print(f"({name}: {time.perf_counter() - start:.0f} s)\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Parts of the table of truths under noise."""

@@ -1,0 +1,176 @@
+"""Families of drawn crowds, whose law an oracle knows: every draw is a crowd of its own."""
+
+import numpy as np
+
+import quietcrowd as qc
+from quietcrowd.datasets import label_crowd, number_crowd
+from quietcrowd.evaluation.metrics import KnownLabels, KnownNumbers
+from quietcrowd.evaluation.oracles import label_posterior, number_posterior, quantiles
+from under_noise.cells import Cell
+from under_noise.records import measure
+from under_noise.rivals import (
+    LABEL_METHODS,
+    SUBJECT,
+    TOLD,
+    Scene,
+    label_record,
+    label_rivals,
+    losses_of,
+    number_rivals,
+)
+
+DRAWS = 20
+EPSILONS = (0.5, 1.0, 2.0, 3.0, np.inf)
+
+FIVE = ("a", "b", "c", "d", "e")
+
+LABEL_FAMILIES = {
+    "88 % of truths alike": {"truths": (0.88, 0.12), "answers_per_task": 3},
+    "95 % of truths alike": {"truths": (0.95, 0.05), "answers_per_task": 3},
+    "guesses alike": {"guesses": (0.8, 0.2)},
+    "5 classes, 2 answers a worker": {"labels": FIVE, "tasks": 400, "workers": 2000},
+    "weak crowd": {"accuracy": (0.35, 0.9)},
+    "weak crowd, 5 classes": {"accuracy": (0.35, 0.9), "labels": FIVE},
+    "shared errors": {"misled": 0.2, "labels": FIVE[:3]},
+}
+"""What `label_crowd` is given, by family."""
+
+NUMBER_FAMILIES = {
+    "heavy tails": {"outliers": 0.1},
+    "shared bias": {"bias": 1.0},
+    "compressed scales": {"scales": (0.4, 1.0)},
+}
+"""What `number_crowd` is given: 40 workers each."""
+
+SKEWED = ("88 % of truths alike", "95 % of truths alike", "guesses alike")
+"""Families that the prior, or some known truths, tell apart."""
+
+POINTS = 128
+"""Fineness of the oracle's grids: a step is a quarter of the least sigma."""
+
+HELPED_EPSILONS = (0.5, 1.0)
+GOLD = 0.05
+
+
+def label_reports(crowd, epsilon, rng):
+    """Return one-layer reports of a crowd; the answers themselves without noise."""
+    if np.isinf(epsilon):
+        return crowd.answers
+    mechanism = qc.RandomizedResponse(domain=crowd.answers.domain, epsilon=epsilon)
+    return mechanism.randomize(crowd.answers, rng=rng, participation_public=True)
+
+
+def number_reports(crowd, epsilon, rng):
+    """Return reports with Laplace noise of a crowd; the answers themselves without noise."""
+    if np.isinf(epsilon):
+        return crowd.answers
+    mechanism = qc.LaplacePerturbation(domain=crowd.answers.domain, epsilon=epsilon, fill=None)
+    return mechanism.randomize(crowd.answers, rng=rng, participation_public=True)
+
+
+def channel_of(scene):
+    """Return the channel of the reports; None of plain answers."""
+    mechanism = getattr(scene.reports, "mechanism", None)
+    return None if mechanism is None else mechanism.channel
+
+
+def known_law_posterior(scene):
+    """Return the posterior with the law that a crowd of labels was drawn by."""
+    law, channel = scene.about, channel_of(scene)
+    return label_posterior(
+        scene.table,
+        confusions=law.confusions,
+        prior=law.prior,
+        channel=None if channel is None else channel.probabilities,
+        misled=law.misled,
+        pull=law.pull,
+    )
+
+
+def known_law_numbers(scene):
+    """Return the medians and central 90 % intervals with the law of a crowd of numbers."""
+    channel = channel_of(scene)
+    shift = None if channel is None else channel.shift
+    truths, posterior = number_posterior(scene.table, scene.about, shift, points=POINTS)
+    low, middle, high = quantiles(truths, posterior, (0.05, 0.5, 0.95)).T
+    return middle, low, high
+
+
+def known_share(rng, truths, share):
+    """Return truths that the methods are told, and the others."""
+    told = np.zeros(len(truths), bool)
+    told[rng.permutation(len(truths))[: round(share * len(truths))]] = True
+    return truths.filter(told), truths.filter(~told)
+
+
+def label_cell(family, options, epsilon, draws, kept, *, gold=0.0):
+    """Return the cell of a family of labels, and all records."""
+    name = f"{family} with {gold:.0%} gold" if gold else family
+
+    def simulate(rng, draw):
+        crowd = label_crowd(**options, seed=draw)
+        told, rest = known_share(rng, crowd.truths, gold) if gold else (None, crowd.truths)
+        score = KnownLabels(crowd.answers, rest)
+        reports = label_reports(crowd, epsilon, rng)
+        return Scene(reports=reports, score=score, gold=told, about=crowd.law)
+
+    rivals = label_rivals(known_law_posterior)
+    found = measure(("families", name, epsilon), draws, simulate, rivals, kept)
+    return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found), fresh=True), found
+
+
+def told_cell(family, options, epsilon, draws, kept):
+    """Return the cell of a family where the judged method alone is told the shares of the truths.
+
+    The reports are those of the family's own cell.
+    """
+
+    def simulate(rng, draw):
+        crowd = label_crowd(**options, seed=draw)
+        score = KnownLabels(crowd.answers, crowd.truths)
+        return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.law)
+
+    def told(scene):
+        prior = tuple(map(float, scene.about.prior))
+        return label_record(type(LABEL_METHODS[SUBJECT])(prior=prior))(scene)
+
+    rivals = label_rivals(known_law_posterior) | {TOLD: told}
+    found = measure(("families", family, epsilon), draws, simulate, rivals, kept)
+    losses = losses_of(found)
+    losses[SUBJECT] = losses.pop(TOLD)
+    return Cell(crowd=f"{family} with prior=", epsilon=epsilon, losses=losses, fresh=True)
+
+
+def number_cell(family, options, epsilon, draws, kept):
+    """Return the cell of a family of numbers, and all records."""
+
+    def simulate(rng, draw):
+        crowd = number_crowd(**options, seed=draw)
+        score = KnownNumbers(crowd.answers, crowd.truths)
+        return Scene(reports=number_reports(crowd, epsilon, rng), score=score, about=crowd.law)
+
+    rivals = number_rivals(known_law_numbers)
+    found = measure(("families", family, epsilon), draws, simulate, rivals, kept)
+    return Cell(crowd=family, epsilon=epsilon, losses=losses_of(found), fresh=True), found
+
+
+def family_cells(draws, kept, families=None, epsilons=EPSILONS):
+    """Return the cells of the families, and those of skewed ones with a prior and with gold."""
+    label_families, number_families = (
+        {f: o for f, o in all_of.items() if families is None or f in families}
+        for all_of in (LABEL_FAMILIES, NUMBER_FAMILIES)
+    )
+    labels = [
+        label_cell(f, o, e, draws, kept)[0] for f, o in label_families.items() for e in epsilons
+    ]
+    numbers = [
+        number_cell(f, o, e, draws, kept)[0] for f, o in number_families.items() for e in epsilons
+    ]
+    helped = []
+    for family in SKEWED:
+        for epsilon in HELPED_EPSILONS:
+            if family in label_families and epsilon in epsilons:
+                given = family, LABEL_FAMILIES[family], epsilon, draws, kept
+                helped.append(label_cell(*given, gold=GOLD)[0])
+                helped += [told_cell(*given)] if SUBJECT in LABEL_METHODS else []
+    return labels, numbers, helped

@@ -1,0 +1,206 @@
+"""Crowds of labels that are drawn by a law, and the law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+
+from quietcrowd.answers import Answers
+from quietcrowd.datasets.assignment import assign_evenly, check_crowd_sizes
+from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.domains import Categorical, Label
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_real
+
+__all__ = ["LabelCrowd", "LabelLaw", "label_crowd"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@frozen(kw_only=True, eq=False)
+class LabelLaw:
+    """How a crowd of labels was drawn.
+
+    Attributes
+    ----------
+    prior : ndarray of float64, shape (labels,)
+        Probability of each truth.
+    accuracy : ndarray of float64, shape (workers,)
+        Probability that an answer is right, the truths being of `prior`, on tasks that do not
+        mislead.
+    confusions : ndarray of float64, shape (workers, labels, labels)
+        Probability of each answer given the truth, on tasks that do not mislead.
+    misled : float
+        Probability that a task misleads: that it has a lure, one of the wrong labels, uniformly.
+    pull : float
+        Probability that an answer to such a task is the lure, whatever the worker knows.
+    """
+
+    prior: Floats
+    accuracy: Floats
+    confusions: Floats
+    misled: float = 0.0
+    pull: float = 0.0
+
+
+@frozen(kw_only=True, eq=False)
+class LabelCrowd(Dataset):
+    """A drawn crowd of labels.
+
+    Attributes
+    ----------
+    law : LabelLaw
+        How it was drawn: what an oracle knows.
+    """
+
+    law: LabelLaw
+
+
+def label_crowd(
+    *,
+    tasks: int = 1_000,
+    workers: int = 100,
+    answers_per_task: int = 10,
+    labels: Sequence[Label] = ("no", "yes"),
+    accuracy: tuple[float, float] = (0.55, 0.95),
+    truths: Sequence[float] | None = None,
+    guesses: Sequence[float] | None = None,
+    misled: float = 0.0,
+    pull: float = 0.6,
+    seed: int = 0,
+) -> LabelCrowd:
+    """Draw a crowd whose workers know a truth or guess, and keep the law that it was drawn by.
+
+    Each worker has a skill c, uniform between two bounds. With k labels, c above 1/k and a law of
+    guesses g, a worker knows the truth with probability ``s = (c - 1/k) / (1 - 1/k)`` and
+    guesses by g otherwise: with even guesses c is the accuracy. Below 1/k an answer is the truth t
+    with probability ``c k g(t)`` and a wrong label, in proportion to g, otherwise. All workers
+    give equally many answers, to within one; who answers what is drawn.
+
+    Parameters
+    ----------
+    tasks, workers, answers_per_task : int
+        Sizes, at least 1; ``answers_per_task <= workers``.
+    labels : sequence
+        At least two labels.
+    accuracy : (float, float)
+        Bounds of the skills, 0 to 1.
+    truths, guesses : sequence of float, optional
+        Laws of the truths and of the guesses: probabilities of the labels; even by default.
+    misled : float
+        Probability that a task has a lure, a wrong label drawn for it, 0 to 1: there workers err
+        together.
+    pull : float
+        Probability that an answer to a task with a lure is the lure, 0 to 1.
+    seed : int
+        Of the draw; the same seed gives the same crowd.
+
+    Returns
+    -------
+    LabelCrowd
+        Ids of tasks and workers are whole numbers from 0.
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range.
+
+    Examples
+    --------
+    Nine truths in ten alike, with three answers a task:
+
+    >>> crowd = label_crowd(tasks=500, answers_per_task=3, truths=(0.9, 0.1))
+    >>> crowd.answers
+    Answers(1,500 answers, 500 tasks, 100 workers, domain=Categorical(['no', 'yes']))
+    >>> crowd.law.confusions.shape
+    (100, 2, 2)
+    """
+    check_crowd_sizes(tasks, workers, answers_per_task, seed)
+    domain = Categorical(labels)
+    if domain.size < 2 or not 0 <= accuracy[0] <= accuracy[1] <= 1:
+        raise ParameterError(
+            "at least two labels and accuracy bounds 0 <= low <= high <= 1 are needed; "
+            f"got labels={list(labels)!r}, accuracy={accuracy!r}"
+        )
+    for name, share in (("misled", misled), ("pull", pull)):
+        check_real(name, share, 0)
+        if share > 1:
+            raise ParameterError(f"{name} must be 0 to 1; got {share!r}")
+    prior = _law("truths", truths, domain.size)
+    guess = _law("guesses", guesses, domain.size)
+    rng = np.random.default_rng(seed)
+    confusions = _confusions(rng.uniform(*accuracy, workers), guess)
+    true = rng.choice(domain.size, tasks, p=prior)
+    who = assign_evenly(rng, tasks, workers, answers_per_task)
+    answered = _answers(rng, confusions, true, who, misled, pull)
+    return LabelCrowd(
+        name=f"drawn labels (seed {seed})",
+        answers=Answers(
+            domain=domain,
+            tasks=pa.array(np.arange(tasks)),
+            workers=pa.array(np.arange(workers)),
+            offsets=np.arange(tasks + 1, dtype=np.int64) * answers_per_task,
+            worker_codes=who.reshape(-1).astype(np.int32),
+            values=answered.reshape(-1).astype(domain.dtype),
+        ),
+        truths=pa.table({"task": np.arange(tasks), "label": domain.decode(true)}),
+        remark="drawn, not collected",
+        law=LabelLaw(
+            prior=prior,
+            accuracy=np.einsum("k,wkk->w", prior, confusions),
+            confusions=confusions,
+            misled=float(misled),
+            pull=float(pull) if misled else 0.0,
+        ),
+    )
+
+
+def _law(name: str, shares: Any, labels: int) -> Floats:
+    """Return probabilities of the labels."""
+    if shares is None:
+        return np.full(labels, 1.0 / labels)
+    law = np.array(shares, np.float64)
+    if law.shape != (labels,) or not (law >= 0).all() or not math.isclose(law.sum(), 1):
+        raise ParameterError(
+            f"{name} must be a probability for each of {labels} labels, which sum to 1; "
+            f"got {shares!r}"
+        )
+    return law
+
+
+def _confusions(skills: Floats, guess: Floats) -> Floats:
+    """Return the laws of answers given the truth, shape (workers, labels, labels)."""
+    labels = len(guess)
+    own = np.eye(labels)
+    known = ((skills - 1 / labels) / (1 - 1 / labels))[:, np.newaxis, np.newaxis]
+    good = known * own + (1 - known) * guess
+    right = (skills * labels)[:, np.newaxis, np.newaxis] * guess[:, np.newaxis]
+    others = guess * (1 - own)
+    total = others.sum(axis=1, keepdims=True)
+    wrong = np.where(total > 0, others / np.where(total > 0, total, 1), (1 - own) / (labels - 1))
+    confusions: Floats = np.where(known >= 0, good, right * own + (1 - right) * wrong)
+    return confusions
+
+
+def _answers(
+    rng: np.random.Generator,
+    confusions: Floats,
+    truths: npt.NDArray[np.int64],
+    who: npt.NDArray[np.int64],
+    misled: float,
+    pull: float,
+) -> npt.NDArray[np.int64]:
+    """Return answers, shape (tasks, answers of a task)."""
+    labels = confusions.shape[1]
+    sums = confusions.cumsum(axis=2)[who, truths[:, np.newaxis]]
+    drawn = (rng.random(who.shape)[..., np.newaxis] >= sums[..., :-1]).sum(axis=2)
+    lures = (truths + rng.integers(1, labels, len(truths))) % labels
+    pulled = (rng.random(len(truths)) < misled)[:, np.newaxis] & (rng.random(who.shape) < pull)
+    answers: npt.NDArray[np.int64] = np.where(pulled, lures[:, np.newaxis], drawn)
+    return answers

@@ -1,0 +1,229 @@
+"""Crowds of numbers that are drawn by a law, and the law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import frozen
+from scipy.special import ndtr, ndtri
+
+from quietcrowd.answers import Answers
+from quietcrowd.datasets.assignment import assign_evenly, check_crowd_sizes
+from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.domains import Interval
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_real
+
+__all__ = ["NumberCrowd", "NumberLaw", "number_crowd"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@frozen(kw_only=True, eq=False)
+class NumberLaw:
+    """How a crowd of numbers was drawn. All lengths are in the unit of the domain.
+
+    Attributes
+    ----------
+    domain : Interval
+        Truths lie in it, and answers are cut off at its ends.
+    middle, spread : float
+        Mean and standard deviation of the truths, before those outside are left out.
+    bias : float
+        Standard deviation of the error that all answers to a task share.
+    sigma : ndarray of float64, shape (workers,)
+        Standard deviation of each worker's own errors, but for outliers.
+    scale : ndarray of float64, shape (workers,)
+        By which each worker multiplies distances from the middle.
+    outliers : float
+        Probability that an answer is an outlier.
+    outlier_factor : float
+        How many times as far from the truth an outlier is.
+    """
+
+    domain: Interval
+    middle: float
+    spread: float
+    bias: float
+    sigma: Floats
+    scale: Floats
+    outliers: float
+    outlier_factor: float
+
+    def truth_below(self, numbers: Any) -> Floats:
+        """Return the probability that a truth is at most each number."""
+        low, high, at = (
+            ndtr((np.asarray(edge, np.float64) - self.middle) / self.spread)
+            for edge in (self.domain.low, self.domain.high, numbers)
+        )
+        below: Floats = np.clip((at - low) / (high - low), 0.0, 1.0)
+        return below
+
+    def answer_below(self, worker: int, seen: Any, numbers: Any) -> Floats:
+        """Return the probability that an answer is at most each number.
+
+        Parameters
+        ----------
+        worker : int
+            Whose answer.
+        seen : ndarray of float
+            Truths, with the error that all share; what broadcasts with `numbers` will do.
+        numbers : ndarray of float
+            Within the domain; at its upper end the probability is 1.
+        """
+        at = np.asarray(numbers, np.float64)
+        centre = self.middle + self.scale[worker] * (np.asarray(seen) - self.middle)
+        apart = (at - centre) / self.sigma[worker]
+        usual, wide = ndtr(apart), ndtr(apart / self.outlier_factor)
+        below: Floats = (1 - self.outliers) * usual + self.outliers * wide
+        return np.where(at >= self.domain.high, 1.0, np.where(at < self.domain.low, 0.0, below))
+
+
+@frozen(kw_only=True, eq=False)
+class NumberCrowd(Dataset):
+    """A drawn crowd of numbers.
+
+    Attributes
+    ----------
+    law : NumberLaw
+        How it was drawn: what an oracle knows.
+    """
+
+    law: NumberLaw
+
+
+def number_crowd(
+    *,
+    tasks: int = 200,
+    workers: int = 40,
+    answers_per_task: int = 10,
+    domain: Interval | None = None,
+    spread: float = 1.5,
+    sigmas: tuple[float, float] = (0.3, 3.0),
+    scales: tuple[float, float] = (1.0, 1.0),
+    bias: float = 0.0,
+    outliers: float = 0.0,
+    outlier_factor: float = 10.0,
+    seed: int = 0,
+) -> NumberCrowd:
+    """Draw a crowd that measures numbers, and keep the law that it was drawn by.
+
+    Truths are normal about the middle of the domain, those outside of it left out. An answer is the
+    truth plus an error that all answers to the task share, its distance from the middle multiplied
+    by the worker's scale, plus an error of its own; all answers are cut off at the ends of the
+    domain. Scales are uniform between two bounds, the standard deviations of the workers' own
+    errors between two bounds in logarithms. All workers give equally many answers, to within one.
+
+    Parameters
+    ----------
+    tasks, workers, answers_per_task : int
+        Sizes, at least 1; ``answers_per_task <= workers``.
+    domain : Interval, optional
+        Default: 0 to 10.
+    spread : float
+        Standard deviation of the truths, above 0, in the unit of the domain.
+    sigmas : (float, float)
+        Bounds of the standard deviations of the workers' own errors, above 0, in the same unit.
+    scales : (float, float)
+        Bounds of the factors that distances from the middle are answered with, above 0; below 1 a
+        worker avoids the ends.
+    bias : float
+        Standard deviation of the error that all answers to a task share, in the same unit.
+    outliers : float
+        Share of the answers whose own error is `outlier_factor` times as large, 0 to 1.
+    outlier_factor : float
+        At least 1.
+    seed : int
+        Of the draw; the same seed gives the same crowd.
+
+    Returns
+    -------
+    NumberCrowd
+        Ids of tasks and workers are whole numbers from 0.
+
+    Raises
+    ------
+    ParameterError
+        Where a parameter is out of its range.
+
+    Examples
+    --------
+    A crowd with heavy tails:
+
+    >>> crowd = number_crowd(tasks=50, outliers=0.1)
+    >>> crowd.answers
+    Answers(500 answers, 50 tasks, 40 workers, domain=Interval(low=0.0, high=10.0))
+    >>> crowd.law.sigma.shape
+    (40,)
+    """
+    check_crowd_sizes(tasks, workers, answers_per_task, seed)
+    bounds = Interval(low=0, high=10) if domain is None else domain
+    _check_lengths(spread, sigmas, scales, bias, outliers, outlier_factor)
+    rng = np.random.default_rng(seed)
+    law = NumberLaw(
+        domain=bounds,
+        middle=(bounds.low + bounds.high) / 2,
+        spread=float(spread),
+        bias=float(bias),
+        sigma=np.exp(rng.uniform(np.log(sigmas[0]), np.log(sigmas[1]), workers)),
+        scale=rng.uniform(scales[0], scales[1], workers),
+        outliers=float(outliers),
+        outlier_factor=float(outlier_factor),
+    )
+    truths = _truths(rng, law, tasks)
+    who = assign_evenly(rng, tasks, workers, answers_per_task)
+    return NumberCrowd(
+        name=f"drawn numbers (seed {seed})",
+        answers=Answers(
+            domain=bounds,
+            tasks=pa.array(np.arange(tasks)),
+            workers=pa.array(np.arange(workers)),
+            offsets=np.arange(tasks + 1, dtype=np.int64) * answers_per_task,
+            worker_codes=who.reshape(-1).astype(np.int32),
+            values=_answers(rng, law, truths, who).reshape(-1),
+        ),
+        truths=pa.table({"task": np.arange(tasks), "label": truths}),
+        remark="drawn, not collected",
+        law=law,
+    )
+
+
+def _check_lengths(
+    spread: float, sigmas: Any, scales: Any, bias: float, outliers: float, factor: float
+) -> None:
+    for name, pair in (("sigmas", sigmas), ("scales", scales)):
+        if len(pair) != 2 or not 0 < pair[0] <= pair[1] < np.inf:
+            raise ParameterError(f"{name} must be bounds 0 < low <= high; got {pair!r}")
+    check_real("bias", bias, 0)
+    check_real("spread", spread, 0)
+    check_real("outliers", outliers, 0)
+    check_real("outlier_factor", factor, 1)
+    if spread == 0 or outliers > 1:
+        raise ParameterError(
+            f"spread must be above 0, and outliers at most 1; got spread={spread!r}, "
+            f"outliers={outliers!r}"
+        )
+
+
+def _truths(rng: np.random.Generator, law: NumberLaw, tasks: int) -> Floats:
+    """Return normal truths, those outside of the domain left out."""
+    ends = np.array([law.domain.low, law.domain.high]) - law.middle
+    low, high = ndtr(ends / law.spread)
+    truths = law.middle + law.spread * ndtri(low + (high - low) * rng.random(tasks))
+    inside: Floats = np.clip(truths, law.domain.low, law.domain.high)
+    return inside
+
+
+def _answers(
+    rng: np.random.Generator, law: NumberLaw, truths: Floats, who: npt.NDArray[np.int64]
+) -> Floats:
+    """Return answers, shape (tasks, answers of a task)."""
+    seen = (truths + law.bias * rng.normal(size=len(truths)))[:, np.newaxis]
+    wide = np.where(rng.random(who.shape) < law.outliers, law.outlier_factor, 1.0)
+    own = law.sigma[who] * wide * rng.normal(size=who.shape)
+    answers = law.middle + law.scale[who] * (seen - law.middle) + own
+    cut: Floats = np.clip(answers, law.domain.low, law.domain.high)
+    return cut
