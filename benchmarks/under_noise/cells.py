@@ -60,8 +60,30 @@ class Figure:
             return "met"
         return "missed" if above else "undecided"
 
+    def between(self, least, most):
+        """Return whether a number is in a range."""
+        return worst((self.verdict(most), Figure(-self.value, self.error).verdict(-least)))
+
     def __str__(self):
         return f"{self.value:.3g} ± {self.error:.2g}"
+
+
+def share_of(marked, chosen=None):
+    """Return the share of the chosen that are marked, with its standard error over the draws.
+
+    Parameters
+    ----------
+    marked : ndarray, shape (draws, n)
+        0 or 1; NaN where nothing is said.
+    chosen : ndarray of bool, shape (draws, n), optional
+        By default those of whom something is said.
+    """
+    chosen = ~np.isnan(marked) if chosen is None else chosen
+    if not chosen.any(axis=1).all():
+        return Figure(float("nan"), float("nan"))
+    each = [row[mask].mean() for row, mask in zip(marked, chosen, strict=True)]
+    error = np.std(each, ddof=1) / len(each) ** 0.5 if len(each) > 1 else np.nan
+    return Figure(float(np.mean(each)), float(error))
 
 
 @dataclass(frozen=True)

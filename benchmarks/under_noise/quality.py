@@ -4,7 +4,7 @@ import numpy as np
 
 import quietcrowd as qc
 from quietcrowd.evaluation.metrics import KnownLabels
-from under_noise.cells import ORACLE, Cell, Figure
+from under_noise.cells import ORACLE, Cell, Figure, share_of
 from under_noise.families import label_reports
 from under_noise.hostile import SHARE, turn
 from under_noise.records import LOSS, measure
@@ -100,13 +100,6 @@ def flagged_shares(name, kind, draws, kept, subject):
     return [share_of(found[FLAGGED], found["bad"] == which) for which in (True, False)]
 
 
-def share_of(flagged, chosen):
-    """Return the share of the chosen that are flagged, with its standard error over draws."""
-    each = [row[mask].mean() for row, mask in zip(flagged, chosen, strict=True)]
-    error = np.std(each, ddof=1) / len(each) ** 0.5 if len(each) > 1 else np.nan
-    return Figure(float(np.mean(each)), float(error))
-
-
 def quality_part(draws, kept, subject, sets=tuple(DRAWN), epsilons=EPSILONS):
     """What is said of the workers."""
     draws = draws or DRAWS
@@ -125,19 +118,15 @@ def quality_part(draws, kept, subject, sets=tuple(DRAWN), epsilons=EPSILONS):
         if np.isnan(record[WIDTH]).all():
             section.bars.append((f"{at}: 90 % intervals", "none", "87 to 93 %", "missed"))
             continue
-        covered = share_of(record[INSIDE], ~np.isnan(record[INSIDE]))
-        section.bars.append((f"{at}: covered", str(covered), "87 to 93 %", between(covered)))
+        covered = share_of(record[INSIDE])
+        section.bars.append(
+            (f"{at}: covered", str(covered), "87 to 93 %", covered.between(0.87, 0.93))
+        )
         ratio = np.nanmedian(record[WIDTH]) / np.median(found[ORACLE][WIDTH])
         section.bar(f"{at}: median width to the oracle's", Figure(float(ratio), 0.0), 1.2)
     section.tables += [cell_table([cell for cell, _ in both], subject, against=ORACLE)]
     section.tables += ["### Flags at ε = 3\n", flag_table(section, sets, draws, kept, subject)]
     return section
-
-
-def between(share):
-    """Return the verdict on a share that is to be 87 to 93 %."""
-    verdicts = share.verdict(0.93), Figure(-share.value, share.error).verdict(-0.87)
-    return min(verdicts, key=("missed", "undecided, above", "undecided", "met").index)
 
 
 def flag_table(section, sets, draws, kept, subject):
@@ -148,7 +137,7 @@ def flag_table(section, sets, draws, kept, subject):
             kind: flagged_shares(name, kind, draws, kept, subject)
             for kind in ("constant", "random")
         }
-        honest = share_of(*_honest(name, draws, kept, subject))
+        honest = share_of(quality_cell(name, FLAG_EPSILON, draws, kept)[1][subject][FLAGGED])
         section.bar(f"{name}: false alarms among honest crowds", honest, 0.05)
         for kind, least in (("constant", 0.88), ("random", 0.6)):
             shares = found[kind][0]
@@ -158,9 +147,3 @@ def flag_table(section, sets, draws, kept, subject):
             rows.append((name, kind, f"{SHARE:.0%}", shares, found[kind][1]))
         rows.append((name, "honest", "0%", "-", honest))
     return table(("crowd", "kind", "share", "found", "false alarms"), rows)
-
-
-def _honest(name, draws, kept, subject):
-    """Return who is flagged in honest crowds, and all of them."""
-    flagged = quality_cell(name, FLAG_EPSILON, draws, kept)[1][subject][FLAGGED]
-    return flagged, np.ones(flagged.shape, bool)

@@ -9,7 +9,8 @@ from quietcrowd.answers import Answers
 from quietcrowd.datasets import log10_dataset
 from quietcrowd.evaluation.metrics import KnownNumbers
 from quietcrowd.evaluation.number_oracle import counted_number_law, number_posterior, quantiles
-from under_noise.cells import Cell, geometric_ratio
+from under_noise.cells import Cell, geometric_ratio, share_of
+from under_noise.families import number_cell as drawn_cell
 from under_noise.records import measure
 from under_noise.rivals import INSIDE, WIDTH, Scene, losses_of, number_rivals, number_subject
 from under_noise.tables import Section, cell_table, mean_table, noise_name, table
@@ -20,10 +21,13 @@ DRAWS = 12
 LARGE = 5.0
 """A geometric mean is over epsilons from this on."""
 
-POINTS = 256
+POINTS = 128
 """Fineness of the oracle's grids."""
 
 AGAINST = "moon-normal"
+
+DRAWN = "drawn crowd"
+"""40 workers with normal errors, 200 tasks, by the defaults of `number_crowd`."""
 
 
 @cache
@@ -84,10 +88,11 @@ def coverage_table(cells, subject):
     return table(("crowd", "ε", f"{subject}: covered (median width)", AGAINST, "oracle"), rows)
 
 
-def number_part(draws, kept, subject, sets=SETS, epsilons=EPSILONS):
+def number_part(draws, kept, subject, sets=(*SETS, DRAWN), epsilons=EPSILONS):
     """Numbers with Laplace noise."""
     judged = number_subject(subject)
-    both = [number_cell(s, e, draws or DRAWS, kept) for s in sets for e in epsilons]
+    real = [name for name in sets if name in SETS]
+    both = [number_cell(s, e, draws or DRAWS, kept) for s in real for e in epsilons]
     cells = [cell for cell, _ in both]
     section = Section(
         "Numbers",
@@ -107,7 +112,14 @@ def number_part(draws, kept, subject, sets=SETS, epsilons=EPSILONS):
         cell_table(
             cells, judged, lambda cell: cell.ratio(judged, AGAINST).verdict(1.02), against=AGAINST
         ),
-        "### Central 90 % intervals on real sets\n",
+        "### Central 90 % intervals\n",
         coverage_table(both, judged),
     ]
+    if DRAWN in sets:
+        crowds = [drawn_cell(DRAWN, {}, e, draws or DRAWS, kept) for e in epsilons]
+        for cell, found in crowds:
+            covered = share_of(found[judged][INSIDE])
+            what = f"{DRAWN}, ε {noise_name(cell.epsilon)}: share of 90 % intervals that cover"
+            section.bars.append((what, str(covered), "85 to 95 %", covered.between(0.85, 0.95)))
+        section.tables.append(coverage_table(crowds, judged))
     return section
