@@ -103,18 +103,21 @@ def number_part(draws, kept, subject, sets=(*SETS, DRAWN), epsilons=EPSILONS):
         "constant is the median known truth. A cell is missed beyond 1.02 times the error of "
         "`MOON(truth_prior='normal')`.",
     )
+
+    def judge(cell):
+        return cell.ratio(judged, AGAINST).verdict(1.02)
+
     large = [cell for cell in cells if cell.epsilon >= LARGE]
     if large:
         ratio = geometric_ratio(large, judged, AGAINST)
         section.bar(f"geometric mean over ε ≥ 5, against {AGAINST}", ratio, 0.97)
-    section.tables += [
-        mean_table(cells, "geometric mean"),
-        cell_table(
-            cells, judged, lambda cell: cell.ratio(judged, AGAINST).verdict(1.02), against=AGAINST
-        ),
-        "### Central 90 % intervals\n",
-        coverage_table(both, judged),
-    ]
+    if cells:
+        section.tables += [
+            mean_table(cells, "geometric mean"),
+            cell_table(cells, judged, judge, against=AGAINST),
+            "### Central 90 % intervals\n",
+            coverage_table(both, judged),
+        ]
     if DRAWN in sets:
         crowds = [drawn_cell(DRAWN, {}, e, draws or DRAWS, kept) for e in epsilons]
         for cell, found in crowds:
