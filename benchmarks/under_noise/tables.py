@@ -95,7 +95,15 @@ def cell_table(cells, subject, judge=unjudged, against=None):
         rows.append((VERDICTS.index(verdict), -ratio.value, row))
     rows.sort(key=lambda row: row[:2])
     columns = ("crowd", "ε", subject, "other", "its error", "ratio", "oracle", "constant")
-    return table((*columns, "verdict"), [row for _, _, row in rows])
+    lines = [row for _, _, row in rows]
+    return counted(lines) + table((*columns, "verdict"), lines)
+
+
+def counted(lines):
+    """Return a sentence that says how many lines have each verdict, their last column."""
+    verdicts = [line[-1] for line in lines]
+    counts = [f"{verdicts.count(v)} {v}" for v in VERDICTS if v and v in verdicts]
+    return f"Of {len(lines)} cells: {'; '.join(counts)}.\n\n" if counts else ""
 
 
 def _reference(cell, subject, name):
