@@ -67,7 +67,8 @@ def test_a_cell_without_any_error_has_a_ratio(cells):
         (1.2, 0.02, "missed"),
         (1.0, 0.06, "undecided"),
         (2.0, 0.06, "undecided, above"),
-        (float("nan"), 0.0, "undecided"),
+        (float("inf"), 0.0, "undecided, above"),
+        (float("nan"), 0.0, "missed"),
     ],
 )
 def test_verdicts(cells, value, error, verdict):

@@ -6,7 +6,7 @@ import quietcrowd as qc
 from quietcrowd.evaluation.calibration_error import excess_calibration_error
 from quietcrowd.evaluation.metrics import KnownLabels
 from under_noise import labels
-from under_noise.cells import ORACLE, Figure
+from under_noise.cells import ORACLE, Figure, mean_of
 from under_noise.families import known_law_posterior, known_share, label_reports
 from under_noise.records import LOSS, measure
 from under_noise.rivals import CONFIDENCE, Scene, label_rivals
@@ -36,9 +36,7 @@ def excess(record, draw, tasks=slice(None)):
 
 def over_draws(record):
     """Return the mean excess, with its standard error, of crowds that are new in every draw."""
-    each = [excess(record, draw) for draw in range(len(record[LOSS]))]
-    error = np.std(each, ddof=1) / len(each) ** 0.5 if len(each) > 1 else np.nan
-    return Figure(float(np.mean(each)), float(error))
+    return mean_of([excess(record, draw) for draw in range(len(record[LOSS]))])
 
 
 def over_draws_and_tasks(record):

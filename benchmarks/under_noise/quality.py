@@ -4,12 +4,12 @@ import numpy as np
 
 import quietcrowd as qc
 from quietcrowd.evaluation.metrics import KnownLabels
-from under_noise.cells import ORACLE, Cell, Figure, share_of
+from under_noise.cells import ORACLE, Cell, Figure, mean_of, share_of
 from under_noise.families import label_reports
 from under_noise.hostile import SHARE, turn
 from under_noise.records import LOSS, measure
 from under_noise.rivals import INSIDE, LABEL_METHODS, WIDTH, Scene, fit, losses_of
-from under_noise.tables import Section, cell_table, noise_name, table
+from under_noise.tables import Section, cell_table, mean_table, noise_name, table
 
 DRAWS = 12
 EPSILONS = (1.0, 3.0)
@@ -54,13 +54,12 @@ def judged_workers(scene, quality, low, high, flagged):
 def oracle(scene):
     """Return the record of who knows the truths, and that accuracies are uniform."""
     table_, known = scene.table, scene.score.known
-    labels = table_.domain.size
     right = np.bincount(table_.worker_codes, table_.values == known[table_.task_codes])
     counts = table_.answers_per_worker
     chances = np.linspace(*ACCURACY, 801)
     channel = scene.reports.mechanism.channel.probabilities
     kept, other = channel[0, 0], channel[0, 1]
-    report = chances * kept + (1 - chances) * (other if labels > 1 else 0)
+    report = chances * kept + (1 - chances) * other
     wrong = counts - right
     logs = right[:, None] * np.log(report) + wrong[:, None] * np.log1p(-report)
     law = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -120,11 +119,18 @@ def quality_part(draws, kept, subject, sets=tuple(DRAWN), epsilons=EPSILONS):
             continue
         covered = share_of(record[INSIDE])
         section.bars.append(
-            (f"{at}: covered", str(covered), "87 to 93 %", covered.between(0.87, 0.93))
+            (
+                f"{at}: covered, of the {np.isfinite(record[WIDTH]).mean():.0%} with an interval",
+                str(covered),
+                "87 to 93 %",
+                covered.between(0.87, 0.93),
+            )
         )
-        ratio = np.nanmedian(record[WIDTH]) / np.median(found[ORACLE][WIDTH])
-        section.bar(f"{at}: median width to the oracle's", Figure(float(ratio), 0.0), 1.2)
-    section.tables += [cell_table([cell for cell, _ in both], subject, against=ORACLE)]
+        wider = np.nanmedian(record[WIDTH], axis=1) / np.median(found[ORACLE][WIDTH], axis=1)
+        section.bar(f"{at}: median width to the oracle's", mean_of(wider), 1.2)
+    cells = [cell for cell, _ in both]
+    section.tables += [mean_table(cells, "geometric mean")]
+    section.tables += [cell_table(cells, subject, against=ORACLE)]
     section.tables += ["### Flags at ε = 3\n", flag_table(section, sets, draws, kept, subject)]
     return section
 

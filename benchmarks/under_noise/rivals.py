@@ -52,7 +52,7 @@ NUMBER_METHODS = _judged(number_crowd(tasks=9, workers=9, answers_per_task=3).an
     "catd": qc.CATD(),
     "gtm": qc.GTM(),
     "kdem": qc.KDEm(),
-    "moon": qc.MOON(),
+    "moon": qc.MOON(truth_prior=None),
     "moon-normal": qc.MOON(truth_prior="normal"),
 }
 
