@@ -134,7 +134,8 @@ def told_cell(family, options, epsilon, draws, kept):
         return Scene(reports=label_reports(crowd, epsilon, rng), score=score, about=crowd.law)
 
     def told(scene):
-        prior = tuple(map(float, scene.about.prior))
+        labels = scene.reports.mechanism.domain.labels
+        prior = dict(zip(labels, scene.about.prior.tolist(), strict=True))
         return label_record(type(LABEL_METHODS[SUBJECT])(prior=prior))(scene)
 
     rivals = label_rivals(known_law_posterior) | {TOLD: told}
