@@ -66,7 +66,7 @@ def number_posterior(
     numbers = check_numeric(reports.domain, "an oracle of numbers").numbers(reports.values)
     order = np.argsort(reports.worker_codes, kind="stable")
     starts = np.concatenate([[0], np.cumsum(reports.answers_per_worker)])
-    for worker in range(len(reports.workers)):
+    for worker in np.flatnonzero(reports.answers_per_worker).tolist():
         rows = order[starts[worker] : starts[worker + 1]]
         chances = _report_chances(law, worker, seen, numbers[rows], shift)
         np.add.at(logs, reports.task_codes[rows], np.log(chances).T)
