@@ -6,12 +6,11 @@ time, but for the method that is judged: so a change of it is judged in its own 
 """
 
 import argparse
-import sys
 import time
 
 from under_noise.parts import PARTS
 from under_noise.records import Kept
-from under_noise.rivals import LABEL_METHODS, SUBJECT, TOLD
+from under_noise.rivals import LABEL_METHODS, NUMBER_METHODS, SUBJECT, TOLD
 
 
 def main(words=None):
@@ -23,17 +22,17 @@ def main(words=None):
     parser.add_argument("--again", action="append", help="whose records to make again")
     parser.add_argument("--subject", default=SUBJECT, help="the method that is judged")
     parser.add_argument("--set", action="append", help="real sets or families; default: all")
-    parser.add_argument("--epsilon", action="append", type=float)
+    parser.add_argument("--epsilon", action="append", type=float, help="default: all")
     given = parser.parse_args(words)
-    if given.subject not in LABEL_METHODS and given.subject == SUBJECT:
-        sys.exit(f"there is no method {SUBJECT} yet; name another with --subject")
+    if given.subject not in {*LABEL_METHODS, *NUMBER_METHODS}:
+        known = ", ".join(sorted({*LABEL_METHODS, *NUMBER_METHODS}))
+        parser.error(f"there is no method {given.subject}; --subject may be {known}")
     kept = Kept(given.keep, given.again or [given.subject, TOLD])
     choice = {"sets": given.set, "epsilons": given.epsilon}
+    chosen = {name: value for name, value in choice.items() if value}
     for name in given.part or PARTS:
         start = time.perf_counter()
-        part = PARTS[name]
-        section = part(given.draws, kept, given.subject, **{k: v for k, v in choice.items() if v})
-        print(section.markdown())
+        print(PARTS[name](given.draws, kept, given.subject, **chosen).markdown())
         print(f"({name}: {time.perf_counter() - start:.0f} s)\n", flush=True)
 
 

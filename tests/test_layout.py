@@ -38,6 +38,7 @@ NO_MIRROR = {
     "test_read_only_database": "the whole server, while PostgreSQL may only be read",
     "test_roles": "every route, for every kind of asker",
     "test_secrets": "everything that a server leaves behind",
+    "test_truth_under_noise": "the table of docs/truth-under-noise.md, on small crowds",
 }
 """Tests that cut across modules, by name, and what each is about instead of one of them."""
 

@@ -52,7 +52,12 @@ class Figure:
     error: float
 
     def verdict(self, most):
-        """Return whether a number that may be so large is met, missed or undecided."""
+        """Return whether a number that may be so large is met, missed or undecided.
+
+        NaN, of what is not said, is missed.
+        """
+        if np.isnan(self.value):
+            return "missed"
         above = self.value - 2 * self.error > most
         if not np.isfinite(self.value) or 2 * self.error > TOO_WIDE:
             return "undecided, above" if above else "undecided"
@@ -60,8 +65,36 @@ class Figure:
             return "met"
         return "missed" if above else "undecided"
 
+    def between(self, least, most):
+        """Return whether a number is in a range."""
+        return worst((self.verdict(most), Figure(-self.value, self.error).verdict(-least)))
+
     def __str__(self):
+        if np.isnan(self.value):
+            return "none"
         return f"{self.value:.3g} ± {self.error:.2g}"
+
+
+def mean_of(each):
+    """Return the mean of one number for each draw, with its standard error."""
+    error = np.std(each, ddof=1) / len(each) ** 0.5 if len(each) > 1 else np.nan
+    return Figure(float(np.mean(each)), float(error))
+
+
+def share_of(marked, chosen=None):
+    """Return the share of the chosen that are marked, with its standard error over the draws.
+
+    Parameters
+    ----------
+    marked : ndarray, shape (draws, n)
+        0 or 1; NaN where nothing is said.
+    chosen : ndarray of bool, shape (draws, n), optional
+        By default those of whom something is said.
+    """
+    chosen = ~np.isnan(marked) if chosen is None else chosen
+    if not chosen.any(axis=1).all():
+        return Figure(float("nan"), float("nan"))
+    return mean_of([row[mask].mean() for row, mask in zip(marked, chosen, strict=True)])
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ import numpy as np
 
 import quietcrowd as qc
 from quietcrowd.datasets import label_crowd, number_crowd
+from quietcrowd.evaluation.label_oracle import label_posterior
 from quietcrowd.evaluation.metrics import KnownLabels, KnownNumbers
-from quietcrowd.evaluation.oracles import label_posterior, number_posterior, quantiles
-from under_noise.cells import Cell
+from quietcrowd.evaluation.number_oracle import number_posterior, quantiles
+from under_noise.cells import ORACLE, Cell, best
 from under_noise.records import measure
 from under_noise.rivals import (
     LABEL_METHODS,
@@ -17,7 +18,9 @@ from under_noise.rivals import (
     label_rivals,
     losses_of,
     number_rivals,
+    number_subject,
 )
+from under_noise.tables import Section, cell_table
 
 DRAWS = 20
 EPSILONS = (0.5, 1.0, 2.0, 3.0, np.inf)
@@ -175,3 +178,43 @@ def family_cells(draws, kept, families=None, epsilons=EPSILONS):
                 helped.append(label_cell(*given, gold=GOLD)[0])
                 helped += [told_cell(*given)] if SUBJECT in LABEL_METHODS else []
     return labels, numbers, helped
+
+
+def judge_drawn_cell(subject):
+    """Return the judge of drawn cells: near the oracle, or near the best other method."""
+
+    def judge(cell):
+        verdicts = (
+            cell.ratio(subject, ORACLE).verdict(1.1),
+            cell.ratio(subject, cell.best_other(subject)).verdict(1.05),
+        )
+        return best(verdicts)
+
+    return judge
+
+
+def family_part(draws, kept, subject, sets=None, **choice):
+    """Drawn crowds, whose law the oracle knows."""
+    by_labels, by_numbers, helped = family_cells(draws or DRAWS, kept, sets, **choice)
+    section = Section(
+        "Drawn families",
+        "Every draw is a crowd of its own; the oracle knows the law that it was drawn by. A cell "
+        "is met within 1.1 times the oracle's error, or within 1.05 times the best other method's. "
+        "Debiasing moves the histogram of a task's reports along one rising line for all labels, "
+        "so that its plurality is the majority vote, which is among the others; so is the plain "
+        "mean of numbers.",
+    )
+    for title, cells, judged in (
+        ("Labels: error rates", by_labels, subject),
+        ("Numbers: mean absolute errors, of a range of 10", by_numbers, number_subject(subject)),
+        (
+            "Skewed truths and skewed guesses, ε ≤ 1, where 5 % of the truths are known to all "
+            f"methods and not scored, or the shares of the truths are told to {subject} alone",
+            helped,
+            subject,
+        ),
+    ):
+        if cells:
+            cells_judged = cell_table(cells, judged, judge_drawn_cell(judged))
+            section.tables += [f"### {title}\n", cells_judged]
+    return section

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 import quietcrowd as qc
-from quietcrowd.exceptions import QuietcrowdWarning
+from quietcrowd.datasets import label_crowd, number_crowd
+from quietcrowd.exceptions import AnswerError, QuietcrowdWarning
 from quietcrowd.inference import METHODS
 from under_noise.cells import CONSTANT, ORACLE
 from under_noise.records import LOSS
@@ -23,9 +24,19 @@ CONFIDENCE, INSIDE, WIDTH = "confidence", "inside", "width"
 NORMAL_90 = 1.6449
 """Standard deviations to either side that hold nine tenths of a normal law."""
 
-_OURS = {SUBJECT: METHODS[SUBJECT]()} if SUBJECT in METHODS else {}
 
-LABEL_METHODS = _OURS | {
+def _judged(answers):
+    """Return the judged method by its name, where there is one for such answers."""
+    if SUBJECT not in METHODS:
+        return {}
+    try:
+        METHODS[SUBJECT]().fit(answers)
+    except AnswerError:
+        return {}
+    return {SUBJECT: METHODS[SUBJECT]()}
+
+
+LABEL_METHODS = _judged(label_crowd(tasks=9, workers=9, answers_per_task=3).answers) | {
     "majority": qc.MajorityVote(),
     "weighted": qc.WeightedVote(),
     "dawid-skene": qc.DawidSkene(),
@@ -33,7 +44,7 @@ LABEL_METHODS = _OURS | {
     "glad": qc.GLAD(),
 }
 
-NUMBER_METHODS = _OURS | {
+NUMBER_METHODS = _judged(number_crowd(tasks=9, workers=9, answers_per_task=3).answers) | {
     "mean": qc.Mean(),
     "median": qc.Median(),
     "weighted-mean": qc.WeightedMean(),
@@ -41,7 +52,7 @@ NUMBER_METHODS = _OURS | {
     "catd": qc.CATD(),
     "gtm": qc.GTM(),
     "kdem": qc.KDEm(),
-    "moon": qc.MOON(),
+    "moon": qc.MOON(truth_prior=None),
     "moon-normal": qc.MOON(truth_prior="normal"),
 }
 

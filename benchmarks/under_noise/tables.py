@@ -64,35 +64,46 @@ def unjudged(_):
     return ""
 
 
-def cell_table(cells, subject, judge=unjudged):
+def cell_table(cells, subject, judge=unjudged, against=None):
     """Return the table of all cells, losing ones first.
 
     Parameters
     ----------
     cells : sequence of Cell
-        Each with the oracle and the constant, where there is one.
+        Each with the oracle and the constant.
     subject : str
         Which method is judged.
     judge : function of Cell
         Gives the verdict.
+    against : str, optional
+        What the ratio is to; by default the best other method of each cell.
     """
-    judged = [(cell, judge(cell), cell.ratio(subject, cell.best_other(subject))) for cell in cells]
-    judged.sort(key=lambda row: (VERDICTS.index(row[1]), -row[2].value))
-    columns = ("crowd", "ε", subject, "best other", "its error", "ratio", "oracle", "constant")
-    rows = [
-        (
+    rows = []
+    for cell in cells:
+        other = against or cell.best_other(subject)
+        verdict, ratio = judge(cell), cell.ratio(subject, other)
+        row = (
             cell.crowd,
             noise_name(cell.epsilon),
             cell.mean(subject),
-            cell.best_other(subject),
-            cell.mean(cell.best_other(subject)),
+            other,
+            cell.mean(other),
             ratio,
             *(_reference(cell, subject, name) for name in (ORACLE, CONSTANT)),
             verdict,
         )
-        for cell, verdict, ratio in judged
-    ]
-    return table((*columns, "verdict"), rows)
+        rows.append((VERDICTS.index(verdict), -ratio.value, row))
+    rows.sort(key=lambda row: row[:2])
+    columns = ("crowd", "ε", subject, "other", "its error", "ratio", "oracle", "constant")
+    lines = [row for _, _, row in rows]
+    return counted(lines) + table((*columns, "verdict"), lines)
+
+
+def counted(lines):
+    """Return a sentence that says how many lines have each verdict, their last column."""
+    verdicts = [line[-1] for line in lines]
+    counts = [f"{verdicts.count(v)} {v}" for v in VERDICTS if v and v in verdicts]
+    return f"Of {len(lines)} cells: {'; '.join(counts)}.\n\n" if counts else ""
 
 
 def _reference(cell, subject, name):
@@ -121,6 +132,11 @@ def mean_bar(section, what, cells, subject, most, other=None):
 def worse_of(ratio, difference, most, margin):
     """Return the verdict where both a ratio and a difference have to pass a bar to miss it."""
     return best((ratio.verdict(most), _above(difference, margin)))
+
+
+def not_above(ratio):
+    """Return "missed" where a ratio is above 1 by more than two standard errors; else "met"."""
+    return "missed" if ratio.value - 2 * ratio.error > 1 else "met"
 
 
 def _above(difference, margin):

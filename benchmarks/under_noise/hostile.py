@@ -1,0 +1,95 @@
+"""Real sets in which a fifth of the workers answer at random, one label, or the opposite."""
+
+import numpy as np
+
+from quietcrowd.evaluation.label_oracle import label_posterior
+from under_noise.cells import Cell, worst
+from under_noise.labels import DRAWS, SETS, one_layer, real_set
+from under_noise.records import measure
+from under_noise.rivals import Scene, label_rivals, losses_of
+from under_noise.tables import Section, cell_table, mean_table, not_above
+
+SHARE = 0.2
+KINDS = ("random", "constant", "opposite")
+EPSILONS = (1.0, 3.0)
+
+
+def turn(answers, kind, rng, laws=None):
+    """Return the answers with a fifth of the workers turned, who, and all workers' laws.
+
+    Parameters
+    ----------
+    answers : Answers
+        Of labels.
+    kind : str
+        One of `KINDS`: uniform labels; one label that the worker drew; the next label in turn,
+        with two the other one.
+    rng : Generator
+        Of the draw.
+    laws : ndarray, shape (workers, labels, labels), optional
+        Laws of the answers of honest workers.
+    """
+    labels, workers = answers.domain.size, len(answers.workers)
+    bad = np.zeros(workers, bool)
+    bad[rng.permutation(workers)[: round(SHARE * workers)]] = True
+    values = answers.values.astype(np.int64)
+    own = rng.integers(0, labels, workers)
+    at_random = rng.integers(0, labels, len(values))
+    turned, law = {
+        "random": lambda: (at_random, np.full((workers, labels, labels), 1 / labels)),
+        "constant": lambda: (
+            own[answers.worker_codes],
+            np.broadcast_to(np.eye(labels)[own][:, np.newaxis], (workers, labels, labels)),
+        ),
+        "opposite": lambda: (
+            (values + 1) % labels,
+            None if laws is None else np.roll(laws, 1, axis=2),
+        ),
+    }[kind]()
+    values = np.where(bad[answers.worker_codes], turned, values).astype(answers.values.dtype)
+    if laws is not None:
+        laws = np.where(bad[:, np.newaxis, np.newaxis], law, laws)
+    return answers.with_values(answers.domain, values), bad, laws
+
+
+def hostile_cell(name, kind, epsilon, draws, kept):
+    """Return the cell of a real set; its oracle knows who is hostile, and how."""
+    answers, score, (confusions, prior) = real_set(name)
+    mechanism = one_layer(answers, epsilon)
+
+    def simulate(rng, _):
+        turned, _, laws = turn(answers, kind, rng, confusions)
+        reports = mechanism.randomize(turned, rng=rng, participation_public=True)
+        return Scene(reports=reports, score=score, about=laws)
+
+    def posterior(scene):
+        table = mechanism.channel.probabilities
+        return label_posterior(scene.table, confusions=scene.about, prior=prior, channel=table)
+
+    key = ("hostile", name, kind, epsilon)
+    found = measure(key, draws, simulate, label_rivals(posterior), kept)
+    return Cell(crowd=f"{name}, {kind}", epsilon=epsilon, losses=losses_of(found))
+
+
+def hostile_cells(draws, kept, sets=SETS, epsilons=EPSILONS):
+    """Return the cells of all sets and kinds."""
+    return [hostile_cell(s, kind, e, draws, kept) for s in sets for kind in KINDS for e in epsilons]
+
+
+def hostile_part(draws, kept, subject, **choice):
+    """A fifth of the workers is"""
+    cells = hostile_cells(draws or DRAWS, kept, **choice)
+    section = Section(
+        "A fifth of the workers is hostile",
+        "Error rates where 20 % of the workers, drawn anew in every draw, answer at random, always "
+        "one label, or the next label in turn (the opposite, of two), and are randomised as all "
+        "others are. The oracle knows who they are. A cell is missed beyond 1.05 times the best "
+        "other method's error, or above that of the majority vote.",
+    )
+
+    def judge(cell):
+        near = cell.ratio(subject, cell.best_other(subject)).verdict(1.05)
+        return worst((near, not_above(cell.ratio(subject, "majority"))))
+
+    section.tables += [mean_table(cells, "geometric mean"), cell_table(cells, subject, judge)]
+    return section

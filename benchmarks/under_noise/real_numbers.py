@@ -1,0 +1,128 @@
+"""Real sets of numbers under Laplace noise."""
+
+from functools import cache
+
+import numpy as np
+
+import quietcrowd as qc
+from quietcrowd.answers import Answers
+from quietcrowd.datasets import log10_dataset
+from quietcrowd.evaluation.metrics import KnownNumbers
+from quietcrowd.evaluation.number_oracle import counted_number_law, number_posterior, quantiles
+from under_noise.cells import Cell, geometric_ratio, share_of
+from under_noise.families import number_cell as drawn_cell
+from under_noise.records import measure
+from under_noise.rivals import INSIDE, WIDTH, Scene, losses_of, number_rivals, number_subject
+from under_noise.tables import Section, cell_table, mean_table, noise_name, table
+
+SETS = ("emotion", "weather_temperature", "flight_20111201", "population")
+EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+DRAWS = 12
+LARGE = 5.0
+"""A geometric mean is over epsilons from this on."""
+
+POINTS = 128
+"""Fineness of the oracle's grids."""
+
+AGAINST = "moon-normal"
+
+DRAWN = "drawn crowd"
+"""40 workers with normal errors, 200 tasks, by the defaults of `number_crowd`."""
+
+
+@cache
+def real_set(name):
+    """Return plain answers in the order of reports, their score, and the counted law."""
+    dataset = qc.load_dataset(name)
+    if name == "population":
+        dataset = log10_dataset(dataset)
+    answers = dataset.answers.canonical
+    score = KnownNumbers(answers, dataset.truths)
+    return answers, score, counted_number_law(answers, dataset.truths)
+
+
+def on_tasks(table, tasks):
+    """Return the reports on some tasks, in their order."""
+    counts = table.answers_per_task[tasks]
+    starts = np.repeat(table.offsets[tasks] - np.cumsum(counts) + counts, counts)
+    rows = starts + np.arange(len(starts))
+    return Answers(
+        domain=table.domain,
+        tasks=table.tasks.take(tasks),
+        workers=table.workers,
+        offsets=np.concatenate([[0], np.cumsum(counts)]),
+        worker_codes=table.worker_codes[rows],
+        values=table.values[rows],
+    )
+
+
+def number_cell(name, epsilon, draws, kept):
+    """Return the cell of a real set, and all records."""
+    answers, score, law = real_set(name)
+    mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None)
+
+    def simulate(rng, _):
+        reports = mechanism.randomize(answers, rng=rng, participation_public=True)
+        return Scene(reports=reports, score=score)
+
+    def oracle(scene):
+        table_ = on_tasks(scene.table, score.tasks)
+        truths, posterior = number_posterior(table_, law, mechanism.channel.shift, points=POINTS)
+        found = np.full((3, len(answers.tasks)), np.nan)
+        found[:, score.tasks] = quantiles(truths, posterior, (0.5, 0.05, 0.95)).T
+        return found
+
+    found = measure(("numbers", name, epsilon), draws, simulate, number_rivals(oracle), kept)
+    return Cell(crowd=name, epsilon=epsilon, losses=losses_of(found)), found
+
+
+def coverage_table(cells, subject):
+    """Return the table of how many central 90 % intervals hold the truth, and how wide they are."""
+    rows = []
+    for cell, found in cells:
+        shares = [
+            f"{np.nanmean(found[name][INSIDE]):.3f} ({np.nanmedian(found[name][WIDTH]):.3g})"
+            for name in (subject, AGAINST, "oracle")
+        ]
+        rows.append((cell.crowd, noise_name(cell.epsilon), *shares))
+    return table(("crowd", "ε", f"{subject}: covered (median width)", AGAINST, "oracle"), rows)
+
+
+def number_part(draws, kept, subject, sets=(*SETS, DRAWN), epsilons=EPSILONS):
+    """Numbers with Laplace noise."""
+    judged = number_subject(subject)
+    real = [name for name in sets if name in SETS]
+    both = [number_cell(s, e, draws or DRAWS, kept) for s in real for e in epsilons]
+    cells = [cell for cell, _ in both]
+    section = Section(
+        "Numbers",
+        "Mean absolute errors under `LaplacePerturbation(fill=None)`; population in decimal "
+        "logarithms. The oracle knows each worker's sigma, counted from plain answers to the tasks "
+        "with known truths (plus 4 answers like the crowd's), takes all errors as normal, and "
+        "knows mean and spread of the truths: where errors are not normal it is no bound. The "
+        "constant is the median known truth. A cell is missed beyond 1.02 times the error of "
+        "`MOON(truth_prior='normal')`.",
+    )
+
+    def judge(cell):
+        return cell.ratio(judged, AGAINST).verdict(1.02)
+
+    large = [cell for cell in cells if cell.epsilon >= LARGE]
+    if large:
+        ratio = geometric_ratio(large, judged, AGAINST)
+        section.bar(f"geometric mean over ε ≥ 5, against {AGAINST}", ratio, 0.97)
+    if cells:
+        section.tables += [
+            mean_table(cells, "geometric mean"),
+            cell_table(cells, judged, judge, against=AGAINST),
+            "### Central 90 % intervals\n",
+            coverage_table(both, judged),
+        ]
+    if DRAWN in sets:
+        crowds = [drawn_cell(DRAWN, {}, e, draws or DRAWS, kept) for e in epsilons]
+        for cell, found in crowds:
+            covered = share_of(found[judged][INSIDE])
+            what = f"{DRAWN}, ε {noise_name(cell.epsilon)}: share of 90 % intervals that cover"
+            section.bars.append((what, str(covered), "85 to 95 %", covered.between(0.85, 0.95)))
+        section.tables.append(coverage_table(crowds, judged))
+    return section

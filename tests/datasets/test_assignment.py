@@ -1,0 +1,21 @@
+import numpy as np
+import pytest
+
+from quietcrowd.datasets.assignment import assign_evenly
+
+
+@pytest.mark.parametrize(
+    ("tasks", "workers", "per_task"),
+    [(200, 50, 10), (40, 200, 10), (50, 10, 5), (50, 10, 9), (1, 4, 2), (3, 4, 4), (7, 2, 1)],
+)
+def test_workers_differ_and_give_equally_many(tasks, workers, per_task):
+    who = assign_evenly(np.random.default_rng(0), tasks, workers, per_task)
+    assert who.shape == (tasks, per_task)
+    assert (np.diff(who, axis=1) > 0).all()
+    assert np.ptp(np.bincount(who.reshape(-1), minlength=workers)) <= 1
+
+
+def test_who_answers_together_is_drawn():
+    first, second = (assign_evenly(np.random.default_rng(seed), 40, 20, 4) for seed in (0, 1))
+    assert not np.array_equal(first, second)
+    assert len(np.unique(first, axis=0)) > 30  # 40 draws of 4,845 sets: fewer is below 1e-12
