@@ -58,8 +58,8 @@ ROUNDS = 5
 COVERED = 0.9
 """Of the posterior lies between the ends of the interval."""
 
-WIDEST = 0.75
-"""An interval that is wider says no more than that accuracies are from 0 to 1."""
+WIDEST = 0.9
+"""An interval of more than this part of its width before any report says too little."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -301,6 +301,14 @@ def _laws(labels: int) -> tuple[_Floats, npt.NDArray[np.intp], _Floats]:
     return masses, crowd, weight
 
 
+def _untold(labels: int) -> _Floats:
+    """Return the law of accuracies before any report."""
+    laws, _, weights = _laws(labels)
+    shares = np.exp(weights)
+    law: _Floats = shares @ laws / shares.sum()
+    return law
+
+
 def _learn_crowd(
     told: npt.NDArray[np.int64], logs: _Floats, log_weights: _Floats, labels: int
 ) -> tuple[int, _Floats]:
@@ -316,7 +324,6 @@ def _learn_crowd(
         scores[own] += found / EVIDENCE_ONE / 2.0
     shares = np.exp(scores - scores.max())
     best = int(np.argmax([shares[crowds == crowd].sum() for crowd in range(told.shape[1])]))
-    shares *= crowds == best
     start = shares @ laws / shares.sum()
     law, chosen = start, np.ascontiguousarray(told[:, best])
     for _ in range(ROUNDS):
@@ -329,7 +336,8 @@ def _learn_crowd(
 def accuracies(summary: Summary, told: npt.NDArray[np.int64]) -> dict[str, _Floats]:
     """Return ``quality`` of the workers, and the ends of an interval of 90 %.
 
-    All are NaN where nothing is told of a worker, or the interval is wider than 0.75.
+    All are NaN where the interval is not narrower than nine tenths of what it was before any report
+    of anybody, so that it says hardly more than that accuracies are from 0 to 1.
 
     Parameters
     ----------
@@ -350,6 +358,10 @@ def accuracies(summary: Summary, told: npt.NDArray[np.int64]) -> dict[str, _Floa
     logs = report_logs(nodes, np.sin(angles / 2) ** 2)
     best, law = _learn_crowd(told, logs, log_weights, summary.labels)
     chosen = np.ascontiguousarray(told[:, best])
-    found = estimate_accuracies(chosen, nodes, log_weights, law, (1.0 - COVERED) / 2.0)
-    unsure = ~answered | (found[2] - found[1] > WIDEST)
+    tail = (1.0 - COVERED) / 2.0
+    found = estimate_accuracies(chosen, nodes, log_weights, law, tail)
+    before = estimate_accuracies(
+        np.zeros_like(chosen[:1]), nodes, log_weights, _untold(summary.labels), tail
+    )
+    unsure = ~answered | (found[2] - found[1] > WIDEST * (before[2] - before[1]))
     return {name: np.where(unsure, np.nan, row) for name, row in zip(names, found, strict=True)}

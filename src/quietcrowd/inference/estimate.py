@@ -135,7 +135,7 @@ class LabelEstimate(TruthEstimate):
         Share of each worker's answers that agree with the estimates.
     quality : ndarray of float64, shape (workers,)
         How often each worker's answers are right, the noise taken out where its law is known; NaN
-        also where the interval is wider than 0.75.
+        also where the reports tell hardly anything of that.
     quality_low, quality_high : ndarray of float64, shape (workers,)
         The ends of an interval that the accuracy lies in with a probability of 90 %.
     """
