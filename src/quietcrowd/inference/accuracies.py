@@ -149,11 +149,11 @@ class _Noise:
         return max(_loss(table) for table in self.channels)
 
     def tables(self) -> tuple[_Floats, _Floats]:
-        """Return P(report | truth) at [channel, report, truth] if right, and if wrong."""
+        """Return P(report | truth) at [channel, truth, report] if right, and if wrong."""
         plain = (np.eye(self.labels),)
         labels = slice(0, self.labels)
-        right = np.array([table[labels, labels].T for table in self.channels or plain])
-        wrong = (right.sum(axis=2, keepdims=True) - right) / max(self.labels - 1, 1)
+        right = np.array([table[labels, labels] for table in self.channels or plain])
+        wrong = (right.sum(axis=1, keepdims=True) - right) / max(self.labels - 1, 1)
         return right, wrong
 
     @property
@@ -216,7 +216,7 @@ def _crowd_votes(noise: _Noise, tables: bool) -> _Floats:
     likely = right * same + (1.0 - right) * other
     share = float(noise.answering.mean()) if len(noise.answering) else 1.0
     silent = noise.silent if tables else noise.silent[:, :1]
-    likely = share * likely + (1.0 - share) * silent[:, :, None]
+    likely = share * likely + (1.0 - share) * silent[:, None, :]
     mixed = np.tensordot(likely, np.array(noise.weights), axes=(1, 0))
     logs: _Floats = np.log(np.maximum(mixed, 1e-11))
     return logs if tables else logs[:, 0, 0] - logs[:, 0, 1]

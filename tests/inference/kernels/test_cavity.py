@@ -39,14 +39,14 @@ def table_votes(seed=1):
         nats=2.0**-24,
         most=0.9,
         trust=rng.random(WORKERS),
-        crowd=np.log(rng.dirichlet([2.0] * LABELS, (2, LABELS))).swapaxes(1, 2).copy(),
+        crowd=np.log(rng.dirichlet([2.0] * LABELS, (2, LABELS))),
         log_priors=np.log(np.array([0.5, 0.3, 0.2])),
     )
 
 
 def table_laws(channel, answering=1.0):
-    right = np.ascontiguousarray(channel.T)[None]
-    wrong = (channel.sum(axis=0)[None, :, None] - right) / (LABELS - 1)
+    right = channel[None]
+    wrong = (channel.sum(axis=0) - right) / (LABELS - 1)
     silent = np.array([[0.3, 0.3, 0.2]])
     return ReportLaws(right, wrong, silent, np.full(WORKERS, answering), nodes_to(3.0))
 
@@ -72,12 +72,12 @@ def expected(data, votes, laws):
                 for other in set(mine) - {row}:
                     trust = votes.trust[codes[other]]
                     odds += trust * own[codes[other], values[other]]
-                    odds += (1 - trust) * votes.crowd[crowd, values[other]]
+                    odds += (1 - trust) * votes.crowd[crowd, :, values[other]]
                 shares = softmax(odds) if known[task] < 0 else np.eye(LABELS)[known[task]]
                 share = laws.answering[worker]
                 silent = (1 - share) * laws.silent[0, report]
-                right = share * shares @ laws.right[0, report] + silent
-                wrong = share * shares @ laws.wrong[0, report] + silent
+                right = share * shares @ laws.right[0, :, report] + silent
+                wrong = share * shares @ laws.wrong[0, :, report] + silent
                 v = np.log(right / wrong)
                 told[worker, crowd, :32] += [np.interp(v, laws.nodes, one) for one in np.eye(32)]
                 told[worker, crowd, 32] += np.log(wrong)
