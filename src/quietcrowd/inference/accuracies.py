@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.accuracies import (
     EVIDENCE_ONE,
     GRID,
@@ -73,7 +74,8 @@ class OwnVotes:
     nats : float
         As of `CavityVotes`.
     log_priors : ndarray of float64, shape (labels,), or None
-        Log-frequency of each label; by default all are alike.
+        Log-frequency of each label, which counts as much as the workers' own votes do in the mean;
+        by default all are alike.
     learnt_from : float
         How many answers without noise it takes until a worker's own vote counts for one half; 0
         where it is to be taken as it is.
@@ -164,12 +166,17 @@ class _Noise:
         """
         if self.rates is None:
             right, wrong = self.tables()
-            keep, other = float(_diagonal(right).mean()), float(_diagonal(wrong).mean())
+            keep, other = _mean(_diagonal(right)), _mean(_diagonal(wrong))
         else:
             keep, other = (float(rate) for rate in self.rates.mean(axis=0))
-        share = float(self.answering.mean()) if len(self.answering) else 1.0
+        share = _mean(self.answering)
         told = (share * (keep - other)) ** 2
         return told / (told + self.labels * other * (1.0 - other)) if told else 0.0
+
+
+def _mean(numbers: _Floats) -> float:
+    """Return the mean, the same for any order; 1 where there is no number."""
+    return integer_sums.exact_sum(numbers, numbers.size) / numbers.size if numbers.size else 1.0
 
 
 def _diagonal(tables: _Floats) -> _Floats:
@@ -214,7 +221,7 @@ def _crowd_votes(noise: _Noise, tables: bool) -> _Floats:
     right = _skilled(noise.labels)[:, None, None, None]
     same, other = noise.tables() if tables else _two_labels(noise)
     likely = right * same + (1.0 - right) * other
-    share = float(noise.answering.mean()) if len(noise.answering) else 1.0
+    share = _mean(noise.answering)
     silent = noise.silent if tables else noise.silent[:, :1]
     likely = share * likely + (1.0 - share) * silent[:, None, :]
     mixed = np.tensordot(likely, np.array(noise.weights), axes=(1, 0))
@@ -236,6 +243,26 @@ def told_nothing() -> npt.NDArray[np.int64]:
     return np.zeros((), np.int64)
 
 
+def _cavity_votes(summary: Summary, noise: _Noise, votes: OwnVotes, tables: bool) -> CavityVotes:
+    """Return what reports add to log-odds; a method's own votes count by what they rest on."""
+    own = np.zeros(summary.workers, np.int32) if votes.own is None else votes.own
+    worth = summary.answers_per_worker * noise.kept
+    trust: _Floats = worth / np.maximum(worth + votes.learnt_from, 1e-300)
+    if votes.own is None:
+        trust = np.zeros(summary.workers)
+    elif votes.learnt_from == 0.0:
+        trust = np.ones(summary.workers)
+    flat = np.zeros(summary.labels)
+    return CavityVotes(
+        own=own,
+        nats=votes.nats,
+        most=min(noise.loss, MOST_ODDS),
+        trust=trust,
+        crowd=np.ascontiguousarray(_crowd_votes(noise, tables)),
+        log_priors=flat if votes.log_priors is None else votes.log_priors * _mean(trust),
+    )
+
+
 def tell_of_workers(
     partition: Partition, summary: Summary, votes: OwnVotes
 ) -> npt.NDArray[np.int64]:
@@ -247,35 +274,22 @@ def tell_of_workers(
         See `quietcrowd.inference.kernels.cavity.coin_cavities`; to be added up.
     """
     noise = _Noise.of(summary)
-    nodes = _nodes(noise.loss)
     shape = (summary.workers, len(SKILLS), len(noise.weights), PLACES + 1)
     told = np.zeros(shape, np.int64)
     if summary.labels < 2 or noise.loss == 0.0:
         return told
-    own = np.zeros(summary.workers, np.int32) if votes.own is None else votes.own
-    tables = noise.rates is None or len(own) != summary.workers
-    flat = np.zeros(summary.labels)
-    worth = summary.answers_per_worker * noise.kept
-    trust = worth / np.maximum(worth + votes.learnt_from, 1e-300)
-    cavity_votes = CavityVotes(
-        own=own,
-        nats=votes.nats,
-        most=min(noise.loss, MOST_ODDS),
-        trust=np.zeros(summary.workers) if votes.own is None else trust,
-        crowd=np.ascontiguousarray(_crowd_votes(noise, tables)),
-        log_priors=flat if votes.log_priors is None else votes.log_priors,
-    )
+    tables = noise.rates is None or (votes.own is not None and len(votes.own) != summary.workers)
     right, wrong = noise.tables() if tables else (noise.rates, np.zeros((1, 1)))
     laws = ReportLaws(
         right=np.ascontiguousarray(right),
         wrong=np.ascontiguousarray(wrong),
         silent=noise.silent,
         answering=noise.answering,
-        nodes=nodes,
+        nodes=_nodes(noise.loss),
     )
     kernel = table_cavities if tables else coin_cavities
     offsets, codes, values, _, known = partition.labels
-    kernel(offsets, codes, values, known, cavity_votes, laws, told)
+    kernel(offsets, codes, values, known, _cavity_votes(summary, noise, votes, tables), laws, told)
     return told
 
 
