@@ -9,7 +9,8 @@ CROWD = qc.synthetic_crowd(tasks=20, workers=10, answers_per_task=3)
 def test_columns_and_one_row_per_task_and_worker():
     estimate = WeightedVote().fit(CROWD.answers)
     assert list(estimate.truths.columns) == ["task", "truth", "confidence", "answers", "tied"]
-    assert list(estimate.workers.columns) == ["worker", "agreement", "quality", "answers"]
+    found = ["agreement", "quality", "quality_low", "quality_high"]
+    assert list(estimate.workers.columns) == ["worker", *found, "answers"]
     assert len(estimate.truths) == 20
     assert len(estimate.workers) == 10
     assert estimate.workers["answers"].sum() == estimate.truths["answers"].sum() == 60

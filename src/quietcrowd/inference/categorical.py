@@ -9,20 +9,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.answer_errors import ADVICE
 from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
+from quietcrowd.inference.accuracies import (
+    OwnVotes,
+    accuracies,
+    tell_of_workers,
+    told_nothing,
+)
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.voting import vote_kernel
 from quietcrowd.inference.method import LabelEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.known_truths import label_per_task
-from quietcrowd.mechanisms.channel import Channel
 
 __all__ = ["AgreementTally", "CategoricalMethod", "sweep_votes"]
 
@@ -35,13 +40,17 @@ class AgreementTally(Tally):
     ----------
     agreed : ndarray of int64, shape (workers,)
         Sums of `integer_sums.shares`: an agreement with one of t tied labels counts 1 / t.
+    told : ndarray of int64
+        What reports tell of workers' accuracies: `tell_of_workers`, or nothing in passes that
+        estimate nothing.
     """
 
     agreed: npt.NDArray[np.int64]
+    told: npt.NDArray[np.int64] = field(factory=told_nothing)
 
     @override
     def extended(self, extension: Extension) -> Self:
-        return type(self)(agreed=extension.sums(self.agreed))
+        return type(self)(agreed=extension.sums(self.agreed), told=extension.sums(self.told))
 
 
 def sweep_votes(
@@ -52,6 +61,7 @@ def sweep_votes(
     nats: float,
     seed: int,
     estimates: LabelEstimates | None,
+    votes: OwnVotes | None = None,
 ) -> AgreementTally:
     """Let every answer vote with its worker's weight, and credit the workers who agree.
 
@@ -65,6 +75,9 @@ def sweep_votes(
         Log-odds of a vote of 1, for confidences; 0 where votes are counts.
     seed : int
         For ties.
+    votes : OwnVotes, optional
+        What the workers' reports are worth, for the workers' quality; by default all are alike, as
+        where weights are no log-odds.
     """
     room = estimates or LabelEstimates.empty(0, partition.values.dtype)
     agreed = np.zeros(summary.workers, np.int64)
@@ -77,7 +90,10 @@ def sweep_votes(
         agreed,
         *room.arrays,
     )
-    return AgreementTally(agreed=agreed)
+    told = told_nothing()
+    if estimates is not None:
+        told = tell_of_workers(partition, summary, votes or OwnVotes())
+    return AgreementTally(agreed=agreed, told=told)
 
 
 @frozen(kw_only=True, slots=False)
@@ -98,7 +114,7 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         """Return the share of each worker's answers that agree with the estimates.
 
         NaN for a worker without answers. Here of a tally whose ``agreed`` is as that of
-        `AgreementTally`.
+        `AgreementTally`, as its ``told`` has to be, too.
         """
         agreed: npt.NDArray[np.int64] = tally.agreed  # type: ignore[attr-defined]
         with np.errstate(invalid="ignore"):
@@ -153,35 +169,5 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         tally: TallyT,
         state: StateT | None,
     ) -> dict[str, npt.NDArray[np.float64]]:
-        agreement = self.agreement(summary, tally)
-        shares = summary.answers_per_worker / max(summary.tasks, 1)
-        quality = _quality(agreement, shares, summary.channel, summary.labels)
-        return {"agreement": agreement, "quality": quality}
-
-
-def _quality(
-    agreement: npt.NDArray[np.float64],
-    shares: npt.NDArray[np.float64],
-    channel: Channel | None,
-    labels: int,
-) -> npt.NDArray[np.float64]:
-    """Undo what the channel does to agreement, clipped to 0..1; NaN where it tells nothing.
-
-    With ``keep`` the probability to keep an answer and ``other`` that of one other label, raw
-    agreement is ``other + (keep - other) quality``. Where NULL is one more label, and `shares` of
-    all tasks come back as labels, a worker who answers a share r of them has
-    ``share = labels other + r (keep - other)`` and
-    ``share agreement = other + r (keep - other) quality``.
-    """
-    rates = None if channel is None else channel.keep_and_other
-    if channel is None or channel.probabilities is None or rates is None:
-        return agreement
-    keep, other = rates
-    if len(channel.probabilities) == labels + 1:
-        answered = shares - labels * other
-        with np.errstate(divide="ignore", invalid="ignore"):
-            quality = (shares * agreement - other) / answered
-        return np.where(answered > 0, np.clip(quality, 0.0, 1.0), np.nan)
-    if keep == other:
-        return np.full_like(agreement, np.nan)
-    return np.clip((agreement - other) / (keep - other), 0.0, 1.0)
+        told: npt.NDArray[np.int64] = tally.told  # type: ignore[attr-defined]
+        return {"agreement": self.agreement(summary, tally), **accuracies(summary, told)}

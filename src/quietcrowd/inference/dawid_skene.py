@@ -11,6 +11,12 @@ from attrs import evolve, field, frozen
 from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.inference.accuracies import (
+    LEARNT_FROM,
+    OwnVotes,
+    tell_of_workers,
+    told_nothing,
+)
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.confusion import confusion_kernel, learn_coins, learn_confusions
@@ -96,12 +102,15 @@ class ConfusionTally(Tally):
         Sum of the entropies of the posteriors.
     agreed : ndarray of int64, shape (workers,)
         Agreements with the estimates, as in `AgreementTally`; 0 in passes that estimate nothing.
+    told : ndarray of int64
+        As in `AgreementTally`.
     """
 
     counts: npt.NDArray[np.int64]
     classes: npt.NDArray[np.int64]
     entropy: int
     agreed: npt.NDArray[np.int64]
+    told: npt.NDArray[np.int64] = field(factory=told_nothing)
 
 
 @frozen(kw_only=True, slots=False)
@@ -191,7 +200,23 @@ class DawidSkene(
             agreed,
             *room.arrays,
         )
-        return ConfusionTally(counts=counts, classes=classes, entropy=entropy, agreed=agreed)
+        told = told_nothing()
+        if estimates is not None:
+            told = tell_of_workers(partition, summary, self._votes(summary, state))
+        return ConfusionTally(
+            counts=counts, classes=classes, entropy=entropy, agreed=agreed, told=told
+        )
+
+    def _votes(self, summary: Summary, state: ConfusionState | None) -> OwnVotes:
+        """Return what reports are worth; a table takes more answers to learn than one number."""
+        if state is None:
+            return OwnVotes()
+        return OwnVotes(
+            own=state.log_odds.reshape(-1),
+            nats=2.0**-state.fraction_bits,
+            log_priors=state.log_priors / integer_sums.ONE,
+            learnt_from=LEARNT_FROM * (1 if self.one_coin else max(summary.labels - 1, 1)),
+        )
 
     @override
     def update(
@@ -220,6 +245,7 @@ class DawidSkene(
             classes=extension.total(tally.classes, self.unit),
             entropy=int(entropy[0]),
             agreed=extension.sums(tally.agreed),
+            told=extension.sums(tally.told),
         )
 
     def unit(self, summary: Summary) -> float:

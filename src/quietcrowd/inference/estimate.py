@@ -123,8 +123,9 @@ class LabelEstimate(TruthEstimate):
 
     ``truths`` has columns ``task``, ``truth``, ``confidence``, ``answers``, ``tied``, and what else
     the method says of tasks, as ``easiness``; ``workers`` has ``worker``, ``agreement``,
-    ``quality``, ``answers``. A task without answers has no truth and no confidence unless its truth
-    was known, a worker without answers no agreement and no quality.
+    ``quality``, ``quality_low``, ``quality_high``, ``answers``. A task without answers has no truth
+    and no confidence unless its truth was known, a worker without answers no agreement and no
+    quality.
 
     Attributes
     ----------
@@ -133,15 +134,21 @@ class LabelEstimate(TruthEstimate):
     agreement : ndarray of float64, shape (workers,)
         Share of each worker's answers that agree with the estimates.
     quality : ndarray of float64, shape (workers,)
-        Agreement, corrected for the noise where the noise of each worker is known; else the same.
+        How often each worker's answers are right, the noise taken out where its law is known; NaN
+        also where the reports tell hardly anything of that.
+    quality_low, quality_high : ndarray of float64, shape (workers,)
+        The ends of an interval that the accuracy lies in with a probability of 90 %.
     """
 
     estimates: LabelEstimates
     agreement: npt.NDArray[np.float64]
+    quality_low: npt.NDArray[np.float64]
+    quality_high: npt.NDArray[np.float64]
 
     @override
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
-        return {"agreement": self.agreement, "quality": self.quality}
+        names = ("agreement", "quality", "quality_low", "quality_high")
+        return {name: getattr(self, name) for name in names}
 
 
 @frozen(kw_only=True, eq=False, repr=False)

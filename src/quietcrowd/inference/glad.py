@@ -7,12 +7,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.inference.accuracies import OwnVotes, tell_of_workers, told_nothing
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.glad import MOST_EASE, glad_kernel
+from quietcrowd.inference.kernels.glad import MOST_EASE, PRIOR_EASE, glad_kernel
 from quietcrowd.inference.kernels.posteriors import block_of
 from quietcrowd.inference.method import (
     IterativeInference,
@@ -101,12 +102,15 @@ class GladTally(Tally):
         See above.
     agreed : ndarray of int64, shape (workers,)
         Agreements with the estimates, as in `AgreementTally`; 0 in passes that estimate nothing.
+    told : ndarray of int64
+        As in `AgreementTally`.
     """
 
     pulls: npt.NDArray[np.int64]
     bends: npt.NDArray[np.int64]
     rest: int
     agreed: npt.NDArray[np.int64]
+    told: npt.NDArray[np.int64] = field(factory=told_nothing)
 
 
 @frozen(kw_only=True, slots=False)
@@ -183,7 +187,10 @@ class GLAD(
             agreed,
             *room.arrays,
         )
-        return GladTally(pulls=pulls, bends=bends, rest=rest, agreed=agreed)
+        told = told_nothing()
+        if estimates is not None:
+            told = tell_of_workers(partition, summary, _votes(summary, state))
+        return GladTally(pulls=pulls, bends=bends, rest=rest, agreed=agreed, told=told)
 
     @override
     def update(
@@ -215,6 +222,7 @@ class GLAD(
             bends=extension.sums(tally.bends, unit),
             rest=int(rest[0]),
             agreed=extension.sums(tally.agreed),
+            told=extension.sums(tally.told),
         )
 
     def _units(self, summary: Summary) -> tuple[float, float]:
@@ -226,3 +234,12 @@ class GLAD(
             min(integer_sums.unit_for(longest * _MOST_BETA**2 / 4.0), _WORKER_UNIT),
             min(integer_sums.unit_for(terms + summary.tasks * (16.0 + flat)), _REST_UNIT),
         )
+
+
+def _votes(summary: Summary, state: AbilityState | None) -> OwnVotes:
+    """Return what reports are worth on a task of middling easiness; that of each task is unsure."""
+    if state is None:
+        return OwnVotes()
+    spread = math.log(max(summary.labels - 1, 1))
+    odds = state.alpha * math.exp(PRIOR_EASE) + spread
+    return OwnVotes(own=integer_sums.to_fixed(odds), nats=1.0 / integer_sums.ONE)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.inference.accuracies import OwnVotes
 from quietcrowd.inference.categorical import AgreementTally, CategoricalMethod, sweep_votes
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, State, known_or_median
@@ -168,6 +169,9 @@ class WeightedVote(
             nats=0.0 if state is None else 1.0 / integer_sums.ONE,
             seed=self.seed,
             estimates=estimates,
+            votes=None
+            if state is None
+            else OwnVotes(own=state.weights, nats=1.0 / integer_sums.ONE),
         )
 
     @override

@@ -110,7 +110,8 @@ def _check_small_cases(method: FittingMethod[Any, Any]) -> None:
     assert same.truths["confidence"].between(0, 1).all()
     silent = fit(method, read([("a", "u", 1)], workers=["u", "v"], tasks=["a", "b"]))
     assert silent.workers["answers"].tolist() == [1, 0]
-    assert silent.workers["quality"].isna().tolist() == [False, True]
+    assert silent.workers["agreement"].isna().tolist() == [False, True]
+    assert silent.workers["quality"].isna().tolist() == [True, True], "nobody else tells anything"
     assert silent.truths["answers"].tolist() == [1, 0]
     assert silent.truths["truth"].isna().tolist() == [False, True]
     assert silent.truths["tied"].tolist() == [False, False]

@@ -362,8 +362,9 @@ class Results(BaseModel):
         description="task, truth, reports, and confidence or standard_error, by the method."
     )
     workers: list[JsonObject] = Field(
-        description="worker, quality, reports, losses: answer_epsilon, total_epsilon, and their "
-        "tails answer_tail, total_tail; by the method."
+        description="worker, quality, of labels also agreement, quality_low and quality_high, "
+        "reports, losses: answer_epsilon, total_epsilon, and their tails answer_tail, total_tail; "
+        "by the method."
     )
     privacy: Spent | None
     agreement: Agreement | None

@@ -16,7 +16,7 @@ from quietcrowd.inference.kernels.posteriors import Beliefs, believe, no_beliefs
 from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer, to_whole
 from quietcrowd.inference.kernels.voting import rows_of
 
-__all__ = ["MOST_EASE", "glad_kernel"]
+__all__ = ["MOST_EASE", "PRIOR_EASE", "glad_kernel"]
 
 PRIOR_EASE = 1.0
 """Mean of the normal prior of a task's log-easiness; its variance is 1."""

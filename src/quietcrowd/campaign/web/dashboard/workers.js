@@ -16,7 +16,7 @@ function columns(workers) {
       name: numbers ? "Share of weight" : "Quality",
       numeric: true,
       value: (worker) => worker.quality,
-      text: (worker) => percent(worker.quality),
+      text: (worker) => percent(worker.quality) + interval(worker),
       share: (worker) => (worker.quality === null ? null : worker.quality / whole),
     },
     {
@@ -34,6 +34,12 @@ function columns(workers) {
   ];
 }
 
+/** Return the ends of the interval of a quality; nothing where there is none. */
+function interval(worker) {
+  const { quality_low: low = null, quality_high: high = null } = worker;
+  return low === null ? "" : ` (${percent(low)} to ${percent(high)})`;
+}
+
 /** Show the workers of results, or that there are none. */
 export function showWorkers(results) {
   const workers = results === null ? [] : results.workers;
@@ -46,7 +52,7 @@ export function showWorkers(results) {
 function note(workers) {
   const quality =
     workers[0].error === undefined
-      ? "Quality is the share of answers that agree with the truths, the noise taken out; with few reports it says little."
+      ? "Quality is how often answers are right, the noise taken out: most likely, and where it lies in 9 of 10 cases."
       : "Bars are shares of the largest weight.";
   return `${count(workers.length)} workers, by pseudonym. ${quality}`;
 }
