@@ -114,11 +114,10 @@ class _Noise:
     @classmethod
     def of(cls, summary: Summary) -> _Noise:
         """Return that of all reports; of a channel that is no table of labels nothing is known."""
-        channel, labels = summary.channel, summary.labels
+        law, labels = summary.report_law, summary.labels
         everybody = np.ones(summary.workers)
-        table = None if channel is None else channel.probabilities
-        sides = () if table is None else table.shape
-        if channel is None or table is None or sides not in ((labels,) * 2, (labels + 1,) * 2):
+        sides = () if law is None else law.tables.shape[1:]
+        if law is None or sides not in ((labels,) * 2, (labels + 1,) * 2):
             return cls(
                 labels=labels,
                 channels=None,
@@ -126,14 +125,13 @@ class _Noise:
                 rates=np.array([[1.0, 0.0]]),
                 answering=everybody,
             )
-        rates = channel.keep_and_other
-        hidden = len(table) == labels + 1
+        mean = np.tensordot(law.chances, law.tables, 1)
         return cls(
             labels=labels,
-            channels=(table,),
-            weights=(1.0,),
-            rates=None if rates is None else np.array([rates]),
-            answering=_answering(summary, table) if hidden else everybody,
+            channels=tuple(law.tables),
+            weights=tuple(law.chances.tolist()),
+            rates=_rates(law.tables, labels),
+            answering=_answering(summary, mean) if sides[0] > labels else everybody,
         )
 
     @property
@@ -172,6 +170,19 @@ class _Noise:
         share = _mean(self.answering)
         told = (share * (keep - other)) ** 2
         return told / (told + self.labels * other * (1.0 - other)) if told else 0.0
+
+
+def _rates(tables: _Floats, labels: int) -> _Floats | None:
+    """Return how probable each channel keeps a label, and gives one certain other one.
+
+    None where these differ from label to label.
+    """
+    inner = tables[:, :labels, :labels]
+    same = np.eye(labels, dtype=bool)
+    keep, other = inner[:, same], inner[:, ~same]
+    if labels < 2 or max(np.ptp(keep, axis=1).max(), np.ptp(other, axis=1).max()) > 1e-12:
+        return None
+    return np.stack([keep[:, 0], other[:, 0]], axis=1)
 
 
 def _mean(numbers: _Floats) -> float:

@@ -6,10 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from scipy import special
 from typing_extensions import override
 
+from quietcrowd.inference.accuracies import told_nothing
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.label_crowd import Crowd, CrowdSums, weigh_workers
 from quietcrowd.inference.method import State, Tally
@@ -87,7 +88,7 @@ class CrowdTally(Tally):
         Log-probabilities of known truths; in units of `integer_sums.ONE`.
     compared : int
         How many known truths these are of.
-    agreed : ndarray of int64, shape (workers,)
+    agreed, told : ndarray of int64
         As in `AgreementTally`.
     """
 
@@ -98,6 +99,7 @@ class CrowdTally(Tally):
     calibration: npt.NDArray[np.int64]
     compared: int
     agreed: npt.NDArray[np.int64]
+    told: npt.NDArray[np.int64] = field(factory=told_nothing)
 
 
 @frozen(kw_only=True, eq=False)

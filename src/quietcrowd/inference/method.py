@@ -227,6 +227,9 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         Whether the noise is taken out of the workers' quality, though not out of the truths.
     counts_filled : bool
         Whether what was filled in for no answer counts as an answer, though the noise is known.
+    errors_from_model : bool
+        Whether standard errors of numbers are those of a model of the answers, and known for a
+        single one; otherwise they come from how a task's answers spread, if the method gives any.
     """
 
     name: ClassVar[str]
@@ -234,6 +237,7 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     reads_answers: ClassVar[bool] = True
     corrects_quality: ClassVar[bool] = False
     counts_filled: ClassVar[bool] = False
+    errors_from_model: ClassVar[bool] = False
     max_iterations: int = field(default=100, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=1e-8, converter=plain, validator=at_least(0))
     seed: int = field(default=0, converter=plain, validator=whole_number(0, 2**64 - 1))

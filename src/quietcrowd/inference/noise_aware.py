@@ -1,4 +1,4 @@
-"""`NoiseAware`: truths and workers from reports whose noise is known; for labels and for numbers."""
+"""`NoiseAware`: truths and workers from reports whose noise is known, of labels and of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.domains import Domain, FiniteDomain
+from quietcrowd.domains import Categorical, Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.fitting import FittingMethod
@@ -52,7 +52,10 @@ def _answers_domain(mechanism: Any) -> Domain:
 
 @frozen(kw_only=True, slots=False)
 class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
+    """Truths from reports whose noise is known."""
+
     name: ClassVar[str] = "noise-aware"
+    errors_from_model: ClassVar[bool] = True
     prior: Any = field(default=None, converter=_as_prior, validator=_check_prior)
     max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=2e-6, converter=plain, validator=at_least(0))
@@ -85,7 +88,9 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
         numbers = "label" in frame.columns and pa.types.is_floating(column_of(frame, "label").type)
-        domain: Domain = self._kind(Reals() if numbers else None).domain_of(frame)
+        domain: Domain = self._kind(Reals() if numbers else Categorical(["no", "yes"])).domain_of(
+            frame
+        )
         return domain
 
     @override

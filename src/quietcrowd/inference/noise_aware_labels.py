@@ -11,7 +11,9 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
+from quietcrowd.domains import check_finite
 from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference.accuracies import OwnVotes, tell_of_workers, told_nothing
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.crowd_of_labels import (
     FRACTION_BITS,
@@ -123,7 +125,12 @@ class NoiseAwareLabels(
             integer_sums.shares(labels),
             np.uint64(self.seed),
             LabelCounts(tally.counts.reshape(-1), tally.classes, tally.calibration, tally.agreed),
-            LabelRoom(*room.arrays, nothing if posterior is None else posterior),
+            LabelRoom(
+                room.truths,
+                room.confidence,
+                room.tied,
+                nothing if posterior is None else posterior,
+            ),
         )
         answered = np.diff(partition.offsets) > 0
         return CrowdTally(
@@ -134,7 +141,22 @@ class NoiseAwareLabels(
             calibration=tally.calibration,
             compared=int((answered & (partition.known_truths != UNKNOWN)).sum()),
             agreed=tally.agreed,
+            told=self._tell(partition, summary, state) if estimates else told_nothing(),
         )
+
+    def _tell(
+        self, partition: Partition, summary: Summary, state: CrowdState
+    ) -> npt.NDArray[np.int64]:
+        """Return what reports tell of workers' accuracies, by the votes of the last pass."""
+        votes = OwnVotes()
+        if state.votes.shape[1] == summary.labels:
+            votes = OwnVotes(
+                own=state.votes[:-1].reshape(-1),
+                nats=2.0**-FRACTION_BITS,
+                log_priors=state.log_priors / integer_sums.ONE,
+                learnt_from=0.0,
+            )
+        return tell_of_workers(partition, summary, votes)
 
     def _empty_tally(self, summary: Summary) -> CrowdTally:
         reports = self._reports(summary)
@@ -179,7 +201,7 @@ class NoiseAwareLabels(
         """Return known frequencies of the labels; those without one share the rest."""
         if self.prior is None:
             return None
-        names = [str(label) for label in summary.domain.labels]
+        names = [str(label) for label in check_finite(summary.domain, "NoiseAware").labels]
         unknown = sorted(self.prior.keys() - set(names))
         if unknown:
             raise ParameterError(f"prior: {unknown[0]!r} is no label; labels are {names}")
@@ -203,4 +225,5 @@ class NoiseAwareLabels(
             calibration=tally.calibration,
             compared=tally.compared,
             agreed=extension.sums(tally.agreed),
+            told=extension.sums(tally.told),
         )

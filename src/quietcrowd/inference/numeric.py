@@ -6,7 +6,7 @@ units, so that neither the order of the answers nor a split of the tasks changes
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -123,16 +123,7 @@ def sweep_means(
 
 @frozen(kw_only=True, slots=False)
 class NumericMethod(FittingMethod[StateT, TallyT]):
-    """A truth-inference method for numbers: `Ordinal` and `Interval` domains, and noisy reports.
-
-    Attributes
-    ----------
-    errors_from_model : bool
-        Whether standard errors are those of a model of the answers, and known for a single one;
-        otherwise they come from how a task's answers spread, if the method gives any.
-    """
-
-    errors_from_model: ClassVar[bool] = False
+    """A truth-inference method for numbers: `Ordinal` and `Interval` domains, and noisy reports."""
 
     @override
     def infers_labels(self, domain: Domain) -> bool:
