@@ -44,7 +44,7 @@ LEAST_SIGMA, MOST_SIGMA, SIGMAS = 0.004, 0.7, 20
 LOG_FLOOR = 300.0
 """A law's log density is at most so far below its peak: no report can rule out a truth."""
 
-TAIL = 3.0
+TAIL = 10.0
 """Degrees of freedom of the law with heavy tails, of reports without noise."""
 
 TAIL_SHARE = 1 / 6

@@ -77,7 +77,8 @@ class NoiseAwareNumbers(
     Where unanswered tasks are reported, too, a report is an answer with a probability that is
     learnt for each worker, or else what the mechanism fills in; a noisy participation bit counts.
 
-    The objective is a lower bound of the log posterior, per answer; it cannot fall.
+    The objective is a lower bound of the log posterior, per answer; it cannot fall, but for what
+    rounding of tables takes, less than 2^-22.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class NoiseAwareNumbers(
 
     name: ClassVar[str] = "noise-aware"
     errors_from_model: ClassVar[bool] = True
-    max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
+    max_iterations: int = field(default=100, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=1e-7, converter=plain, validator=at_least(0))
 
     @override
@@ -259,17 +260,17 @@ class NoiseAwareNumbers(
     ) -> tuple[NumberState, float]:
         """Learn of workers and truths.
 
-        The objective is that of the state of the pass; of a pass that looked for the range, less
-        than any other.
+        The objective is that of the state of the pass; of a pass that looked for the range, or for
+        the law of the truths to begin with, less than any other.
         """
         state = state or _first_state(summary)
         if state.looks >= 0:
             low, high, enough = find_range(tally.cells, state.low, state.high, state.looks)
             looks = -1 if enough else state.looks + 1
             return evolve(state, low=low, high=high, looks=looks), state.looks - 4.0 * LOG_FLOOR
-        objective = _objective(summary, tally, state) / summary.answers
         if state.fresh:
-            return _choose_truths(summary, tally, state), objective
+            return _choose_truths(summary, tally, state), -4.0 * LOG_FLOOR
+        objective = float(_objective(summary, tally, state) / summary.answers)
         return _learn(summary, tally, state), objective
 
     @override

@@ -37,7 +37,10 @@ MOST_STRETCH = 4.0
 FEW_CELLS = 16
 """A range of fewer cells is looked at more closely."""
 
-MOST_LOOKS = 6
+MOST_LOOKS = 3
+
+LEAST_LENGTH = 1e-9
+"""A range is no shorter than this part of its numbers: floats could not tell bins apart."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -188,4 +191,6 @@ def find_range(
         return low, high, True
     lower = max(low + first * step - length / 2.0, low)
     upper = min(low + (last + 1) * step + length / 2.0, high)
+    if upper - lower <= LEAST_LENGTH * max(abs(lower), abs(upper)):
+        return low, high, True
     return lower, upper, last + 1 - first >= FEW_CELLS or looks + 1 >= MOST_LOOKS
