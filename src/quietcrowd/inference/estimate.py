@@ -173,16 +173,22 @@ class NumericEstimate(TruthEstimate):
     sigma : ndarray of float64, shape (workers,), or None
         Standard deviation of each worker's own errors, the noise taken out, and a column of
         ``workers``, where the method has a model of the noise.
+    sigma_low, sigma_high : ndarray of float64, shape (workers,), or None
+        Ends of a central 90 % interval of it, where the method has its posterior; NaN where that
+        tells next to nothing.
     """
 
     estimates: NumericEstimates
     error: npt.NDArray[np.float64]
     sigma: npt.NDArray[np.float64] | None = None
+    sigma_low: npt.NDArray[np.float64] | None = None
+    sigma_high: npt.NDArray[np.float64] | None = None
 
     @override
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
-        known = {"error": self.error, "quality": self.quality}
-        return known if self.sigma is None else {**known, "sigma": self.sigma}
+        given = {name: getattr(self, name) for name in ("sigma", "sigma_low", "sigma_high")}
+        known = {name: column for name, column in given.items() if column is not None}
+        return {"error": self.error, "quality": self.quality, **known}
 
 
 def truth_columns(

@@ -181,6 +181,14 @@ class Channel(ABC):
         """Where a noisy bit stands beside each report, its law: 1 is "answered"; else None."""
         return None
 
+    @property
+    def fillings(self) -> Floats | None:
+        """Numbers, one as likely as another, of which one is reported where there is no answer.
+
+        None where what was not answered is not reported, or the reports are no numbers.
+        """
+        return None
+
     def log_likelihood(self, reports: npt.NDArray[Any], answers: npt.NDArray[Any]) -> Floats:
         """Return ``ln P(report | answer)`` of each report, given the answer beside it.
 

@@ -54,6 +54,9 @@ NULL = -1
 
 Fill: TypeAlias = Literal["uniform", "midpoint"] | float | None
 
+_FILLINGS = 193
+"""So many numbers stand for all that "uniform" may fill in."""
+
 BIT_GRID = Grid(low=0.0, step=2.0**-10, steps=2**10, high=1.0)
 """The grid of the participation bit: 0 is "not answered", 1 is "answered"."""
 
@@ -89,6 +92,17 @@ class LaplaceChannel(Channel):
         """The noisy bit beside the report, if there is one."""
         noise = self.participation_noise
         return None if noise is None else Shift(grid=BIT_GRID, noise=noise)
+
+    @property
+    @override
+    def fillings(self) -> npt.NDArray[np.float64] | None:
+        """What an unanswered task is reported as; for "uniform" numbers spread over the grid."""
+        if self.fill is None:
+            return None
+        if self.fill == "uniform":
+            return np.linspace(*self.grid.ends, _FILLINGS)
+        place = self.grid.middle if self.fill == "midpoint" else self.grid.place(float(self.fill))
+        return np.array([self.grid.number(place)])
 
     @property
     def scale(self) -> float:

@@ -1,0 +1,196 @@
+"""What the model of numbers on bins believes, and what a pass tells of workers and truths."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
+from typing_extensions import override
+
+from quietcrowd.inference.binned_laws import BINS, DISTANCES, NormalTruths
+from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.numeric import SquaredErrors, unit_for
+from quietcrowd.inference.partition import Extension, Summary
+
+__all__ = [
+    "CELLS",
+    "NumberState",
+    "NumberTally",
+    "find_range",
+    "likely_unit",
+    "residual_unit",
+    "truth_unit",
+]
+
+CELLS = 4096
+"""Cells in which numbers are counted to find their range."""
+
+TAIL_PART = 0.005
+"""The range may leave out so many of the numbers at either end."""
+
+MOST_STRETCH = 4.0
+"""It does where all of them reach over this many times as much."""
+
+FEW_CELLS = 16
+"""A range of fewer cells is looked at more closely."""
+
+MOST_LOOKS = 3
+
+LEAST_LENGTH = 1e-9
+"""A range is no shorter than this part of its numbers: floats could not tell bins apart."""
+
+
+@frozen(kw_only=True, eq=False)
+class NumberState(State):
+    """What is believed of the workers' errors and of how truths vary.
+
+    Attributes
+    ----------
+    low, high : float
+        The range that is cut into bins, in the unit of the answers.
+    beliefs : ndarray of float64, shape (workers, laws)
+        Probability of each law of errors, for each worker.
+    crowd : ndarray of float64, shape (laws,)
+        Probability of each, in the crowd.
+    truths : NormalTruths or None
+        What the law of the truths is drawn towards; None where that is even.
+    law : ndarray of float64, shape (bins,)
+        The law of the truths.
+    answering : ndarray of float64, shape (workers,)
+        How many of its reports are answers, where unanswered tasks are reported, too.
+    looks : int
+        Passes that looked for the range; -1 once it is found, and a pass finds truths.
+    fresh : bool
+        Whether the law of the truths is yet to be chosen among candidates.
+    """
+
+    low: float
+    high: float
+    beliefs: npt.NDArray[np.float64]
+    crowd: npt.NDArray[np.float64]
+    truths: NormalTruths | None
+    law: npt.NDArray[np.float64]
+    answering: npt.NDArray[np.float64]
+    looks: int = -1
+    fresh: bool = False
+
+    @override
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the state of other workers; of a new one is believed what the crowd is like."""
+        beliefs, answering = self.beliefs[positions], self.answering[positions]
+        beliefs[positions < 0] = self.crowd
+        answering[positions < 0] = np.sort(self.answering)[len(self.answering) // 2]
+        return evolve(self, beliefs=beliefs, answering=answering)
+
+    def distance(self, workers: npt.NDArray[np.bool_]) -> float:
+        """Return how far beliefs are from the crowd's law: Kullback's divergence, summed."""
+        beliefs = self.beliefs[workers]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(beliefs > 0, beliefs * np.log(beliefs / self.crowd), 0.0)
+        return integer_sums.exact_sum(terms.sum(axis=1), len(self.beliefs))
+
+
+@frozen(kw_only=True, eq=False)
+class NumberTally(Tally):
+    """What a pass tells.
+
+    Attributes
+    ----------
+    residuals : ndarray of int64, shape (workers, distances)
+        Expected answers at each distance from the truth, in units of `residual_unit`.
+    truths : ndarray of int64, shape (bins,)
+        Expected number of truths in each bin, in units of `truth_unit`.
+    answered : ndarray of int64, shape (workers,) or (0,)
+        Expected number of answers, in units of `residual_unit`.
+    likely : ndarray of int64, shape (1,)
+        Log evidence of the reports, in units of `likely_unit`.
+    tried : ndarray of int64, shape (candidates,) or (0,)
+        The same with candidates for the law of the truths.
+    cells : ndarray of int64, shape (cells,) or (0,)
+        Numbers in each cell of a range.
+    errors : SquaredErrors
+        Squared distances of the reports from the truths; 0 where no truths are filled in.
+    """
+
+    residuals: npt.NDArray[np.int64]
+    truths: npt.NDArray[np.int64]
+    answered: npt.NDArray[np.int64]
+    likely: npt.NDArray[np.int64]
+    tried: npt.NDArray[np.int64]
+    cells: npt.NDArray[np.int64]
+    errors: SquaredErrors
+
+    @classmethod
+    def empty(cls, workers: int, *, answered: bool = False, tried: int = 0, cells: int = 0) -> Self:
+        """Return a tally of nothing; whether and how many of what is optional."""
+        return cls(
+            residuals=np.zeros((workers, DISTANCES if cells == 0 else 0), np.int64),
+            truths=np.zeros(BINS, np.int64),
+            answered=np.zeros(workers if answered else 0, np.int64),
+            likely=np.zeros(1, np.int64),
+            tried=np.zeros(tried, np.int64),
+            cells=np.zeros(cells, np.int64),
+            errors=SquaredErrors(squared=np.zeros(workers, np.int64)),
+        )
+
+    @override
+    def extended(self, extension: Extension) -> Self:
+        answered = self.answered
+        if len(answered):
+            answered = extension.sums(answered, residual_unit)
+        return type(self)(
+            residuals=extension.sums(self.residuals, residual_unit),
+            truths=extension.total(self.truths, truth_unit),
+            answered=answered,
+            likely=extension.total(self.likely, likely_unit),
+            tried=self.tried,
+            cells=self.cells,
+            errors=self.errors.extended(extension),
+        )
+
+
+def residual_unit(summary: Summary) -> float:
+    """Return what 1.0 is stored as in sums over a worker's reports."""
+    return unit_for(summary.most_answers)
+
+
+def truth_unit(summary: Summary) -> float:
+    """Return what 1.0 is stored as in sums over tasks of probabilities."""
+    return unit_for(summary.tasks)
+
+
+def likely_unit(summary: Summary) -> float:
+    """Return what 1.0 is stored as in sums of log evidences."""
+    return unit_for(summary.answers + summary.tasks) / 1024.0
+
+
+def find_range(
+    cells: npt.NDArray[np.int64], low: float, high: float, looks: int
+) -> tuple[float, float, bool]:
+    """Return the range of most numbers, and whether it is known well enough.
+
+    Parameters
+    ----------
+    cells : ndarray of int64, shape (cells,)
+        Numbers in equal cells between two ends, the outer ones with what lies beyond.
+    low, high : float
+        The ends.
+    looks : int
+        How often the range was looked for before.
+    """
+    below = np.cumsum(cells)
+    total = int(below[-1])
+    first = int(np.searchsorted(below, TAIL_PART * total, side="right"))
+    last = int(np.searchsorted(below, (1.0 - TAIL_PART) * total, side="left"))
+    step = (high - low) / CELLS
+    length = (last + 1 - first) * step
+    if MOST_STRETCH * length >= high - low:
+        return low, high, True
+    lower = max(low + first * step - length / 2.0, low)
+    upper = min(low + (last + 1) * step + length / 2.0, high)
+    if upper - lower <= LEAST_LENGTH * max(abs(lower), abs(upper)):
+        return low, high, True
+    return lower, upper, last + 1 - first >= FEW_CELLS or looks + 1 >= MOST_LOOKS

@@ -1,0 +1,149 @@
+"""The inner loop of a model of numbers on bins."""
+
+import numpy as np
+import pytest
+
+from quietcrowd.inference.binned_laws import (
+    BINS,
+    CENTRE,
+    DISTANCES,
+    NormalTruths,
+    answer_laws,
+    filling_law,
+    first_truths,
+    truth_candidates,
+)
+from quietcrowd.inference.kernels.binned_numbers import (
+    TABLE_ONE,
+    binned_kernel,
+    blend_kernel,
+    weigh_kernel,
+)
+
+UNIT = 2.0**40
+
+
+def run(places, missing=None, known=np.nan, scale=0.1):
+    """Pass over one task, that workers 0, 1, ... report on; return all that is filled in."""
+    workers = len(places)
+    laws = answer_laws(scale)
+    table = np.empty((workers, DISTANCES), np.int32)
+    blend_kernel(np.tile(laws.share, (workers, 1)), laws.logs, table)
+    places = np.array(places, np.float64)
+    found = {
+        "residuals": np.zeros((workers, DISTANCES), np.int64),
+        "counts": np.zeros(BINS, np.int64),
+        "answered": np.zeros(workers, np.int64),
+        "likely": np.zeros(1, np.int64),
+        "tried": np.zeros(2, np.int64),
+        "squared": np.zeros(workers, np.int64),
+        "quantiles": np.zeros((1, 2)),
+        "truths": np.zeros(1),
+        "errors": np.zeros(1),
+        "spreads": np.zeros(1),
+    }
+    prior = first_truths().shares
+    binned_kernel(
+        np.array([0, workers]),
+        np.arange(workers, dtype=np.uint32),
+        places / (BINS - 1) - 0.5,
+        np.array([known / (BINS - 1) - 0.5]),
+        CENTRE - np.rint(places).astype(np.int64),
+        places - np.rint(places),
+        np.zeros(0) if missing is None else np.array(missing),
+        np.array([known]),
+        table,
+        np.log(prior),
+        np.array([prior, np.full(BINS, 1.0 / BINS)]),
+        np.ones(workers),
+        np.array([0.25, 0.75]),
+        np.array([-0.5, 0.5]),
+        *[UNIT] * 5,
+        *found.values(),
+    )
+    return found, table / TABLE_ONE, prior
+
+
+def posterior_of(places, table, prior, missing=None):
+    logs = np.log(prior)
+    for worker, place in enumerate(places):
+        row = table[worker, CENTRE - round(place) :][:BINS]
+        logs = logs + (row if missing is None else np.logaddexp(row, missing[worker]))
+    shares = np.exp(logs - logs.max())
+    return shares / shares.sum(), logs.max() + np.log(np.sum(np.exp(logs - logs.max())))
+
+
+@pytest.mark.slow
+def test_posteriors_are_those_that_are_written_out():
+    places = [40, 60, 300]
+    rounded = len(places) / TABLE_ONE  # a report's log density, to the nearest unit
+    for missing in (None, [-3.0, -9.0, -5.0]):
+        found, table, prior = run(places, missing)
+        posterior, evidence = posterior_of(places, table, prior, missing)
+        np.testing.assert_allclose(found["counts"] / UNIT, posterior, rtol=rounded, atol=1e-12)
+        assert found["likely"][0] / UNIT == pytest.approx(evidence, abs=1e-6)
+        assert found["tried"][0] == pytest.approx(found["likely"][0], rel=1e-9)
+        for worker, place in enumerate(places):
+            begins = CENTRE - place
+            share = posterior
+            if missing is not None:
+                row = table[worker, begins : begins + BINS]
+                share = posterior / (1.0 + np.exp(missing[worker] - row))
+                assert found["answered"][worker] / UNIT == pytest.approx(share.sum(), rel=rounded)
+            tallied = found["residuals"][worker] / UNIT
+            np.testing.assert_allclose(
+                tallied[begins : begins + BINS], share, rtol=rounded, atol=1e-12
+            )
+            assert tallied.sum() == pytest.approx(share.sum(), rel=rounded)
+
+
+@pytest.mark.slow
+def test_a_known_truth_is_spread_over_two_bins_and_kept():
+    found, _, _ = run([40, 60], known=50.25)
+    counts = found["counts"] / UNIT
+    np.testing.assert_allclose(counts[[50, 51]], [0.75, 0.25])
+    assert counts.sum() == pytest.approx(1.0)
+    assert found["truths"][0] == 50.25 / (BINS - 1) - 0.5
+    assert found["errors"][0] == 0.0
+    assert (found["quantiles"] == found["truths"][0]).all()
+
+
+@pytest.mark.slow
+def test_what_rounding_takes_comes_back():
+    found, _, _ = run([40.3] * 40, scale=0.0)
+    assert (found["truths"][0] + 0.5) * (BINS - 1) == pytest.approx(40.3, abs=0.01)
+    assert found["quantiles"][0, 0] < found["truths"][0] < found["quantiles"][0, 1]
+
+
+def test_what_a_worker_tells_is_the_sum_over_distances():
+    residuals = np.zeros((2, DISTANCES), np.int64)
+    residuals[0, CENTRE + 3], residuals[1, [5, 7]] = 3 * 2**40, 2**39
+    laws = answer_laws(0.2).logs
+    evidence = np.empty((2, laws.shape[1]))
+    weigh_kernel(residuals, UNIT, laws, evidence)
+    np.testing.assert_allclose(evidence[0], 3 * laws[CENTRE + 3])
+    np.testing.assert_allclose(evidence[1], (laws[5] + laws[7]) / 2)
+
+
+def test_laws_are_symmetric_and_hold_all_probability():
+    for scale in (0.0, 0.05):
+        logs = answer_laws(scale).logs
+        np.testing.assert_allclose(logs, logs[::-1], rtol=1e-9)
+        narrow = np.exp(logs)[:, answer_laws(scale).sigma < 0.2]
+        np.testing.assert_allclose(narrow.sum(axis=0), 1.0, atol=0.01)
+    fillings = filling_law(np.array([0.5]), 0.05)
+    assert np.exp(fillings).sum() == pytest.approx(1.0, abs=0.01)
+    assert int(np.argmax(fillings)) in (BINS + BINS // 2 - 1, BINS + BINS // 2)
+
+
+def test_the_search_for_a_law_of_truths_never_gets_worse():
+    rng = np.random.default_rng(0)
+    counts = np.bincount(np.clip(rng.normal(60, 20, 500), 0, BINS - 1).astype(int), minlength=BINS)
+    counts = counts.astype(np.float64)
+    first = first_truths()
+    found = first.climbed(counts).climbed(counts)
+    assert found.value(counts) > first.climbed(counts).value(counts) - 1e-12
+    assert found.value(counts) >= max(law.value(counts) for law in truth_candidates()) - 1e-9
+    assert found.mean * (BINS - 1) == pytest.approx(60, abs=5)
+    assert first.with_counts(counts).sum() == pytest.approx(1.0)
+    assert isinstance(found, NormalTruths)
