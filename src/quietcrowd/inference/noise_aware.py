@@ -19,6 +19,7 @@ from quietcrowd.frames import column_of
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.method import Estimates, IterativeInference, Scatter
 from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
+from quietcrowd.inference.noise_aware_numbers import NoiseAwareNumbers
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel, laplace_shift
 from quietcrowd.report_domains import OrNull, Reals
@@ -61,13 +62,18 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     tolerance: float = field(default=2e-6, converter=plain, validator=at_least(0))
 
     def _kind(self, domain: Domain) -> Any:
+        """Return the model of such answers."""
         shared = {
             "max_iterations": self.max_iterations,
             "tolerance": self.tolerance,
             "seed": self.seed,
         }
-        prior = None if self.prior is None else MappingProxyType(dict(self.prior))
-        return NoiseAwareLabels(prior=prior, **shared)
+        if self.infers_labels(domain):
+            prior = None if self.prior is None else MappingProxyType(dict(self.prior))
+            return NoiseAwareLabels(prior=prior, **shared)
+        if self.prior is not None:
+            raise ParameterError("prior goes with labels; these answers are numbers")
+        return NoiseAwareNumbers(**shared)
 
     @override
     def infers_labels(self, domain: Domain) -> bool:

@@ -121,8 +121,8 @@ class NoiseAwareNumbers(
         return laplace_shift(channel) is not None
 
     @override
-    def models_noise(self, channel: Channel | None) -> bool:
-        return laplace_shift(channel) is not None
+    def models_noise(self, mechanism: Any) -> bool:
+        return laplace_shift(mechanism.worker_channel) is not None
 
     @override
     def bounds(self, channel: Channel | None) -> tuple[float, float] | None:

@@ -161,7 +161,7 @@ class Summary:
             high=high,
             channel=channel,
             participation=participation,
-            report_law=report_law,
+            report_law=report_law or ReportLaw.of(channel),
         )
 
     @cached_property
