@@ -150,9 +150,11 @@ def number_record(method):
 
 def interval_of(found, scene):
     """Return the ends of the central 90 % intervals of the known tasks, NaN where there is none."""
-    at, quantile = scene.score.tasks, getattr(found, "quantile", None)
-    if quantile is not None:
-        return quantile(0.05)[at], quantile(0.95)[at]
+    at = scene.score.tasks
+    if found.method.has_posterior:
+        levels, quantiles = found.method.posterior(found.partition, found.summary, found.state)
+        assert (levels[0], levels[-1]) == (0.05, 0.95)
+        return quantiles[at, 0], quantiles[at, -1]
     reach = NORMAL_90 * found.estimates.standard_error[at]
     return found.estimates.truths[at] - reach, found.estimates.truths[at] + reach
 

@@ -18,7 +18,9 @@ from quietcrowd.inference.worker_reports import WorkerReports
 
 __all__ = [
     "ACCURACIES",
+    "ENOUGH",
     "FRACTION_BITS",
+    "LEAST",
     "TEMPERATURES",
     "CrowdState",
     "CrowdTally",

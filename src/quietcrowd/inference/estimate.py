@@ -14,12 +14,13 @@ from typing_extensions import override
 
 from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import Backend, positions_by_text, to_native
 from quietcrowd.inference.method import Estimates, LabelEstimates, NumericEstimates, State
 
 if TYPE_CHECKING:
     from quietcrowd.inference.method import TruthInference
-    from quietcrowd.inference.partition import Summary
+    from quietcrowd.inference.partition import Partition, Summary
 
 __all__ = ["LabelEstimate", "NumericEstimate", "TruthEstimate", "truth_columns", "worker_columns"]
 
@@ -57,6 +58,10 @@ class TruthEstimate(ABC):
         The objective per answer after each iteration.
     backend : {"pandas", "polars", "pyarrow"}
         Library of the frames.
+    notes : tuple of str
+        What a reader of the estimate should know, a sentence each.
+    partition : Partition or None
+        The answers as the last pass took them, where the method has a posterior.
     """
 
     method: TruthInference[Any, Any]
@@ -72,6 +77,8 @@ class TruthEstimate(ABC):
     converged: bool
     history: tuple[float, ...]
     backend: Backend = "pandas"
+    notes: tuple[str, ...] = ()
+    partition: Partition | None = None
 
     @property
     def truths(self) -> Any:
@@ -98,6 +105,31 @@ class TruthEstimate(ABC):
         )
         return to_native(columns, backend)
 
+    @property
+    def posterior(self) -> Any:
+        """Dataframe of what is believed of each task; see the kind of estimate for its columns.
+
+        It takes one more pass.
+
+        Raises
+        ------
+        ParameterError
+            Where the method has none.
+        """
+        return self.posterior_as(self.backend)
+
+    def posterior_as(self, backend: Backend) -> Any:
+        """Return `posterior` as a dataframe of another library."""
+        if self.partition is None:
+            raise ParameterError(
+                f"{type(self.method).__name__} has no posterior of the truths; NoiseAware has one"
+            )
+        return to_native(self._posterior(self.partition), backend)
+
+    @abstractmethod
+    def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
+        """Return the columns of `posterior`."""
+
     def state_of(self, workers: pa.Array) -> State | None:
         """Return what is believed of workers with these ids, matched by what they print as."""
         if self.state is None:
@@ -105,7 +137,7 @@ class TruthEstimate(ABC):
         return self.state.take(positions_by_text(workers, self.answers.workers))
 
     @abstractmethod
-    def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
+    def _qualities(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of `workers` between the ids and the counts."""
 
     def __repr__(self) -> str:
@@ -138,17 +170,34 @@ class LabelEstimate(TruthEstimate):
         also where the reports tell hardly anything of that.
     quality_low, quality_high : ndarray of float64, shape (workers,)
         The ends of an interval that the accuracy lies in with a probability of 90 %.
+    flag : ndarray of str or None, shape (workers,), or None
+        What a worker looks like whose reports are not those of an honest one, and a column of
+        ``workers``, where the method says so: "constant", "random", "opposite" or "not randomised".
     """
 
     estimates: LabelEstimates
     agreement: npt.NDArray[np.float64]
     quality_low: npt.NDArray[np.float64]
     quality_high: npt.NDArray[np.float64]
+    flag: npt.NDArray[Any] | None = None
 
     @override
-    def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
+    def _qualities(self) -> dict[str, npt.NDArray[Any]]:
         names = ("agreement", "quality", "quality_low", "quality_high")
-        return {name: getattr(self, name) for name in names}
+        known = {name: getattr(self, name) for name in names}
+        return known if self.flag is None else {**known, "flag": self.flag}
+
+    @override
+    def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
+        """Return columns ``task``, ``label`` and ``probability``, a row per task and label."""
+        chances = self.method.posterior(partition, self.summary, self.state)
+        tasks, labels = chances.shape
+        codes = np.tile(np.arange(labels), tasks).astype(self.answers.domain.dtype)
+        return {
+            "task": self.answers.tasks.take(pa.array(np.repeat(np.arange(tasks), labels))),
+            "label": self.answers.domain.decode(pa.array(codes)),
+            "probability": pa.array(chances.reshape(-1)),
+        }
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -183,6 +232,17 @@ class NumericEstimate(TruthEstimate):
     sigma: npt.NDArray[np.float64] | None = None
     sigma_low: npt.NDArray[np.float64] | None = None
     sigma_high: npt.NDArray[np.float64] | None = None
+
+    @override
+    def _posterior(self, partition: Partition) -> dict[str, pa.Array]:
+        """Return columns ``task``, ``level`` and ``quantile``: five rows per task."""
+        levels, quantiles = self.method.posterior(partition, self.summary, self.state)
+        tasks = np.repeat(np.arange(len(quantiles)), len(levels))
+        return {
+            "task": self.answers.tasks.take(pa.array(tasks)),
+            "level": pa.array(np.tile(levels, len(quantiles))),
+            "quantile": pa.array(quantiles.reshape(-1)),
+        }
 
     @override
     def _qualities(self) -> dict[str, npt.NDArray[np.float64]]:
@@ -239,7 +299,7 @@ def truth_columns(
 
 def worker_columns(
     workers: pa.Array,
-    qualities: Mapping[str, npt.NDArray[np.float64]],
+    qualities: Mapping[str, npt.NDArray[Any]],
     counts: npt.NDArray[np.int64],
 ) -> dict[str, pa.Array]:
     """Return the columns of `TruthEstimate.workers`.
@@ -248,7 +308,7 @@ def worker_columns(
     ----------
     workers : pyarrow.Array
         Their ids.
-    qualities : mapping of str to ndarray of float64, shape (workers,)
+    qualities : mapping of str to ndarray, shape (workers,)
         What the method says of them; see `TruthInference.qualities`.
     counts : ndarray of int64, shape (workers,)
         How many answers each gave.

@@ -102,7 +102,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
         result = run_loop(self, [partition], summary, start=first, threads=threads)
         warn_of(self.signal_warnings(summary, result.state, Scatter.of(result.estimates)), 3)
-        return self._estimate(observed, known, summary, result, partition.draws)
+        return self._estimate(observed, known, summary, result, partition.draws, partition)
 
     def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
         """Find the truths of new tasks, with what an earlier estimate knows of the workers.
@@ -167,7 +167,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         result = extend_loop(self, start, earlier, partition, summary)
         warn_of(self.signal_warnings(summary, result.state, Scatter.of(result.estimates)), 2)
         swept = np.concatenate([start.swept, partition.draws])
-        return self._estimate(observed, known, summary, result, swept)
+        return self._estimate(observed, known, summary, result, swept, partition)
 
     def prepare(
         self, observed: Observations, truths: Any = None, summary: Summary | None = None
@@ -209,6 +209,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         summary: Summary,
         result: LoopResult[StateT, TallyT],
         swept: npt.NDArray[np.uint64],
+        partition: Partition,
     ) -> TruthEstimate:
         """Return what the loop ended with, in the terms of what came in."""
         kind: Any = LabelEstimate if self.infers_labels(summary.domain) else NumericEstimate
@@ -226,6 +227,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
             converged=result.converged,
             history=result.history,
             backend=observed.backend,
+            notes=self.notes(summary, result.state, result.tally),
+            partition=partition if self.has_posterior else None,
         )
         return estimate
 

@@ -230,6 +230,8 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     errors_from_model : bool
         Whether standard errors of numbers are those of a model of the answers, and known for a
         single one; otherwise they come from how a task's answers spread, if the method gives any.
+    has_posterior : bool
+        Whether the method says how probable each truth is.
     """
 
     name: ClassVar[str]
@@ -238,6 +240,7 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     corrects_quality: ClassVar[bool] = False
     counts_filled: ClassVar[bool] = False
     errors_from_model: ClassVar[bool] = False
+    has_posterior: ClassVar[bool] = False
     max_iterations: int = field(default=100, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=1e-8, converter=plain, validator=at_least(0))
     seed: int = field(default=0, converter=plain, validator=whole_number(0, 2**64 - 1))
@@ -352,7 +355,7 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     @abstractmethod
     def qualities(
         self, summary: Summary, tally: TallyT, state: StateT | None
-    ) -> dict[str, npt.NDArray[np.float64]]:
+    ) -> dict[str, npt.NDArray[Any]]:
         """Return what is found of the workers, each of shape (workers,), NaN where nothing tells.
 
         Names are those of the columns of `TruthEstimate.workers`.
@@ -366,6 +369,23 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         state : State or None
             What that pass believed of the workers.
         """
+
+    def posterior(self, partition: Partition, summary: Summary, state: StateT) -> Any:
+        """Return what is believed of each task after the last pass; where `has_posterior`.
+
+        Of labels the probability of each, shape (tasks, labels); of numbers levels, shape
+        (levels,), and the quantiles of each task, shape (tasks, levels).
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no posterior")
+
+    def notes(
+        self,
+        summary: Summary,  # noqa: ARG002
+        state: StateT | None,  # noqa: ARG002
+        tally: TallyT,  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """Return what a reader of the estimates should know, a sentence each; see `qualities`."""
+        return ()
 
     def signal_warnings(
         self,

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import narwhals as nw
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import field, frozen
@@ -57,6 +56,7 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
 
     name: ClassVar[str] = "noise-aware"
     errors_from_model: ClassVar[bool] = True
+    has_posterior: ClassVar[bool] = True
     prior: Any = field(default=None, converter=_as_prior, validator=_check_prior)
     max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=2e-6, converter=plain, validator=at_least(0))
@@ -148,10 +148,17 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         return found
 
     @override
-    def qualities(
-        self, summary: Summary, tally: Any, state: Any
-    ) -> dict[str, npt.NDArray[np.float64]]:
+    def qualities(self, summary: Summary, tally: Any, state: Any) -> dict[str, npt.NDArray[Any]]:
         found: dict[str, Any] = self._kind(summary.domain).qualities(summary, tally, state)
+        return found
+
+    @override
+    def posterior(self, partition: Partition, summary: Summary, state: Any) -> Any:
+        return self._kind(summary.domain).posterior(partition, summary, state)
+
+    @override
+    def notes(self, summary: Summary, state: Any, tally: Any) -> tuple[str, ...]:
+        found: tuple[str, ...] = self._kind(summary.domain).notes(summary, state, tally)
         return found
 
     @override

@@ -13,9 +13,16 @@ from typing_extensions import override
 
 from quietcrowd.domains import check_finite
 from quietcrowd.exceptions import AnswerError, ParameterError
-from quietcrowd.inference.accuracies import OwnVotes, tell_of_workers, told_nothing
+from quietcrowd.inference.accuracies import (
+    OwnVotes,
+    answers_worth,
+    median_accuracies,
+    tell_of_workers,
+    told_nothing,
+)
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.crowd_of_labels import (
+    ENOUGH,
     FRACTION_BITS,
     TEMPERATURES,
     CrowdState,
@@ -32,6 +39,7 @@ from quietcrowd.inference.kernels.noisy_labels import (
 )
 from quietcrowd.inference.method import IterativeInference, LabelEstimates
 from quietcrowd.inference.partition import Extension, Partition, Summary
+from quietcrowd.inference.worker_flags import FEWEST, worker_flags
 from quietcrowd.inference.worker_reports import WorkerReports
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.validation import at_least, plain, whole_number
@@ -196,6 +204,45 @@ class NoiseAwareLabels(
             state = self.first_state(summary, tally)
         learned, climbed = learn_crowd(reports, tally, state, self.unit(summary), frequencies)
         return learned, climbed / summary.answers
+
+    @override
+    def qualities(
+        self, summary: Summary, tally: CrowdTally, state: CrowdState | None
+    ) -> dict[str, npt.NDArray[Any]]:
+        assert state is not None
+        flags = worker_flags(
+            WorkerReports.of(summary),
+            tally.counts / self.unit(summary),
+            state.constancy[:-1],
+            median_accuracies(summary, tally.told),
+            answers_worth(summary),
+        )
+        return {**super().qualities(summary, tally, state), "flag": flags}
+
+    @override
+    def notes(
+        self, summary: Summary, state: CrowdState | None, tally: CrowdTally
+    ) -> tuple[str, ...]:
+        assert state is not None
+        found = []
+        if tally.compared >= ENOUGH:
+            found.append(
+                f"{tally.compared:,} known truths tell how sure estimates are: log-odds are "
+                f"multiplied by {state.sharpness:.2f}."
+            )
+        else:
+            found.append(
+                "Workers who err together are not seen without known truths: where they do, "
+                f"estimates are surer than they should be. From {ENOUGH} known truths (gold) on, "
+                "that is corrected."
+            )
+        worth = answers_worth(summary)
+        if summary.labels > 1 and np.sort(worth)[len(worth) // 2] < FEWEST:
+            found.append(
+                f"Half of the workers' reports are worth fewer than {FEWEST:.0f} answers without "
+                "noise each: an honest worker cannot be told from one who guesses."
+            )
+        return tuple(found)
 
     def _frequencies(self, summary: Summary) -> npt.NDArray[np.float64] | None:
         """Return known frequencies of the labels; those without one share the rest."""
