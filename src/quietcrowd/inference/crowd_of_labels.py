@@ -46,7 +46,7 @@ CONCENTRATION = 8.0
 CONSTANT_SHARE, CONSTANT_RATE = 0.05, 0.96
 """Share of workers who always give one label, before any report, and how often they do."""
 
-PRIOR_WORKERS, PRIOR_ACCURACIES, PRIOR_MISTAKES, PRIOR_TASKS = 10.0, 5.0, 30.0, 10.0
+PRIOR_WORKERS, PRIOR_ACCURACIES, PRIOR_MISTAKES, PRIOR_TASKS = 10.0, 5.0, 30.0, 4.0
 """What is believed before any report counts as so many workers in communities, workers per
 community and label, mistakes per label, and tasks per label."""
 
@@ -55,6 +55,9 @@ PRIOR_REPORTS = 20.0
 
 FIRST_ACCURACY = 0.75
 """Of every worker, in the first pass."""
+
+START_POWER = 0.25
+"""Frequencies of truths in the first pass: the debiased ones to this power."""
 
 RARE = 0.02
 """No label is taken to be rarer, in the first pass."""
@@ -227,7 +230,7 @@ def prior_crowd(reports: WorkerReports, histogram: npt.NDArray[np.int64], prior:
     frequencies = prior
     if prior is None:
         frequencies = np.maximum((guesses - wrong) / (FIRST_ACCURACY - wrong), RARE)
-        frequencies = _normalised(np.sqrt(_normalised(frequencies)))
+        frequencies = _normalised(_normalised(frequencies) ** START_POWER)
     likely = np.maximum(theta @ reports.mean_table, LEAST)
     rows = to_32_bits(np.log(likely).T)
     tables = np.repeat(rows[np.newaxis], reports.workers + 1, axis=0)
@@ -419,7 +422,7 @@ def learn_crowd(
     ), climbed
 
 
-ENOUGH = 20
+ENOUGH = 10
 """Known truths from which on they tell how sure estimates should be."""
 
 _LOG_SPREAD = 0.7
