@@ -59,7 +59,7 @@ class NoiseAwareLabels(
     name: ClassVar[str] = "noise-aware"
     prior: Mapping[str, float] | None = None
     max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
-    tolerance: float = field(default=2e-6, converter=plain, validator=at_least(0))
+    tolerance: float = field(default=1e-5, converter=plain, validator=at_least(0))
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
