@@ -21,8 +21,8 @@ from quietcrowd.inference import METHODS
         ("crh:loss=", "parameters are written name:key=value"),
         ("crh:=absolute", "parameters are written name:key=value"),
         ("crh::loss=absolute", "parameters are written name:key=value"),
-        (":", "--method must be one of majority, weighted-vote"),
-        ("guess:loss=absolute", "--method must be one of majority, weighted-vote"),
+        (":", "--method must be one of noise-aware, majority"),
+        ("guess:loss=absolute", "--method must be one of noise-aware, majority"),
         ("crh:loss=absolute:loss=squared", "'loss' is given twice"),
         ("crh:loss=far", "loss must be one of 'zero-one', 'squared', 'absolute'; got 'far'"),
         ("crh:per_answer=perhaps", "per_answer must be one of True, False; got 'perhaps'"),
@@ -33,6 +33,11 @@ from quietcrowd.inference import METHODS
         ("moon:alpha=true", "alpha must be a finite number, at least 0; got True"),
         ("moon:alpha=1e999", "alpha must be a finite number, at least 0; got inf"),
         ("gtm:prior_sd=none", "prior_sd must be a number from 0.01 to 100; got None"),
+        ("noise-aware:prior=no=0.9/yes", "label=number/label=number; got 'no=0.9/yes'"),
+        ("noise-aware:prior=no=0.9/no=0.1", "label=number/label=number; got 'no=0.9/no=0.1'"),
+        ("noise-aware:prior=no=a", "prior of 'no' must be a finite number, at least 0; got 'a'"),
+        ("noise-aware:prior=no", "(on the command line: prior=no=0.9), each label once; got 'no'"),
+        ("crh:loss=a=1", "loss must be"),
     ],
 )
 def test_bad_parameters_of_a_method_are_one_line(run, folder, command, method, message):
@@ -70,6 +75,8 @@ def test_a_method_with_its_defaults_written_out_is_the_method(kind):
         ("dawid-skene:one_coin=true:trust=0", qc.DawidSkene(one_coin=True, trust=0)),
         ("moon:variant=variance:alpha=1e-3", qc.MOON(variant="variance", alpha=0.001)),
         ("weighted-mean:smoothing=1e30", qc.WeightedMean(smoothing=1e30)),
+        ("noise-aware:prior=no=0.9/yes=0.1", qc.NoiseAware(prior={"no": 0.9, "yes": 0.1})),
+        ("noise-aware:prior=a=b=1e-2", qc.NoiseAware(prior={"a=b": 0.01})),
     ],
 )
 def test_parameters_are_numbers_booleans_none_and_words(text, method):
@@ -81,6 +88,7 @@ def test_numbers_that_floats_skip_are_no_ints():
 
 
 PIECES = ["crh", "moon", ":", "=", "loss", "absolute", "tolerance", "1", "-2", "none", "true", " é"]
+PIECES += ["/", "prior"]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=20))

@@ -59,7 +59,8 @@ def pids(executor):
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, name):
     method = METHODS[name](max_iterations=3)
-    kind = "released" if name == "ratio-mean" else "labels" if method.infers_labels else "numbers"
+    kind = "labels" if method.infers_labels(LABELS) else "numbers"
+    kind = "released" if name == "ratio-mean" else kind
     with qc.noise_ignored():
         run = partial(infer_store, stores[kind], method)
         expected = run(tmp_path / "here.parquet", threads=2)

@@ -30,6 +30,7 @@ GOLD = {
     False: pd.DataFrame({"task": ["task 3", "task 17", "task 30"], "label": [1.5, 2.5, 9.0]}),
 }
 SOURCES = {
+    "noise-aware": ["labels", "null", "numbers", "laplace"],
     "ratio-mean": ["released"],
     "moon": ["numbers", "laplace", "filled"],
 }
@@ -37,7 +38,8 @@ CASES = [
     (name, source)
     for name, method in METHODS.items()
     for source in SOURCES.get(
-        name, ["labels", "null"] if method().infers_labels else ["numbers", "laplace"]
+        name,
+        ["labels", "null"] if method().infers_labels(DOMAINS["labels"]) else ["numbers", "laplace"],
     )
 ]
 METHODS_OF_TWO_KINDS = [qc.CRH(loss="zero-one"), qc.CATD(loss="zero-one")]
@@ -99,7 +101,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize(("name", "source"), CASES)
 def test_every_method_finds_what_it_finds_in_memory(stores, in_memory, tmp_path, name, source):
     method = METHODS[name](max_iterations=12)
-    for gold, partitions in ((None, (1, 3, 8)), (GOLD[method.infers_labels], (3,))):
+    for gold, partitions in ((None, (1, 3, 8)), (GOLD[source in ("labels", "null")], (3,))):
         expected, warned = with_warnings(lambda gold=gold: method.fit(in_memory(source), gold=gold))
         for number in partitions:
             found, warned_here = with_warnings(

@@ -99,7 +99,8 @@ def choose_mechanism(text: str) -> tuple[str, Callable[..., Mechanism]]:
 def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
     """Return a method by its name with its parameters, and those of the options not None.
 
-    ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``. `options` are parameters that have an
+    ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``; ``noise-aware:prior=no=0.9/yes=0.1`` is
+    `NoiseAware` with ``prior={"no": 0.9, "yes": 0.1}``. `options` are parameters that have an
     option of their own on the command line, and no other place.
     """
     from quietcrowd.inference import METHODS
@@ -116,8 +117,8 @@ def _choose_with_parameters(
 ) -> tuple[T, dict[str, Any]]:
     """Return what ``name:key=value:key=value`` names, and its parameters.
 
-    Values are numbers, ``true``, ``false``, ``none``, or words. `elsewhere` says of parameters that
-    belong to other options to which.
+    Values are numbers, ``true``, ``false``, ``none``, words, or what some labels map to, as
+    ``no=0.9/yes=0.1``. `elsewhere` says of parameters that belong to other options to which.
     """
     name, *given = text.split(":")
     kind = choose(name, known, option)
@@ -145,6 +146,13 @@ _LARGEST_WHOLE = 2**53
 
 
 def _parameter(text: str) -> Any:
+    if "=" in text:
+        pairs = [part.rpartition("=") for part in text.split("/")]
+        if len({label for label, _, _ in pairs}) < len(pairs) or not all(map(all, pairs)):
+            raise ParameterError(
+                f"labels and numbers are written label=number/label=number; got {text!r}"
+            )
+        return {label: _parameter(number) for label, _, number in pairs}
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:

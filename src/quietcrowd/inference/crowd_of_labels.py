@@ -21,6 +21,7 @@ __all__ = [
     "ENOUGH",
     "FRACTION_BITS",
     "LEAST",
+    "PLACES",
     "TEMPERATURES",
     "CrowdState",
     "CrowdTally",
@@ -31,6 +32,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 PLACES = 24
+"""So many accuracies there are."""
+
 ACCURACIES = (np.arange(PLACES) + 0.5) / PLACES
 """A worker's accuracy at a label is one of these."""
 
@@ -166,7 +169,7 @@ def _normalised(counts: Floats) -> Floats:
 
 def _prior_accuracies(guesses: Floats) -> Floats:
     """Return the law of accuracies in each community, at each label, before any report."""
-    labels = len(guesses)
+    labels = max(len(guesses), 2)
     above = 1.0 / labels + (2.0 * CENTRES - 1.0) * (1.0 - 1.0 / labels)
     centres = np.where(CENTRES > 0.5, above, 2.0 * CENTRES / labels) if labels > 2 else CENTRES
     skill = ((centres - 1.0 / labels) / (1.0 - 1.0 / labels))[:, np.newaxis]
@@ -178,7 +181,9 @@ def _prior_accuracies(guesses: Floats) -> Floats:
 
 
 def _prior_mistakes(guesses: Floats) -> Floats:
-    return _normalised(np.where(np.eye(len(guesses), dtype=bool), 0.0, guesses))
+    """Return the law of answers that are not the truth; of a single label there is no other."""
+    same = np.eye(len(guesses), dtype=bool) & (len(guesses) > 1)
+    return _normalised(np.where(same, 0.0, guesses))
 
 
 def _prior_constants(labels: int) -> Floats:

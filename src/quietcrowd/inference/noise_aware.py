@@ -28,13 +28,20 @@ __all__ = ["NoiseAware"]
 
 
 def _as_prior(prior: Any) -> Any:
+    """Return (label, frequency) pairs, sorted by label; of these, the same."""
     if prior is None:
         return None
-    if not isinstance(prior, Mapping):
+    pairs = prior.items() if isinstance(prior, Mapping) else prior
+    try:
+        found = sorted((str(label), plain(share)) for label, share in pairs)
+        if len(dict(found)) < len(found) or isinstance(prior, str):
+            raise ValueError
+    except (TypeError, ValueError):
         raise ParameterError(
-            f"prior must map labels to how frequent they are, as {{'no': 0.9}}; got {prior!r}"
-        )
-    return tuple(sorted((str(label), plain(share)) for label, share in prior.items()))
+            "prior must map labels to how frequent they are, as {'no': 0.9} (on the command line: "
+            f"prior=no=0.9), each label once; got {prior!r}"
+        ) from None
+    return tuple(found)
 
 
 def _check_prior(_: object, __: object, prior: Any) -> None:
@@ -116,6 +123,11 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     prior: Any = field(default=None, converter=_as_prior, validator=_check_prior)
     max_iterations: int = field(default=30, converter=plain, validator=whole_number(1))
     tolerance: float = field(default=1e-5, converter=plain, validator=at_least(0))
+
+    @override
+    def to_dict(self) -> dict[str, Any]:
+        prior = None if self.prior is None else dict(self.prior)
+        return {**super().to_dict(), "prior": prior}
 
     def _kind(self, domain: Domain) -> Any:
         """Return the model of such answers."""

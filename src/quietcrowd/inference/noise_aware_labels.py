@@ -24,6 +24,7 @@ from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.crowd_of_labels import (
     ENOUGH,
     FRACTION_BITS,
+    PLACES,
     TEMPERATURES,
     CrowdState,
     CrowdTally,
@@ -40,11 +41,14 @@ from quietcrowd.inference.kernels.noisy_labels import (
 from quietcrowd.inference.method import IterativeInference, LabelEstimates
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.worker_flags import FEWEST, worker_flags
-from quietcrowd.inference.worker_reports import WorkerReports
+from quietcrowd.inference.worker_reports import KINDS, WorkerReports
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = ["NoiseAwareLabels"]
+
+MOST_LAWS = 2**24
+"""Most numbers in the laws of reports: 128 MiB, and a few such arrays are needed."""
 
 _LARGEST_LOG = 64.0
 """No log-probability of a report is larger."""
@@ -182,9 +186,16 @@ class NoiseAwareLabels(
     def _reports(self, summary: Summary) -> int:
         """Return how many reports there can be, NULL apart, or refuse where that is too many."""
         law, labels = summary.report_law, summary.labels
-        reports = labels
+        reports, laws = labels, 1
         if law is not None:
-            reports = law.tables.shape[2] - (law.tables.shape[1] - labels)
+            null = law.tables.shape[1] - labels
+            reports, laws = law.tables.shape[2] - null, len(law.tables) * (KINDS if null else 1)
+        if laws * labels * PLACES * reports > MOST_LAWS:
+            raise ParameterError(
+                f"{labels:,} labels and {reports:,} kinds of reports make {laws:,} tables of "
+                f"{labels * PLACES * reports:,} numbers, one per channel and rate of participation:"
+                f" more than {MOST_LAWS:,} in all. Take WeightedVote, or fewer labels."
+            )
         if (summary.workers + 1) * reports * labels > MOST_CELLS:
             raise ParameterError(
                 f"{summary.workers:,} workers, {labels:,} labels and {reports:,} kinds of reports "
@@ -254,6 +265,11 @@ class NoiseAwareLabels(
             raise ParameterError(f"prior: {unknown[0]!r} is no label; labels are {names}")
         given = np.array([self.prior.get(name, np.nan) for name in names])
         rest = 1.0 - np.nansum(given)
+        if rest > 1e-9 and not np.isnan(given).any():
+            raise ParameterError(
+                f"prior must sum to 1 where it names all labels; {dict(self.prior)} sums to "
+                f"{1.0 - rest:g}"
+            )
         return np.where(np.isnan(given), rest / max(np.isnan(given).sum(), 1), given)
 
     def unit(self, summary: Summary) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.report_law import ReportLaw
 
-__all__ = ["WorkerReports"]
+__all__ = ["KINDS", "WorkerReports"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -144,13 +145,13 @@ def _losses(law: ReportLaw, counts: npt.NDArray[np.int64]) -> Floats:
     """Return the loss about one report of each worker, or a little less: by rounded counts."""
     steps = np.floor(4.0 * np.log2(np.maximum(counts, 1))).astype(np.int64)
     values, places = np.unique(steps, return_inverse=True)
-    losses = [_loss(law, math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
+    losses = [_loss(law.loss, math.ceil(2.0 ** (step / 4.0))) for step in values.tolist()]
     return np.array(losses)[places]
 
 
 @lru_cache(maxsize=1024)
-def _loss(law: ReportLaw, answers: int) -> float:
-    return law.loss(answers)
+def _loss(loss: Callable[[int], float], answers: int) -> float:
+    return loss(answers)
 
 
 def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArray[np.int64]]:
@@ -158,19 +159,23 @@ def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArra
 
     A worker's reports say a label on ``n`` of all tasks, with probability ``r a + (1 - r) b`` each
     where it answers a share r of them. The law of r in the crowd is learnt by expectation
-    maximisation from an even one.
+    maximisation from an even one. Workers with equally many such reports are one case, so that the
+    order of workers changes no bit.
     """
     mean = np.tensordot(law.chances, law.tables, 1)
     told, made = 1.0 - mean[:-1, -1].mean(), 1.0 - mean[-1, -1]
     rates = (np.arange(KINDS) + 0.5) / KINDS
     chance = np.clip(rates * told + (1.0 - rates) * made, 1e-12, 1.0 - 1e-12)
-    labelled = summary.answers_per_worker[:, np.newaxis]
+    values, case, workers = np.unique(
+        summary.answers_per_worker, return_inverse=True, return_counts=True
+    )
+    labelled = values[:, np.newaxis]
     logs: Any = labelled * np.log(chance) + (summary.tasks - labelled) * np.log1p(-chance)
     likely = np.exp(logs - logs.max(axis=1, keepdims=True))
     crowd = np.full(KINDS, 1.0 / KINDS)
     for _ in range(100):
         shares = likely * crowd
         shares /= shares.sum(axis=1, keepdims=True)
-        crowd = (shares.sum(axis=0) + 1.0 / KINDS) / (len(shares) + 1.0)
+        crowd = (workers @ shares + 1.0 / KINDS) / (summary.workers + 1.0)
     means = (likely * crowd) @ rates / (likely * crowd).sum(axis=1)
-    return rates, np.clip((means * KINDS).astype(np.int64), 0, KINDS - 1)
+    return rates, np.clip((means * KINDS).astype(np.int64), 0, KINDS - 1)[case]
