@@ -134,7 +134,7 @@ def test_what_nobody_foresaw_is_one_line_too(run, folder, monkeypatch):
         (["infer", "missing.csv"], "error: missing.csv: there is no such file\n"),
         (
             ["infer", "{folder}", "--method", "guess"],
-            "--method must be one of majority, weighted-vote",
+            "--method must be one of noise-aware, majority",
         ),
         (["infer", "{folder}/answers.csv"], "the mechanism of these reports is missing"),
         (["randomize", "{folder}/no.csv", "--labels", "a,b", "-o", "r.csv"], "no such file"),

@@ -21,6 +21,10 @@ def test_a_round_from_answers_to_truths(run, folder, tmp_path):
     status, output, errors = run("infer", reports, "-o", truths, "--workers", workers)
     assert (status, output) == (0, "")
     assert "60 tasks, 15 workers, 360 answers" in errors
+    assert "no model of the noise" not in errors
+    assert "; method noise-aware, by default; " in errors
+    status, _, errors = run("infer", reports, "--method", "weighted-vote", "-o", truths)
+    assert status == 0
     assert "note: WeightedVote has no model of the noise" in errors
     assert len(pd.read_csv(truths)) == 60
     assert len(pd.read_json(workers, lines=True)) == 15
@@ -160,10 +164,10 @@ def test_numbers_from_answers_to_truths(run, ratings):
     status, output, errors = run("infer", ratings / "r.jsonl", "--json")
     assert status == 0
     found = json.loads(output)
-    assert found["method"]["method"] == "weighted-mean"
+    assert found["method"]["method"] == "noise-aware"
     assert set(found["truths"][0]) == {"task", "truth", "standard_error", "spread", "answers"}
     assert "tied" not in errors
-    assert "; method weighted-mean, by default; " in errors
+    assert "; method noise-aware, by default; " in errors
     workers = ratings / "w.csv"
     status, _, _ = run("infer", ratings / "r.jsonl", "--method", "moon", "--workers", workers)
     assert list(pd.read_csv(workers)) == ["worker", "error", "quality", "sigma", "answers"]

@@ -1,7 +1,15 @@
 import pytest
 
+from quietcrowd.domains import Categorical, Interval, Ordinal
 from quietcrowd.exceptions import FormatError
-from quietcrowd.inference import METHODS, WeightedVote, method_from_dict
+from quietcrowd.inference import METHODS, WeightedVote, method_from_dict, usual_method
+from quietcrowd.mechanisms import (
+    LaplacePerturbation,
+    MatrixFactorization,
+    RandomizedResponse,
+    SampledVarianceGaussian,
+    TwoLayerRandomizedResponse,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +40,36 @@ def test_a_missing_parameter_is_not_made_up():
     del data["smoothing"]
     with pytest.raises(FormatError, match="lacks smoothing"):
         method_from_dict(data)
+
+
+LABELS, LEVELS = Categorical(["no", "yes"]), Ordinal(range(5))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "usual"),
+    [
+        (RandomizedResponse(domain=LABELS, epsilon=1.0), "noise-aware"),
+        (RandomizedResponse(domain=LEVELS, epsilon=1.0, null="category"), "noise-aware"),
+        (TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4), "noise-aware"),
+        (LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None), "noise-aware"),
+        (LaplacePerturbation(domain=LEVELS, epsilon=1.0), "noise-aware"),
+        (LaplacePerturbation(domain=LEVELS, epsilon=1.0, participation="released"), "noise-aware"),
+        (SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.01), "weighted-mean"),
+        (MatrixFactorization(domain=LEVELS, epsilon=1.0), "weighted-mean"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_reports_have_a_usual_method(mechanism, usual):
+    assert usual_method(mechanism.report_domain, mechanism) == usual
+
+
+@pytest.mark.parametrize(
+    ("domain", "usual"),
+    [
+        (LABELS, "weighted-vote"),
+        (LEVELS, "weighted-vote"),
+        (Interval(low=0, high=1), "weighted-mean"),
+    ],
+)
+def test_plain_answers_have_a_usual_method(domain, usual):
+    assert usual_method(domain) == usual

@@ -60,7 +60,11 @@ MechanismName = Annotated[str, _mechanism(several=False)]
 MechanismNames = Annotated[list[str] | None, _mechanism(several=True)]
 MethodName = Annotated[
     str | None,
-    _method(several=False, more=f"{_METHOD_PARAMETERS} Default: by what an answer is."),
+    _method(
+        several=False,
+        more=f"{_METHOD_PARAMETERS} Default: noise-aware for reports whose noise it knows; else by "
+        "what an answer is.",
+    ),
 ]
 MethodNames = Annotated[list[str] | None, _method(several=True, more=_METHOD_PARAMETERS)]
 

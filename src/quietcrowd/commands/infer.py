@@ -170,8 +170,8 @@ def _usual_method(data: Reports | Answers) -> str:
     from quietcrowd.inference import usual_method
 
     if isinstance(data, Reports):
-        return usual_method(data.table.domain, participation=data.participation is not None)
-    return usual_method(data.domain, participation=False)
+        return usual_method(data.table.domain, data.mechanism)
+    return usual_method(data.domain)
 
 
 def _read_plain(

@@ -66,7 +66,7 @@ def infer_from_store(
         with _executor(scheduler) as executor:
             estimate = infer_store(
                 store,
-                chosen or choose(usual_method(store.domain, participation=store.participation)),
+                chosen or choose(usual_method(store.domain, store.mechanism)),
                 output,
                 workers,
                 gold=known,

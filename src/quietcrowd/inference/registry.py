@@ -19,6 +19,7 @@ from quietcrowd.inference.moon import MOON
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.ratio_mean import RatioMean
 from quietcrowd.inference.voting import MajorityVote, WeightedVote
+from quietcrowd.mechanisms.mechanism import Mechanism
 from quietcrowd.validation import find_described
 
 __all__ = ["METHODS", "method_from_dict", "register_method", "usual_method"]
@@ -88,12 +89,29 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
     return method
 
 
-def usual_method(domain: Domain, *, participation: bool) -> str:
-    """Return the name of the method that suits answers of a domain.
+def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
+    """Return the name of the method that suits plain answers, or reports.
 
-    `participation` says whether a participation bit stands beside each.
+    Of reports whose law is a table, or that have Laplace noise of known scale, that is
+    `NoiseAware`.
+
+    Parameters
+    ----------
+    domain : Domain
+        What an answer, or a report, can be.
+    mechanism : Mechanism, optional
+        What made the reports; by default they are plain answers.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical, RandomizedResponse
+    >>> labels = Categorical(["no", "yes"])
+    >>> usual_method(labels), usual_method(labels, RandomizedResponse(domain=labels, epsilon=1.0))
+    ('weighted-vote', 'noise-aware')
     """
-    if participation:
+    if mechanism is not None and NoiseAware().models_noise(mechanism):
+        return NoiseAware.name
+    if mechanism is not None and mechanism.participation_domain is not None:
         return RatioMean.name
     labels = isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
     return WeightedVote.name if labels else WeightedMean.name

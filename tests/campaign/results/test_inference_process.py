@@ -61,7 +61,7 @@ def test_results_are_those_of_the_library(server, desk, name):
     reports = stored(server, campaign).reports
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        usual = usual_method(reports.table.domain, participation=reports.participation is not None)
+        usual = usual_method(reports.table.domain, reports.mechanism)
         estimate = METHODS[usual]().fit(reports)
     truths = [row["truth"] for row in results["truths"]]
     assert truths == estimate.truths_as("pyarrow")["truth"].to_pylist()

@@ -153,7 +153,7 @@ def result_rows():
     found = []
     for name in ("one-layer", "laplace"):
         reports = reports_of(MECHANISMS[name], tasks=3, workers=4, seed=1)
-        method = METHODS[usual_method(reports.table.domain, participation=False)]()
+        method = METHODS[usual_method(reports.table.domain, reports.mechanism)]()
         found.append(
             snapshot(method.fit(reports), reports, reports, config_hash="", messages=(), answers=3)
         )

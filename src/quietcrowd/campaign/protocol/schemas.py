@@ -99,7 +99,8 @@ class CampaignDraft(Request):
     mechanism: JsonObject = Field(description="What `Mechanism.to_dict` gives.")
     method: JsonObject | None = Field(
         default=None,
-        description="What `method.to_dict` gives; null takes the usual one for such reports.",
+        description="What `method.to_dict` gives; null takes noise-aware where it knows the noise, "
+        "else what suits such reports.",
     )
     join_mode: JoinMode = "invite"
     answers_per_participant: Count | None = Field(

@@ -73,7 +73,7 @@ class Inferrer:
     def _snapshot(self, row: Any, stored: StoredReports) -> dict[str, Any]:
         """Return what the reports say, or why they say nothing."""
         reports = stored.reports
-        name = usual_method(reports.table.domain, participation=reports.participation is not None)
+        name = usual_method(reports.table.domain, reports.mechanism)
         method = METHODS[name]() if row.method is None else method_from_dict(json.loads(row.method))
         earlier = self._earlier.pop(row.id, None)
         warm = earlier is not None and (earlier.erasures, earlier.estimate.method) == (

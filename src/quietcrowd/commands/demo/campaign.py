@@ -24,7 +24,7 @@ from quietcrowd.datasets import Dataset
 from quietcrowd.domains import Label, check_finite
 from quietcrowd.evaluation.metrics import constant_error_rate
 from quietcrowd.formats import read_reports
-from quietcrowd.inference import MajorityVote, WeightedVote, noise_ignored
+from quietcrowd.inference import MajorityVote, NoiseAware, noise_ignored
 from quietcrowd.mechanisms import RandomizedResponse, Reports
 from quietcrowd.privacy.guarantee import show_loss
 
@@ -141,16 +141,16 @@ def _tell_methods(results: Mapping[str, Any], reports: Reports, crowd: Dataset) 
 
     served = {truth["task"]: truth["truth"] for truth in results["truths"]}
     with noise_ignored():
-        voted, majority, weighted = (
+        voted, majority, aware = (
             dict(zip(*(truths[name].to_pylist() for name in ("task", "truth")), strict=True))
             for truths in (
                 MajorityVote().fit(reports).truths_as("pyarrow"),
                 MajorityVote().fit(crowd.answers).truths_as("pyarrow"),
-                WeightedVote().fit(crowd.answers).truths_as("pyarrow"),
+                NoiseAware().fit(crowd.answers).truths_as("pyarrow"),
             )
         )
     table = plain_table("", "from the reports", "from the plain answers", numeric_from=1)
-    table.add_row("weighted vote, as the server", wrong(served), wrong(weighted))
+    table.add_row("noise-aware, as the server", wrong(served), wrong(aware))
     table.add_row("plain majority vote", wrong(voted), wrong(majority))
     table.add_row("constant guess", f"{guess:.1f} %", f"{guess:.1f} %")
     _print_lines(table)
