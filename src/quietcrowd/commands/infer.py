@@ -45,6 +45,13 @@ def infer(
         Path | None,
         typer.Option(metavar="FILE", help="Where the workers' quality goes; as --output."),
     ] = None,
+    posterior: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where the probability of every label goes, or quantiles of numbers; as --output.",
+        ),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keeps the state, where a store is inferred from."),
@@ -85,6 +92,7 @@ def infer(
                 "--duplicates": duplicates,
                 "--field": field if gold is None else None,
                 "--skip-outside": skip_outside,
+                "--posterior": posterior,
                 "--json": as_json,
             }
         )
@@ -103,7 +111,7 @@ def infer(
         option = "--scheduler" if checkpoint is None else "--checkpoint"
         raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
-    _check_files(reports, gold, *targets.values())
+    _check_files(reports, gold, *targets.values(), posterior)
     known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data: Reports | Answers
     if plain:
@@ -115,8 +123,10 @@ def infer(
         estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
-    _show_estimate(estimate, output, workers, as_json=as_json)
+    _show_estimate(estimate, output, workers, posterior, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
+    for sentence in estimate.notes:
+        note(sentence)
 
 
 def _check_reports_options(
@@ -138,9 +148,16 @@ def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) 
 
 
 def _show_estimate(
-    estimate: TruthEstimate, output: Path | None, workers: Path | None, *, as_json: bool
+    estimate: TruthEstimate,
+    output: Path | None,
+    workers: Path | None,
+    posterior: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Write or print what was found."""
+    if posterior is not None:
+        write_table(estimate.posterior, posterior)
     if output is not None:
         write_table(estimate.truths, output)
     if workers is not None:
@@ -213,6 +230,7 @@ def _estimate_as_json(estimate: TruthEstimate) -> str:
             "method": estimate.method.to_dict(),
             "iterations": estimate.iterations,
             "converged": estimate.converged,
+            "notes": list(estimate.notes),
         }
         | {
             name: json.loads(

@@ -86,6 +86,8 @@ def infer_from_store(
             by_default=chosen is None,
         )
     )
+    for sentence in estimate.notes:
+        note(sentence)
 
 
 def randomize_a_store(

@@ -244,6 +244,8 @@ class StoreEstimate:
         Whether the objective came to rest before the limit of iterations.
     history : tuple of float
         The objective per answer after each iteration.
+    notes : tuple of str
+        As of `TruthEstimate`.
     """
 
     method: FittingMethod[Any, Any]
@@ -256,6 +258,7 @@ class StoreEstimate:
     iterations: int
     converged: bool
     history: tuple[float, ...] = field(repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
 
 def infer_store(
@@ -347,6 +350,7 @@ def infer_store(
         iterations=len(reached.history),
         converged=reached.rests(method),
         history=reached.history,
+        notes=method.notes(job.summary, reached.state, last.tally),
     )
 
 
