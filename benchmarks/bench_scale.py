@@ -66,6 +66,16 @@ def test_sweeps(stores, compare, remark):
     )
 
 
+def test_noise_aware_memory(stores, remark):
+    """Passes of the method that knows the noise over the large store, and the memory they take."""
+    run = run_script("store_run.py", "sweep", stores["10^8"][0], 6, "threads", "noise-aware")
+    remark(
+        "Peak resident memory of five noise-aware sweeps over a store of 10^8 answers: "
+        f"{run['gigabytes']:.3g} GB (wanted: at most 0.6); the least sweep and update take "
+        f"{run['least'] / 1e8 * 1e9:.3g} ns an answer."
+    )
+
+
 def test_dask(benchmark, stores, compare):
     """The same passes on a local cluster of two workers, against threads, turn and turn about."""
     store, _ = stores["10^8"]

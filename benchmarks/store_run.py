@@ -1,7 +1,7 @@
 """Import a file into a store, or pass over a store; a process of its own, for its peak memory.
 
 Usage: python store_run.py import FILE FOLDER
-       python store_run.py sweep FOLDER SWEEPS threads|dask
+       python store_run.py sweep FOLDER SWEEPS threads|dask [METHOD]
 
 Prints seconds and gigabytes as JSON; of sweeps also the least seconds of one.
 """
@@ -15,6 +15,7 @@ from operator import add
 
 import quietcrowd as qc
 from peak_memory import peak_gigabytes
+from quietcrowd.inference import METHODS
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.scale import Store, connect, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
@@ -28,16 +29,18 @@ def read(path, folder):
     return {"seconds": time.perf_counter() - start}
 
 
-def sweep(folder, sweeps, executor):
+def sweep(folder, sweeps, executor, name="weighted-vote"):
     """Pass and update so many times."""
-    store, method = Store.open(folder), qc.WeightedVote()
+    store, method = Store.open(folder), METHODS[name]()
     known = match_truths(store, method, None)
     summary = method.summarize(store.summary, known.values)
     job = Job(store=store, method=method, summary=summary, known_truths=known)
     state, laps = None, [time.perf_counter()]
     for _ in range(sweeps):
         sums = executor.sums(Job.tally, job, range(len(store.partitions)), state)
-        state, _ = method.update(summary, reduce(add, (tally for tally, _ in sums)), state)
+        tally = reduce(add, (tally for tally, _ in sums))
+        first = method.first_state(summary, tally) if state is None else None
+        state = first or method.update(summary, tally, state)[0]
         laps.append(time.perf_counter())
     return {
         "seconds": laps[-1] - laps[0],
@@ -50,10 +53,10 @@ def main():
     if sys.argv[1] == "import":
         found = read(*sys.argv[2:])
     elif sys.argv[4] == "threads":
-        found = sweep(sys.argv[2], int(sys.argv[3]), ThreadExecutor(available_threads()))
+        found = sweep(sys.argv[2], int(sys.argv[3]), ThreadExecutor(available_threads()), *sys.argv[5:])
     else:
         with connect(f"local:{available_threads()}") as executor:
-            found = sweep(sys.argv[2], int(sys.argv[3]), executor)
+            found = sweep(sys.argv[2], int(sys.argv[3]), executor, *sys.argv[5:])
     found["gigabytes"] = peak_gigabytes()
     json.dump(found, sys.stdout)
 
