@@ -53,7 +53,9 @@ def main():
     if sys.argv[1] == "import":
         found = read(*sys.argv[2:])
     elif sys.argv[4] == "threads":
-        found = sweep(sys.argv[2], int(sys.argv[3]), ThreadExecutor(available_threads()), *sys.argv[5:])
+        found = sweep(
+            sys.argv[2], int(sys.argv[3]), ThreadExecutor(available_threads()), *sys.argv[5:]
+        )
     else:
         with connect(f"local:{available_threads()}") as executor:
             found = sweep(sys.argv[2], int(sys.argv[3]), executor, *sys.argv[5:])

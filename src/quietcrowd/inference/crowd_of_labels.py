@@ -25,6 +25,7 @@ __all__ = [
     "TEMPERATURES",
     "CrowdState",
     "CrowdTally",
+    "law_of_guesses",
     "learn_crowd",
     "prior_crowd",
 ]
@@ -237,7 +238,7 @@ def prior_crowd(reports: WorkerReports, histogram: npt.NDArray[np.int64], prior:
         frequencies = np.maximum((guesses - wrong) / (FIRST_ACCURACY - wrong), RARE)
         frequencies = _normalised(_normalised(frequencies) ** START_POWER)
     likely = np.maximum(theta @ reports.mean_table, LEAST)
-    rows = to_32_bits(np.log(likely).T)
+    rows = _to_32_bits(np.log(likely).T)
     tables = np.repeat(rows[np.newaxis], reports.workers + 1, axis=0)
     return CrowdState(
         log_odds=tables,
@@ -254,7 +255,7 @@ def prior_crowd(reports: WorkerReports, histogram: npt.NDArray[np.int64], prior:
     )
 
 
-def to_32_bits(logs: Floats) -> npt.NDArray[np.int32]:
+def _to_32_bits(logs: Floats) -> npt.NDArray[np.int32]:
     """Round log-odds to what is stored."""
     return np.rint(np.ldexp(logs, FRACTION_BITS)).astype(np.int32)
 
