@@ -1,0 +1,220 @@
+"""What is believed of a crowd before and after a look at its workers."""
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import quietcrowd as qc
+from quietcrowd.inference import crowd_of_labels
+from quietcrowd.inference.accuracies import told_nothing
+from quietcrowd.inference.crowd_of_labels import (
+    ACCURACIES,
+    CENTRES,
+    ENOUGH,
+    TEMPERATURES,
+    CrowdTally,
+    law_of_guesses,
+    learn_crowd,
+    prior_crowd,
+)
+from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.partition import Summary
+from quietcrowd.inference.worker_reports import WorkerReports
+
+UNIT = 2.0**40
+
+
+def reports_of(labels, workers=6, mechanism=None):
+    domain = qc.Categorical(list(range(labels)))
+    made = None if mechanism is None else mechanism(domain)
+    return WorkerReports.of(
+        Summary(
+            domain=domain,
+            answers_per_worker=np.full(workers, 20),
+            tasks=40,
+            longest_task=workers,
+            channel=None if made is None else made.channel,
+            report_law=None if made is None else made.report_law,
+        )
+    )
+
+
+def tally_of(counts, classes, **others):
+    """Return a tally of expected reports, shape (workers, reports, labels)."""
+    workers, reports, _ = counts.shape
+    fields = {
+        "counts": np.rint(counts * UNIT).astype(np.int64),
+        "classes": np.rint(np.asarray(classes) * UNIT).astype(np.int64),
+        "entropy": 0,
+        "histogram": np.zeros(reports, np.int64),
+        "calibration": np.zeros(len(TEMPERATURES), np.int64),
+        "compared": 0,
+        "agreed": np.zeros(workers, np.int64),
+        "told": told_nothing(),
+    }
+    return CrowdTally(**{**fields, **others})
+
+
+def drawn_counts(labels, accuracy, workers=6, each=60.0):
+    """Return expected reports of workers who are right so often and else give the next label."""
+    law = accuracy * np.eye(labels) + (1.0 - accuracy) * np.roll(np.eye(labels), 1, axis=0)
+    return np.tile(each * law, (workers, 1, 1))
+
+
+@pytest.mark.parametrize("labels", range(1, 7))
+def test_what_is_believed_at_first_is_probabilities(labels):
+    histogram = np.arange(labels) * 50 + 10
+    state = prior_crowd(reports_of(labels), histogram, None)
+    assert state.communities.sum() + state.constants.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(state.accuracies.sum(axis=2), 1.0)
+    np.testing.assert_allclose(state.mistakes.sum(axis=1), 1.0)
+    np.testing.assert_allclose(state.guesses.sum(), 1.0)
+    np.testing.assert_allclose(np.exp(state.log_priors / integer_sums.ONE).sum(), 1.0)
+    assert state.log_odds.shape == (7, labels, labels)
+    assert (state.log_odds == state.votes).all()
+    if labels > 1:
+        assert (np.diagonal(state.mistakes) == 0).all()
+    if labels == 2:  # with even guesses a community's mean accuracy is its centre
+        even = prior_crowd(reports_of(2), np.array([7, 7]), None)
+        means = even.accuracies @ ACCURACIES
+        np.testing.assert_allclose(means, np.tile(CENTRES[:, np.newaxis], 2), atol=0.03)
+
+
+def test_frequencies_that_are_known_are_taken():
+    state = prior_crowd(reports_of(3), np.array([9, 9, 9]), np.array([0.7, 0.3, 0.0]))
+    shares = np.exp(state.log_priors / integer_sums.ONE)
+    np.testing.assert_allclose(shares, [0.7, 0.3, 0.0], atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_the_law_of_guesses_is_the_most_probable(labels, seed):
+    rng = np.random.default_rng(seed)
+    table = 0.5 * np.eye(labels) + 0.5 * rng.dirichlet(np.ones(labels), labels)
+    histogram = rng.integers(0, 3000, labels)
+    law = law_of_guesses(histogram, table)
+
+    def log_density(shares):
+        return histogram @ np.log(shares @ table) + 20.0 * np.log(shares).sum()
+
+    assert law.sum() == pytest.approx(1.0)
+    for _ in range(20):
+        other = np.exp(np.log(law) + 0.05 * rng.normal(size=labels))
+        assert log_density(other / other.sum()) < log_density(law) + 1e-6
+    exact = np.array([0.6, 0.3, 0.1])
+    table = qc.RandomizedResponse(domain=qc.Categorical(list("abc")), epsilon=1.0)
+    noisy = np.rint(1e7 * exact @ table.channel.probabilities).astype(int)
+    np.testing.assert_allclose(law_of_guesses(noisy, table.channel.probabilities), exact, atol=1e-3)
+
+
+@pytest.mark.parametrize("labels", [2, 3, 5])
+@pytest.mark.parametrize("accuracy", [0.1, 0.6, 0.95])
+def test_workers_are_as_their_reports_tell(labels, accuracy):
+    reports = reports_of(labels)
+    state = prior_crowd(reports, np.full(labels, 100), None)
+    tally = tally_of(drawn_counts(labels, accuracy), np.full(labels, 8.0))
+    climbs = []
+    for _ in range(6):
+        state, climbed = learn_crowd(reports, tally, state, UNIT, None)
+        climbs.append(climbed)
+    assert (np.diff(climbs) > -1e-6).all()  # of 360 reports
+    assert state.updates == 6
+    law = np.exp(state.votes[0] * 2.0**-24)
+    np.testing.assert_allclose(law.sum(axis=0), 1.0, atol=1e-6)
+    np.testing.assert_allclose(np.diagonal(law), accuracy, atol=0.04)
+    if labels > 2:  # mistakes are the next label
+        following = np.roll(np.eye(labels), 1, axis=0).T
+        assert (state.mistakes[following > 0] > 0.5).all()
+    assert state.constancy.max() < 0.1
+    np.testing.assert_allclose(state.communities.sum() + state.constants.sum(), 1.0)
+    # a new worker is as the crowd: nearer to these workers than before any report
+    first = prior_crowd(reports, np.full(labels, 100), None)
+    before = np.einsum("t,tkg,g->k", first.communities, first.accuracies, ACCURACIES)
+    unknown = np.diagonal(np.exp(state.votes[-1] * 2.0**-24))
+    if abs(before[0] - accuracy) > 0.1:
+        assert (np.abs(unknown - accuracy) < 0.8 * np.abs(before - accuracy)).all()
+
+
+def test_who_always_gives_one_label_is_told_apart():
+    reports = reports_of(3, workers=8)
+    counts = drawn_counts(3, 0.8, workers=8)
+    counts[0] = 0.0
+    counts[0, 1] = 60.0
+    counts[1] = 0.0
+    state = prior_crowd(reports, np.array([100, 150, 100]), None)
+    for _ in range(4):
+        state, _ = learn_crowd(reports, tally_of(counts, [20, 20, 20]), state, UNIT, None)
+    assert state.constancy[0] > 0.99
+    assert state.constancy[2:-1].max() < 1e-3
+    assert 0.02 < state.constancy[1] < 0.3  # nothing is known of this one, nor of the last
+    assert state.constancy[1] == pytest.approx(state.constancy[-1], abs=1e-9)
+    assert state.constants.argmax() == 1
+
+
+def test_frequencies_are_learnt_unless_they_are_known():
+    reports = reports_of(2)
+    tally = tally_of(drawn_counts(2, 0.8), [90.0, 10.0])
+    state = prior_crowd(reports, np.array([50, 50]), None)
+    learnt, _ = learn_crowd(reports, tally, state, UNIT, None)
+    shares = np.exp(learnt.log_priors / integer_sums.ONE)
+    np.testing.assert_allclose(shares, [100 / 120, 20 / 120], atol=0.01)
+    known, _ = learn_crowd(reports, tally, state, UNIT, np.array([0.5, 0.5]))
+    np.testing.assert_allclose(known.log_priors / integer_sums.ONE, np.log(0.5), atol=1e-9)
+
+
+def test_learnt_mistakes_are_the_most_probable():
+    """Near the law of mistakes that is learnt none has a larger objective."""
+    reports = reports_of(
+        3, mechanism=lambda domain: qc.RandomizedResponse(domain=domain, epsilon=3.0)
+    )
+    counts = drawn_counts(3, 0.6)
+    counts[3:] += np.random.default_rng(1).exponential(10.0, (3, 3, 3))
+    tally = tally_of(counts, [20, 20, 20])
+    state = prior_crowd(reports, np.array([100, 150, 100]), None)
+    for _ in range(80):  # every first of four updates learns mistakes
+        state, _ = learn_crowd(reports, tally, state, UNIT, None)
+    still = evolve(state, updates=1)
+    _, best = learn_crowd(reports, tally, still, UNIT, None)
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        moved = state.mistakes * np.exp(0.1 * rng.normal(size=(3, 3)))
+        moved /= moved.sum(axis=1, keepdims=True)
+        _, other = learn_crowd(reports, tally, evolve(still, mistakes=moved), UNIT, None)
+        assert other < best + 1e-6
+
+
+def test_sharpness_is_told_by_enough_known_truths():
+    reports = reports_of(2)
+    state = prior_crowd(reports, np.array([50, 50]), None)
+    best = 9
+    told = -500.0 * np.log(TEMPERATURES / TEMPERATURES[best]) ** 2
+    calibration = integer_sums.to_fixed(told)
+    found = []
+    for compared in (0, ENOUGH - 1, ENOUGH):
+        tally = tally_of(drawn_counts(2, 0.8), [30, 30], calibration=calibration, compared=compared)
+        found.append(learn_crowd(reports, tally, state, UNIT, None)[0].sharpness)
+    assert found[:2] == [1.0, 1.0]
+    assert found[2] == pytest.approx(TEMPERATURES[best], rel=0.02)
+    # where they tell nothing, what is believed before them holds, cut off at 2: a little below 1
+    tally = tally_of(drawn_counts(2, 0.8), [30, 30], compared=ENOUGH)
+    told_nothing_of = learn_crowd(reports, tally, state, UNIT, None)[0]
+    assert told_nothing_of.sharpness == pytest.approx(0.83, abs=0.01)
+
+
+def test_of_a_new_worker_nothing_is_known():
+    reports = reports_of(2)
+    state = prior_crowd(reports, np.array([50, 50]), None)
+    state, _ = learn_crowd(reports, tally_of(drawn_counts(2, 0.9), [30, 30]), state, UNIT, None)
+    taken = state.take(np.array([3, -1, 0]))
+    np.testing.assert_array_equal(taken.log_odds, state.log_odds[[3, -1, 0, -1]])
+    np.testing.assert_array_equal(taken.votes, state.votes[[3, -1, 0, -1]])
+    np.testing.assert_array_equal(taken.constancy, state.constancy[[3, -1, 0, -1]])
+    assert taken.updates == state.updates
+
+
+def test_constants_of_the_model_are_laws():
+    assert crowd_of_labels.SHARES.sum() == pytest.approx(1.0)
+    assert len(crowd_of_labels.SHARES) == len(CENTRES)
+    assert (np.diff(TEMPERATURES) > 0).all()

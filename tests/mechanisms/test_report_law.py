@@ -1,0 +1,81 @@
+import pickle
+
+import numpy as np
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.randomness import word_source
+from quietcrowd.mechanisms.report_law import ReportLaw
+from quietcrowd.mechanisms.two_layer import MIDDLES
+
+ABC = qc.Categorical(["a", "b", "c"])
+MECHANISMS = {
+    "one layer": qc.RandomizedResponse(domain=ABC, epsilon=1.0),
+    "NULL": qc.RandomizedResponse(domain=ABC, epsilon=1.0, null="category"),
+    "flips": qc.TwoLayerRandomizedResponse(domain=ABC, low=0.1, high=0.6),
+    "one flip": qc.TwoLayerRandomizedResponse(domain=ABC, low=0.3, high=0.3),
+    "epsilons": qc.TwoLayerRandomizedResponse(domain=ABC, epsilon=1.0, law="epsilon"),
+    "two layers, NULL": qc.TwoLayerRandomizedResponse(
+        domain=ABC, epsilon=1.0, law="epsilon", null="category"
+    ),
+}
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
+def test_a_law_is_one_of_probabilities_with_the_exact_loss(mechanism):
+    law = mechanism.report_law
+    size = mechanism.channel.answers
+    assert law.tables.shape == (len(law.chances), size, size)
+    np.testing.assert_allclose(law.tables.sum(axis=2), 1.0, rtol=1e-12)
+    assert law.tables.min() > 0
+    assert law.chances.sum() == pytest.approx(1.0)
+    tasks = {"tasks": 7} if mechanism.every_task else {}
+    assert law.loss(7) == mechanism.guarantee(answers=7, **tasks).epsilon
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
+def test_a_law_goes_to_other_processes(mechanism):
+    law = mechanism.report_law
+    read = pickle.loads(pickle.dumps(law))
+    np.testing.assert_array_equal(read.tables, law.tables)
+    np.testing.assert_array_equal(read.chances, law.chances)
+    assert [read.loss(count) for count in (1, 5, 90)] == [law.loss(n) for n in (1, 5, 90)]
+
+
+@pytest.mark.parametrize("name", ["flips", "epsilons", "two layers, NULL"])
+def test_the_mean_of_all_channels_is_the_channel_of_one_report(name):
+    mechanism = MECHANISMS[name]
+    law = mechanism.report_law
+    assert len(law.chances) == MIDDLES
+    mean = np.tensordot(law.chances, law.tables, 1)
+    exact = mechanism.channel.probabilities
+    # a middle stands for a ninth of a law that is a straight line, or nearly
+    np.testing.assert_allclose(mean, exact, atol=1e-9 if name == "flips" else 2e-3)
+    if name == "two layers, NULL":
+        np.testing.assert_allclose(mean[-1], exact[-1], rtol=1e-12)
+        assert np.ptp(law.tables[:, -1], axis=0).max() == 0.0
+
+
+@pytest.mark.parametrize("name", ["flips", "epsilons"])
+def test_a_share_of_all_draws_lies_below(name):
+    law = MECHANISMS[name].worker_law
+    drawn = law.draw(word_source(np.random.default_rng(1)), 100_000)
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        assert (drawn < law.at(share)).mean() == pytest.approx(share, abs=0.01)  # 6 deviations
+    middles = np.array([law.at((i + 0.5) / 1024) for i in range(1024)])
+    assert middles.mean() == pytest.approx(law.mean, rel=1e-6)
+
+
+def test_a_channel_that_is_no_table_has_no_law():
+    assert ReportLaw.of(None) is None
+    laplace = qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1), epsilon=1.0, fill=None)
+    assert ReportLaw.of(laplace.channel) is None
+    assert laplace.report_law is None
+
+
+def test_a_law_of_one_channel_loses_its_epsilon_however_many_answers_there_are():
+    channel = FiniteChannel.rounded([[0.7, 0.2, 0.1], [0.25, 0.25, 0.5]])
+    law = ReportLaw.of(channel)
+    assert law.tables.shape == (1, 2, 3)
+    assert {law.loss(count) for count in (1, 2, 1000)} == {channel.epsilon}
