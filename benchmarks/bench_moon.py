@@ -64,7 +64,7 @@ def test_a_sweep(benchmark, sensors, compare, remark):
     partition, summary, _ = sensors
     threads = available_threads()
     with ThreadPoolExecutor(threads) as pool:
-        moon = sweep_of(qc.MOON(), partition, summary, pool, threads)
+        moon = sweep_of(qc.MOON(truth_prior=None), partition, summary, pool, threads)
         crh = sweep_of(qc.CRH(), partition, summary, pool, threads)
         benchmark.pedantic(moon, rounds=5, warmup_rounds=1)
         ours, theirs = benchmark.stats.stats.min, least_seconds(crh, rounds=5)
@@ -81,7 +81,9 @@ def test_sweeps_to_rest(benchmark, sensors, compare, remark):
     """From a cold start until the posterior rests."""
     partition, summary, truths = sensors
     found = []
-    benchmark.pedantic(lambda: found.append(run_loop(qc.MOON(), [partition], summary)), rounds=1)
+    benchmark.pedantic(
+        lambda: found.append(run_loop(qc.MOON(truth_prior=None), [partition], summary)), rounds=1
+    )
     result = found[0]
     assert result.converged
     error = np.abs(result.estimates.truths * summary.extent + summary.middle - truths).mean()
@@ -103,10 +105,10 @@ def test_against_no_privacy(benchmark, name, remark):
     answers = qc.load_dataset(name).answers.canonical
     mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=1.0, fill=None)
     reports = mechanism.randomize(answers, rng=np.random.default_rng(0))
-    benchmark.pedantic(qc.MOON().fit, (reports,), rounds=3, warmup_rounds=1)
+    benchmark.pedantic(qc.MOON(truth_prior=None).fit, (reports,), rounds=3, warmup_rounds=1)
     plain = least_seconds(lambda: qc.CRH().fit(answers), rounds=3)
     ours = benchmark.stats.stats.min
-    iterations = qc.MOON().fit(reports).iterations
+    iterations = qc.MOON(truth_prior=None).fit(reports).iterations
     remark(
         f"Run time on {name}, {len(answers):,} answers: MOON on reports at epsilon 1 "
         f"{ours * 1e3:.3g} ms ({iterations} sweeps), CRH on plain answers {plain * 1e3:.3g} ms "

@@ -193,7 +193,7 @@ WORKS = {
     "majority vote of 10^6 reports": lambda: fit(qc.MajorityVote(), reports),
     "weighted mean, fit of 10^6 numbers": lambda: fit(qc.WeightedMean(), numbers),
     "CRH, fit of 10^6 numbers": lambda: fit(qc.CRH(), numbers),
-    "MOON, fit of 10^6 noisy numbers": lambda: fit(qc.MOON(), noisy_numbers),
+    "MOON, fit of 10^6 noisy numbers": lambda: fit(qc.MOON(truth_prior=None), noisy_numbers),
     "Dawid-Skene, 1 % new tasks": extend,
     "randomised response, 10^6, exact": lambda: randomize(qc.RandomizedResponse, million, False),
     "randomised response, 10^6, simulated": lambda: randomize(qc.RandomizedResponse, million),

@@ -43,6 +43,9 @@ BUDGET = {"budget": 500.0, "delta": 0.25}
 DEVICES = ("answered", "committed", "joined")
 """One that has answered all campaigns; one whose reports were lost; one that has joined alone."""
 
+USUAL = METHODS["weighted-vote"].to_dict()
+"""What a campaign that asks for labels, and names no method, was inferred by."""
+
 JOINED = ("coins", "numbers")
 _LATEST = 300.0
 
@@ -170,9 +173,16 @@ def use(folder: Path, *, forget: Iterable[str] = CAMPAIGNS) -> dict[str, Any]:
 
 
 def _forget_results(database: Path, campaigns: list[str]) -> None:
-    """Delete results from a database: a server finds them again."""
+    """Delete results from a database: a server finds them again, by the methods that found them.
+
+    The usual method, of a campaign without one of its own, was another one.
+    """
     with sqlite3.connect(database) as connection:
         for campaign in campaigns:
+            connection.execute(
+                "UPDATE campaign SET method = ? WHERE id = ? AND method IS NULL",
+                [json.dumps(USUAL), bytes.fromhex(campaign)],
+            )
             gone = connection.execute(
                 "DELETE FROM inference WHERE campaign_id = ?", [bytes.fromhex(campaign)]
             )

@@ -129,7 +129,7 @@ NUMBER_METHODS = {
     "catd": qc.CATD(),
     "gtm": qc.GTM(),
     "kdem": qc.KDEm(),
-    "moon": qc.MOON(),
+    "moon": qc.MOON(truth_prior=None),
     "moon-variance": qc.MOON(variant="variance"),
     "moon-lagrange": qc.MOON(solver="lagrange"),
     "moon-prior": qc.MOON(truth_prior="normal"),

@@ -20,7 +20,7 @@ def found():
 def test_a_server_tells_the_same_of_a_database(found):
     kept = read_json(FOLDER / "observed.json.gz")
     assert sum(one["status"] == 200 for one in kept.values()) > 50
-    inferred = {name for name in kept if name.startswith("coins/truths")}
+    inferred = {name for name in kept if name.startswith(("coins/truths", "coins/document"))}
     then, now = (
         {name: one for name, one in what.items() if name not in inferred}
         for what in (kept, found["observed"])

@@ -19,7 +19,15 @@ from quietcrowd.exceptions import (
     ParameterError,
     SimulatedNoiseWarning,
 )
-from quietcrowd.inference import CRH, MOON, Mean, Median, WeightedMean, noise_ignored
+from quietcrowd.inference import (
+    CRH,
+    MOON,
+    Mean,
+    Median,
+    WeightedMean,
+    method_from_dict,
+    noise_ignored,
+)
 from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 from quietcrowd.inference.moon_state import ErrorModel
 from quietcrowd.inference.observations import Observations
@@ -122,7 +130,7 @@ def test_em_finds_the_mode_of_the_posterior():
     """An optimiser of SciPy, started at it and elsewhere, finds nothing better."""
     answers, truths, _ = crowd(12, 15, seed=4)
     reports = reports_of(answers, 6.0)
-    method = MOON(tolerance=1e-13, max_iterations=1000)
+    method = MOON(truth_prior=None, tolerance=1e-13, max_iterations=1000)
     found = method.fit(reports)
     scale = reports.mechanism.channel.scale
     extent = np.ptp(reports.table.domain.numbers(reports.table.values))
@@ -158,7 +166,8 @@ def test_the_posterior_cannot_fall(variant, rows, epsilon):
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     reports = reports_of(Answers.from_frame(frame, DOMAIN), epsilon)
     with noise_ignored():
-        history = MOON(variant=variant, tolerance=0.0, max_iterations=40).fit(reports).history
+        method = MOON(variant=variant, truth_prior=None, tolerance=0.0, max_iterations=40)
+        history = method.fit(reports).history
     slack = 1e-5 if variant == "mixture" else 1e-8  # a pass finds truths to 1/20 standard error
     best = history[0]
     for before, after in pairwise(history):
@@ -195,7 +204,7 @@ def test_lagrange_rests_where_its_equations_hold(variant):
 def test_the_variants_agree_where_there_is_hardly_any_noise():
     answers, _, _ = crowd(20, 40, seed=2)
     reports = reports_of(answers, 1e5, step=2.0**-16)
-    found = [MOON(variant=variant) for variant in VARIANTS]
+    found = [MOON(variant=variant, truth_prior=None) for variant in VARIANTS]
     with noise_ignored():
         mixture, variance, quadratic = (method.fit(reports).estimates.truths for method in found)
     assert mixture == pytest.approx(variance, abs=1e-3)
@@ -241,7 +250,8 @@ def test_truths_stay_in_the_domain():
     for variant in VARIANTS:
         for solver in SOLVERS:
             with noise_ignored():
-                found = MOON(variant=variant, solver=solver).fit(reports_of(answers, 0.2))
+                method = MOON(variant=variant, solver=solver, truth_prior=None)
+                found = method.fit(reports_of(answers, 0.2))
             truths = found.estimates.truths
             assert truths.min() >= 0
             assert truths.max() <= reports_of(answers, 0.2).mechanism.channel.grid.width
@@ -318,7 +328,7 @@ def test_degenerate_tables(variant, solver, epsilon):
 def test_a_single_report_is_the_truth():
     frame = pd.DataFrame({"task": [0], "worker": [0], "label": [3.0]})
     reports = reports_of(Answers.from_frame(frame, DOMAIN), 5.0)
-    found = MOON().fit(reports)
+    found = MOON(truth_prior=None).fit(reports)
     expected = np.clip(reports.table.domain.numbers(reports.table.values), 0, 10)
     assert found.estimates.truths == pytest.approx(expected, abs=1e-6)
 
@@ -385,11 +395,11 @@ def test_better_than_what_ignores_the_noise():
 def test_where_noise_hides_the_truths_it_says_so():
     answers, _, _ = crowd(20, 50, seed=11)
     with pytest.warns(NoSignalWarning, match="truth_prior='normal'"):
-        MOON().fit(reports_of(answers, 0.2))
+        MOON(truth_prior=None).fit(reports_of(answers, 0.2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", SimulatedNoiseWarning)
-        MOON().fit(reports_of(answers, 10.0))
+        MOON(truth_prior=None).fit(reports_of(answers, 10.0))
         MOON(truth_prior="normal").fit(reports_of(answers, 10.0))
 
 
@@ -407,7 +417,8 @@ def test_a_normal_prior_of_the_truths_helps_where_it_is_true(epsilon):
         reports = reports_of(table, epsilon, seed)
         drawn = MOON(truth_prior="normal").fit(reports)
         constant = np.abs(truths - np.median(truths)).mean()
-        found.append((error_of(drawn, truths), error_of(MOON().fit(reports), truths), constant))
+        flat = MOON(truth_prior=None).fit(reports)
+        found.append((error_of(drawn, truths), error_of(flat, truths), constant))
         standardised = (drawn.estimates.truths - truths) / drawn.estimates.standard_error
         assert 0.4 < np.std(standardised) < 1.35
     drawn_error, flat_error, constant = np.mean(found, axis=0)
@@ -437,9 +448,17 @@ def test_one_task_does_not_tell_how_truths_vary():
 def test_the_prior_goes_with_the_posterior_alone(other):
     with pytest.raises(ParameterError, match="truth_prior='normal' goes with"):
         MOON(truth_prior="normal", **other)
+    assert MOON(**other).truth_prior is None
 
 
-@pytest.mark.parametrize("method", [MOON(), MOON(truth_prior="normal"), MOON(solver="lagrange")])
+def test_the_prior_is_the_default():
+    assert MOON() == MOON(truth_prior="normal")
+    assert method_from_dict(MOON().to_dict() | {"truth_prior": None}) == MOON(truth_prior=None)
+
+
+@pytest.mark.parametrize(
+    "method", [MOON(truth_prior=None), MOON(truth_prior="normal"), MOON(solver="lagrange")]
+)
 @pytest.mark.parametrize("earlier", [0.3, 5.0, 50.0])
 def test_a_warm_start_ends_where_a_cold_one_does(method, earlier):
     """Reports of another range are of another scale; the prior is that of the reports at hand."""
@@ -459,6 +478,6 @@ def test_with_a_prior_the_warning_says_where_truths_are_drawn_to():
 
 def test_standard_errors_are_at_most_those_of_even_truths():
     answers, _, _ = crowd(4, 60, seed=16)
-    found = MOON().fit(reports_of(answers, 0.2)).estimates
+    found = MOON(truth_prior=None).fit(reports_of(answers, 0.2)).estimates
     assert found.standard_error.max() <= 10.01 / np.sqrt(12)
     assert set(found.truths[found.truths < 1e-6]) == {0.0}

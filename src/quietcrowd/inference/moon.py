@@ -98,8 +98,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     of a weighted mean. ``workers`` has a column ``sigma``. Plain answers have no noise: all
     variants are then ``"quadratic"``.
 
-    Where the noise hides how the truths differ, a `NoSignalWarning` says so; with
-    ``truth_prior="normal"`` estimates are then much nearer to them. Where unanswered tasks are
+    Where the noise hides how the truths differ, a `NoSignalWarning` says so; without a prior of the
+    truths estimates are then much farther from them. Where unanswered tasks are
     reported too, what was filled in counts as an answer, and draws the truths towards it: a
     `NoiseIgnoredWarning` says so.
 
@@ -119,7 +119,8 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
         What is known of the truths: nothing but their bounds, or that they are drawn from a normal
         law, whose mean and variance are learnt. Truths are then drawn towards that mean, the more
         the less is known of them: where the noise hides the truths, they are nearly constant, and
-        standard errors are those of the posterior. For variant "mixture" and solver "em" alone.
+        standard errors are those of the posterior. "normal" goes with variant "mixture" and solver
+        "em" alone, and is the default there; with others it is None. The paper has no such prior.
     tolerance : float
         As of every method.
 
@@ -152,15 +153,23 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
     solver: Solver = field(default="em", validator=one_of(*get_args(Solver)))
     alpha: float = field(default=0.5, converter=plain, validator=_check_prior)
     prior_share: float = field(default=0.2, converter=plain, validator=_check_prior)
-    truth_prior: Literal["normal"] | None = field(default=None, validator=one_of(None, "normal"))
+    truth_prior: Literal["normal"] | None = field(validator=one_of(None, "normal"))
     tolerance: float = field(default=1e-7, converter=plain, validator=at_least(0))
 
+    @truth_prior.default
+    def _usual_prior(self) -> Literal["normal"] | None:
+        return "normal" if self._takes_prior else None
+
     def __attrs_post_init__(self) -> None:
-        if self.truth_prior and (self.variant, self.solver) != ("mixture", "em"):
+        if self.truth_prior and not self._takes_prior:
             raise ParameterError(
                 "truth_prior='normal' goes with variant='mixture' and solver='em'; "
                 f"got variant={self.variant!r}, solver={self.solver!r}"
             )
+
+    @property
+    def _takes_prior(self) -> bool:
+        return (self.variant, self.solver) == ("mixture", "em")
 
     @override
     def reads_reports(self, channel: Channel) -> bool:

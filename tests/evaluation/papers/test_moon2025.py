@@ -5,15 +5,14 @@ import numpy as np
 import pytest
 
 from quietcrowd.commands.experiment_tables import print_figure
-from quietcrowd.domains import Categorical
 from quietcrowd.evaluation import FIGURES, FigureResult
 from quietcrowd.evaluation.papers.figure import Part
 from quietcrowd.evaluation.papers.moon2025 import METHODS
 from quietcrowd.exceptions import FormatError
 from quietcrowd.inference import METHODS as ALL_METHODS
+from quietcrowd.report_domains import Reals
 
 DRAWN = FIGURES["moon2025-3-drawn"]
-LABELS = Categorical(["no", "yes"])
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,7 @@ def drawn():
 
 def test_every_method_for_numbers_is_compared():
     named = {name.split(":")[0] for name in METHODS}
-    numeric = {name for name, kind in ALL_METHODS.items() if not kind().infers_labels(LABELS)}
+    numeric = {name for name, kind in ALL_METHODS.items() if not kind().infers_labels(Reals())}
     assert named == numeric - {"ratio-mean"} | {"tesla-like"}
 
 

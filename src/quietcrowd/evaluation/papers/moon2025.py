@@ -24,6 +24,7 @@ from quietcrowd.inference.gtm import GTM
 from quietcrowd.inference.kdem import KDEm
 from quietcrowd.inference.loss_weighted import CATD, CRH
 from quietcrowd.inference.moon import MOON
+from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism
 
@@ -45,14 +46,16 @@ METHODS: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
         "moon:variant=quadratic": MOON(variant="quadratic"),
         "moon:variant=variance": MOON(variant="variance"),
         "moon:solver=lagrange": MOON(solver="lagrange"),
-        "moon": MOON(),
+        "moon": MOON(truth_prior=None),
         "moon:truth_prior=normal": MOON(truth_prior="normal"),
+        "noise-aware": NoiseAware(),
     }
 )
-"""All methods for numbers, by their names on the command line."""
+"""All methods for numbers, by their names on the command line; but "moon" is the paper's, which is
+moon:truth_prior=none there."""
 
 OF_SAMPLED: Mapping[str, FittingMethod[Any, Any]] = MappingProxyType(
-    {"privtdsi-like, crh": CRH(), "privtdsi-like, moon": MOON()}
+    {"privtdsi-like, crh": CRH(), "privtdsi-like, moon": MOON(truth_prior=None)}
 )
 """What infers from sampled answers."""
 
@@ -129,7 +132,8 @@ def _drawn(trials: int, seed: int) -> list[Part]:
 
     parts = []
     for name, workers, share in (("60 x 100, all", 60, 1.0), ("200 x 100, 20 %", 200, 0.2)):
-        known = KnownErrors(sigmas=[SIGMAS[worker >= workers // 2] for worker in range(workers)])
+        sigmas = [SIGMAS[worker >= workers // 2] for worker in range(workers)]
+        known = KnownErrors(sigmas=sigmas, truth_prior=None)
         sampled = {"privtdsi-like": partial(_sampled, answers=round(100 * share))}
         of_all: dict[str, FittingMethod[Any, Any]] = {**METHODS, "every sigma known": known}
         sent = partial(experiment, workers, share, LAPLACE, of_all)
