@@ -50,7 +50,7 @@ _LARGEST_LOG = 64.0
 class NoiseAwareLabels(
     CategoricalMethod[CrowdState, CrowdTally], IterativeInference[CrowdState, CrowdTally]
 ):
-    """The part of `NoiseAware` that infers labels; see there."""
+    """The part of `NoiseAware` that infers labels: ``docs/theory/noise-aware-labels.md``."""
 
     name: ClassVar[str] = "noise-aware"
     prior: Mapping[str, float] | None = None
