@@ -218,6 +218,7 @@ def test_known_truths_stay_and_an_earlier_estimate_is_a_start(name):
     assert (again.truths["truth"] == first.truths["truth"]).mean() > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_new_tasks_with_new_workers_extend_an_estimate(name):
     frame = CROWD.answers.to_frame()
@@ -350,6 +351,7 @@ def test_a_single_label_a_single_worker_and_a_single_answer():
     assert ((confidence > 0.5) & (confidence < 1.0)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["NULL", "two layers, NULL"])
 def test_workers_and_tasks_without_answers_are_no_trouble(name):
     answers = qc.Answers.from_frame(
@@ -372,6 +374,31 @@ def test_workers_and_tasks_without_answers_are_no_trouble(name):
         missing = estimate.truths["answers"] == 0
         assert (estimate.truths["confidence"].isna() == missing).all()
     assert estimate is not None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::quietcrowd.NoSignalWarning")
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [
+        ("plain", 1.0),
+        ("one layer", 0.0),
+        ("one layer", 16.0),
+        ("NULL", 0.0),
+        ("NULL", 16.0),
+        ("two layers, NULL", 0.0),
+        ("two layers, NULL", 8.0),
+    ],
+)
+def test_the_least_and_the_most_noise_and_frequencies_of_nothing(name, epsilon):
+    gold = frame_of_truths(CROWD, 30)
+    for prior in (None, {"a": 0.0}, {"a": 1.0}):
+        method = NoiseAwareLabels(prior=prior, max_iterations=8, tolerance=0.0)
+        estimate = method.fit(reported(CROWD, name, epsilon), gold=gold)
+        assert np.isfinite(estimate.history).all()
+        assert np.diff(estimate.history).min() > -ROUNDING
+        assert 0 < estimate.state.sharpness <= 2
+        assert (estimate.truths["truth"][estimate.known] == gold["label"].to_numpy()).all()
 
 
 def test_what_it_cannot_read_or_hold_is_refused(monkeypatch):
