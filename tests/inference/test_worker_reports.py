@@ -112,6 +112,7 @@ def test_no_vote_says_more_than_a_report_may_tell(data):
     assert (spread[over] > channel.epsilon - 2.0**-22).all()  # no more is taken than has to be
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [FLIPS, SECRET_NULL])
 def test_where_a_secret_is_shared_the_bound_is_that_of_all_answers_of_a_worker(mechanism):
     counts = np.arange(1, 101)

@@ -23,6 +23,7 @@ __all__ = [
     "LEAST",
     "PLACES",
     "TEMPERATURES",
+    "TOLD_ONE",
     "CrowdState",
     "CrowdTally",
     "law_of_guesses",
@@ -78,6 +79,9 @@ MISTAKES_EVERY = 4
 TEMPERATURES = np.geomspace(0.04, 2.0, 34)
 """Log-odds are multiplied by one of these where known truths tell which."""
 
+TOLD_ONE = 2.0**24
+"""What a log-probability of a known truth of 1 is stored as: there is room for 5 10^8 of 1,000."""
+
 
 @frozen(kw_only=True, eq=False)
 class CrowdTally(Tally):
@@ -94,7 +98,7 @@ class CrowdTally(Tally):
     histogram : ndarray of int64, shape (reports,)
         How often each report is given; counted in the very first pass alone.
     calibration : ndarray of int64, shape (temperatures,)
-        Log-probabilities of known truths; in units of `integer_sums.ONE`.
+        Log-probabilities of known truths, in units of 1 / `TOLD_ONE`.
     compared : int
         How many known truths these are of.
     agreed, told : ndarray of int64
@@ -440,6 +444,6 @@ def _sharpness(tally: CrowdTally) -> float:
     if tally.compared < ENOUGH:
         return 1.0
     logs = np.log(TEMPERATURES)
-    told = tally.calibration / integer_sums.ONE - (logs / _LOG_SPREAD) ** 2 / 2.0
+    told = tally.calibration / TOLD_ONE - (logs / _LOG_SPREAD) ** 2 / 2.0
     shares = np.exp(told - told.max())
     return float(np.exp((shares * logs).sum() / shares.sum()))

@@ -26,6 +26,7 @@ from quietcrowd.inference.crowd_of_labels import (
     FRACTION_BITS,
     PLACES,
     TEMPERATURES,
+    TOLD_ONE,
     CrowdState,
     CrowdTally,
     learn_crowd,
@@ -58,7 +59,7 @@ _LARGEST_LOG = 64.0
 class NoiseAwareLabels(
     CategoricalMethod[CrowdState, CrowdTally], IterativeInference[CrowdState, CrowdTally]
 ):
-    """The part of `NoiseAware` that infers labels; see there."""
+    """The part of `NoiseAware` that infers labels: ``docs/theory/noise-aware-labels.md``."""
 
     name: ClassVar[str] = "noise-aware"
     prior: Mapping[str, float] | None = None
@@ -133,7 +134,7 @@ class NoiseAwareLabels(
             state.sharpness,
             TEMPERATURES,
             self.unit(summary),
-            float(integer_sums.ONE),
+            TOLD_ONE,
             integer_sums.shares(labels),
             np.uint64(self.seed),
             LabelCounts(tally.counts.reshape(-1), tally.classes, tally.calibration, tally.agreed),
