@@ -96,7 +96,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
     ) -> TruthEstimate:
         observed = Observations.read(data, self)
         if start is not None:
-            self._check_start(start, observed.answers.domain)
+            self._check_start(start, observed.domain)
         partition, summary, known = self.prepare(observed, gold)
         first: Any = None if start is None else start.state_of(observed.answers.workers)
         warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
@@ -158,7 +158,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
                 f"start must be an estimate of {self!r}; got one of {start.method!r}"
             )
         observed = Observations.read(data, self, start.answers.domain)
-        self._check_start(start, observed.answers.domain)
+        self._check_start(start, observed.domain)
         refuse_swept_tasks(start, observed.answers)
         observed, earlier = join_workers(start, observed)
         joined = joined_summary(start.summary, observed.summary, earlier)
@@ -197,7 +197,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         AnswerError
             As `known` and `summarize` do.
         """
-        known = self.known(observed.answers.tasks, observed.answers.domain, truths)
+        known = self.known(observed.answers.tasks, observed.domain, truths)
         summary = self.summarize(summary or observed.summary, known)
         partition = Partition.of(observed.answers, known, observed.participation)
         return self.scale(partition, summary), summary, known
@@ -238,10 +238,10 @@ class FittingMethod(TruthInference[StateT, TallyT]):
                 f"start must be an estimate of {type(self).__name__}; "
                 f"got one of {type(start.method).__name__}"
             )
-        if domain is not None and start.answers.domain != domain:
+        if domain is not None and start.summary.domain != domain:
             raise ParameterError(
                 f"start must be an estimate on {domain.example()}; "
-                f"got one on {start.answers.domain.example()}"
+                f"got one on {start.summary.domain.example()}"
             )
 
 

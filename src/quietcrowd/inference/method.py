@@ -16,6 +16,7 @@ from attrs import asdict, astuple, field, fields_dict, frozen
 from quietcrowd.domains import Domain
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = [
@@ -260,6 +261,14 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
 
     def refuse(self, mechanism: Any) -> None:
         """Raise AnswerError where the reports of a mechanism are not enough for the method."""
+
+    def truth_domain(self, mechanism: Any) -> Domain:
+        """Return what a truth can be that is found from the reports of a mechanism.
+
+        By default what a report can be, but for NULL: reports are read as answers.
+        """
+        domain: Domain = mechanism.report_domain
+        return domain.domain if isinstance(domain, OrNull) else domain
 
     @abstractmethod
     def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:

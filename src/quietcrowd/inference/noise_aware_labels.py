@@ -14,7 +14,7 @@ from typing_extensions import override
 from quietcrowd.domains import check_finite
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.accuracies import OwnVotes, tell_of_workers, told_nothing
-from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.categorical import CategoricalMethod, reads_by_table
 from quietcrowd.inference.crowd_of_labels import (
     FRACTION_BITS,
     TEMPERATURES,
@@ -55,17 +55,18 @@ class NoiseAwareLabels(
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
-        return mechanism.report_law is not None
+        return reads_by_table(mechanism)
 
     @override
     def refuse(self, mechanism: Any) -> None:
         """Refuse reports whose law is no table."""
         self._check_labels(mechanism.domain)
-        if mechanism.report_law is None:
+        if not reads_by_table(mechanism):
             raise AnswerError(
-                f"NoiseAware needs reports whose law given the answer is a public table; that of "
-                f"{type(mechanism).__name__} is none. Take WeightedVote (on the command line: "
-                "--method weighted-vote), if its reports are labels."
+                f"NoiseAware needs reports whose law is a public table, a row for each answer and "
+                f"a column for each report; that of {type(mechanism).__name__} is none. Take "
+                "WeightedVote (on the command line: --method weighted-vote), if its reports are "
+                "answers."
             )
 
     @override
@@ -148,6 +149,8 @@ class NoiseAwareLabels(
         self, partition: Partition, summary: Summary, state: CrowdState
     ) -> npt.NDArray[np.int64]:
         """Return what reports tell of workers' accuracies, by the votes of the last pass."""
+        if summary.other_reports:
+            return told_nothing()
         votes = OwnVotes()
         if state.votes.shape[1] == summary.labels:
             votes = OwnVotes(
@@ -215,6 +218,16 @@ class NoiseAwareLabels(
         return integer_sums.unit_for(summary.most_answers + tasks)
 
     @override
+    def qualities(
+        self, summary: Summary, tally: CrowdTally, state: CrowdState | None
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return what is found of the workers: nothing, where reports are no answers."""
+        if summary.other_reports:
+            names = ("agreement", "quality", "quality_low", "quality_high")
+            return {name: np.full(summary.workers, np.nan) for name in names}
+        return super().qualities(summary, tally, state)
+
+    @override
     def extend_tally(self, tally: CrowdTally, extension: Extension) -> CrowdTally:
         entropy = extension.total(np.array([tally.entropy]), self.unit)
         return CrowdTally(
@@ -225,5 +238,5 @@ class NoiseAwareLabels(
             calibration=tally.calibration,
             compared=tally.compared,
             agreed=extension.sums(tally.agreed),
-            told=extension.sums(tally.told),
+            told=extension.sums(tally.told) if tally.told.ndim else tally.told,
         )
