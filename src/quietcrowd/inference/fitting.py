@@ -101,7 +101,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         first: Any = None if start is None else start.state_of(observed.answers.workers)
         warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
         result = run_loop(self, [partition], summary, start=first, threads=threads)
-        warn_of(self.signal_warnings(summary, result.state, Scatter.of(result.estimates)), 3)
+        scatter = Scatter.of(result.estimates)
+        warn_of(self.signal_warnings(summary, result.tally, result.state, scatter), 3)
         return self._estimate(observed, known, summary, result, partition.draws)
 
     def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
@@ -165,7 +166,8 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         partition, summary, known = self.prepare(observed, gold, joined)
         warn_of(noise_warnings(self, observed), 2)
         result = extend_loop(self, start, earlier, partition, summary)
-        warn_of(self.signal_warnings(summary, result.state, Scatter.of(result.estimates)), 2)
+        scatter = Scatter.of(result.estimates)
+        warn_of(self.signal_warnings(summary, result.tally, result.state, scatter), 2)
         swept = np.concatenate([start.swept, partition.draws])
         return self._estimate(observed, known, summary, result, swept)
 

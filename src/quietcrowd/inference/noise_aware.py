@@ -157,6 +157,9 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         return found
 
     @override
-    def signal_warnings(self, summary: Summary, state: Any, scatter: Scatter) -> list[Warning]:
-        found: list[Warning] = self._kind(summary.domain).signal_warnings(summary, state, scatter)
+    def signal_warnings(
+        self, summary: Summary, tally: Any, state: Any, scatter: Scatter
+    ) -> list[Warning]:
+        kind = self._kind(summary.domain)
+        found: list[Warning] = kind.signal_warnings(summary, tally, state, scatter)
         return found

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.domains import check_finite
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.accuracies import OwnVotes, tell_of_workers, told_nothing
 from quietcrowd.inference.categorical import CategoricalMethod, reads_by_table
 from quietcrowd.inference.crowd_of_labels import (
@@ -30,7 +30,7 @@ from quietcrowd.inference.kernels.noisy_labels import (
     LabelRoom,
     noisy_label_kernel,
 )
-from quietcrowd.inference.method import IterativeInference, LabelEstimates
+from quietcrowd.inference.method import IterativeInference, LabelEstimates, Scatter
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.worker_reports import WorkerReports
 from quietcrowd.known_truths import UNKNOWN
@@ -40,6 +40,13 @@ __all__ = ["NoiseAwareLabels"]
 
 _LARGEST_LOG = 64.0
 """No log-probability of a report is larger."""
+
+LEAST_GAIN = 0.9
+"""The noise hides the truths where estimates are expected to be wrong in more than this part of
+the cases that the best constant guess is wrong in."""
+
+LEAST_WRONG = 0.05
+"""Where fewer estimates are expected to be wrong, nothing is hidden, though truths are alike."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -226,6 +233,29 @@ class NoiseAwareLabels(
             names = ("agreement", "quality", "quality_low", "quality_high")
             return {name: np.full(summary.workers, np.nan) for name in names}
         return super().qualities(summary, tally, state)
+
+    @override
+    def signal_warnings(
+        self, summary: Summary, tally: CrowdTally, state: CrowdState | None, scatter: Scatter
+    ) -> list[Warning]:
+        """Warn where the posterior expects hardly more of the estimates than of one same guess."""
+        total = int(tally.classes.sum())
+        if summary.report_law is None or not scatter.labels or not total:
+            return []
+        likeliest = int(tally.classes.argmax())
+        guessed = 1.0 - int(tally.classes[likeliest]) / total
+        if scatter.error_rate < max(LEAST_WRONG, LEAST_GAIN * guessed):
+            return []
+        label = check_finite(summary.domain, "NoiseAware").labels[likeliest]
+        return [
+            NoSignalWarning(
+                f"the noise hides the truths: {scatter.error_rate:.0%} of the estimates are "
+                f"expected to be wrong, and of a guess that is always {label!r} "
+                f"{guessed:.0%}. It takes more workers, or a larger epsilon. Known truths of some "
+                "tasks help (gold=, on the command line --gold), and known frequencies of the "
+                "labels (prior=)."
+            )
+        ]
 
     @override
     def extend_tally(self, tally: CrowdTally, extension: Extension) -> CrowdTally:

@@ -339,7 +339,7 @@ def infer_store(
         save = None if states is None else states.save
         reached = iterate(method, job.summary, run.tally, reached, save)
         last = run.estimate(reached.state, target)
-    warn_of(method.signal_warnings(job.summary, reached.state, last.scatter), 2)
+    warn_of(method.signal_warnings(job.summary, last.tally, reached.state, last.scatter), 2)
     qualities = method.qualities(job.summary, last.tally, reached.state)
     table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
     if workers is not None:
