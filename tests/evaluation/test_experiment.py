@@ -212,3 +212,18 @@ def test_rows_that_are_left_out_are_not_part_of_the_data_set():
     assert answers.dropped.out_of_domain == 1
     found = run(dataset=attrs.evolve(CROWD, answers=answers), mechanisms=BOTH[:1], trials=2)
     assert "one-layer" in set(found["mechanism"])
+
+
+@pytest.mark.slow
+def test_the_method_that_knows_the_noise_stands_beside_others(tmp_path):
+    methods = {"majority": qc.MajorityVote(), "noise-aware": qc.NoiseAware()}
+    crowd = qc.synthetic_crowd(tasks=60, workers=20, answers_per_task=8, seed=1)
+    mechanisms = [qc.RandomizedResponse, qc.TwoLayerRandomizedResponse]
+    result = qc.Experiment(
+        dataset=crowd, mechanisms=mechanisms, epsilons=[2.0], methods=methods, trials=2
+    ).run()
+    found = result.frame[result.frame["method"] == "noise-aware"]
+    assert set(found["mechanism"]) == {"none", "one-layer", "two-layer", "one-layer*"}
+    assert found["error_rate"].between(0, 1).all()
+    result.plot(tmp_path / "cost.png")
+    assert (tmp_path / "cost.png").stat().st_size > 0

@@ -39,5 +39,12 @@ def test_parts_add_up(cuts):
     assert total.noise == pytest.approx(whole.noise, rel=1e-12)
 
 
-def test_labels_have_none():
-    assert Scatter.of(LabelEstimates.empty(3, np.uint8)) == Scatter()
+def test_labels_tell_how_many_are_expected_to_be_wrong():
+    room = LabelEstimates.empty(4, np.uint8)
+    room.confidence[:] = [1.0, 0.75, 0.5, 0.25]
+    assert Scatter.of(room).error_rate == 0.375
+    parts = [
+        Scatter.of(LabelEstimates(truths=room.truths[one], confidence=part, tied=room.tied[one]))
+        for one, part in ((slice(0, 1), room.confidence[:1]), (slice(1, 4), room.confidence[1:]))
+    ]
+    assert parts[0] + parts[1] == Scatter.of(room) == Scatter() + Scatter.of(room)

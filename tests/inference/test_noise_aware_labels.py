@@ -1,5 +1,7 @@
 """The model of labels that knows the noise."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 import quietcrowd as qc
 from quietcrowd.evaluation import expected_calibration_error
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference import noise_aware_labels
 from quietcrowd.inference.crowd_of_labels import CrowdState, CrowdTally
 from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
@@ -429,3 +431,26 @@ def test_units_are_those_of_a_tally_after_an_extension():
     assert isinstance(tally, CrowdTally)
     assert tally.counts.sum() / unit == pytest.approx(estimate.summary.answers, rel=1e-6)
     assert tally.classes.sum() / unit == pytest.approx(estimate.summary.tasks, rel=1e-6)
+
+
+HIDDEN = qc.synthetic_crowd(tasks=300, workers=40, answers_per_task=10, seed=2)
+
+
+def one_layer(answers, epsilon):
+    mechanism = qc.RandomizedResponse(domain=answers.domain, epsilon=epsilon)
+    return mechanism.randomize(answers, rng=np.random.default_rng(0))
+
+
+def test_where_noise_hides_the_truths_it_says_so():
+    with pytest.warns(NoSignalWarning, match="noise hides the truths: .* a guess that is always"):
+        NoiseAwareLabels().fit(one_layer(HIDDEN.answers, 0.05))
+
+
+@pytest.mark.parametrize("epsilon", [3.0, None])
+def test_where_estimates_are_sure_it_says_nothing_also_if_truths_are_alike(epsilon):
+    alike = HIDDEN.answers.with_values(HIDDEN.answers.domain, np.ones_like(HIDDEN.answers.values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", qc.SimulatedNoiseWarning)
+        for answers in (alike, HIDDEN.answers):
+            NoiseAwareLabels().fit(answers if epsilon is None else one_layer(answers, epsilon))

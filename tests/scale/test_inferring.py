@@ -30,9 +30,9 @@ GOLD = {
     False: pd.DataFrame({"task": ["task 3", "task 17", "task 30"], "label": [1.5, 2.5, 9.0]}),
 }
 SOURCES = {
-    "noise-aware": ["labels", "null", "numbers", "laplace"],
     "ratio-mean": ["released"],
     "moon": ["numbers", "laplace", "filled"],
+    "noise-aware": ["labels", "null", "numbers", "laplace", "filled"],
 }
 CASES = [
     (name, source)

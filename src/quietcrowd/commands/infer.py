@@ -170,7 +170,7 @@ def _show_estimate(
 
 def _closing_words(estimate: TruthEstimate, *, by_default: bool) -> str:
     answers, tied = estimate.answers, None
-    if estimate.method.infers_labels(answers.domain):
+    if estimate.method.infers_labels(estimate.summary.domain):
         tied = int(estimate.truths_as("pandas")["tied"].sum())
     return closing_words(
         estimate,

@@ -25,6 +25,7 @@ from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.scale import Store, connect, infer_store, randomize_store
 from quietcrowd.scale.executor import Executor
+from quietcrowd.scale.inferring import truth_domain
 from quietcrowd.scale.randomizing import check_randomizable
 
 __all__ = ["infer_from_store", "randomize_a_store", "refuse_beside_store"]
@@ -76,13 +77,14 @@ def infer_from_store(
             )
     except KnownTruthError as error:
         raise AnswerError(error.in_file(gold)) from None
+    labels = estimate.method.infers_labels(truth_domain(store, estimate.method))
     note(
         closing_words(
             estimate,
             counts=(store.tasks, len(store.workers), len(store)),
             known=estimate.known,
             null_reports=store.dropped.null_reports,
-            tied=estimate.tied if estimate.method.infers_labels(store.domain) else None,
+            tied=estimate.tied if labels else None,
             by_default=chosen is None,
         )
     )

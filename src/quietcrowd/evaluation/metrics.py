@@ -11,7 +11,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from quietcrowd.answers import Answers
-from quietcrowd.domains import FiniteDomain, check_numeric
+from quietcrowd.domains import Domain, FiniteDomain, check_numeric
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.estimate import NumericEstimate, TruthEstimate
 from quietcrowd.inference.fitting import FittingMethod
@@ -73,6 +73,8 @@ class KnownLabels(Score):
         In a finite domain.
     truths : dataframe
         Columns ``task`` and ``label``; tasks match by what their ids print as.
+    domain : Domain, optional
+        What a truth can be; by default, what an answer can be.
 
     Raises
     ------
@@ -83,8 +85,8 @@ class KnownLabels(Score):
 
     names: ClassVar[tuple[str, ...]] = ("error_rate",)
 
-    def __init__(self, answers: Answers, truths: Any) -> None:
-        domain = answers.domain
+    def __init__(self, answers: Answers, truths: Any, domain: Domain | None = None) -> None:
+        domain = answers.domain if domain is None else domain
         if not isinstance(domain, FiniteDomain):
             raise AnswerError(f"an error rate needs labels; got {domain.example()}")
         super().__init__(answers.tasks, truths)
@@ -220,7 +222,8 @@ def error_rate(estimate: TruthEstimate, truths: Any) -> float:
     ParameterError
         Where `estimate` is not what `fit` returned.
     """
-    return KnownLabels(_answers_of(estimate), truths).error_rate(estimate)
+    answers = _answers_of(estimate)
+    return KnownLabels(answers, truths, estimate.summary.domain).error_rate(estimate)
 
 
 def error_rate_change(private: TruthEstimate, plain: TruthEstimate, truths: Any) -> float:

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.answer_errors import ADVICE
-from quietcrowd.domains import Categorical, Domain, FiniteDomain
+from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import AnswerError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.accuracies import (
@@ -28,8 +28,15 @@ from quietcrowd.inference.kernels.voting import vote_kernel
 from quietcrowd.inference.method import LabelEstimates, StateT, Tally, TallyT
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.known_truths import label_per_task
+from quietcrowd.report_domains import OrNull
 
-__all__ = ["AgreementTally", "CategoricalMethod", "sweep_votes"]
+__all__ = [
+    "AgreementTally",
+    "CategoricalMethod",
+    "other_reports",
+    "reads_by_table",
+    "sweep_votes",
+]
 
 
 @frozen(kw_only=True, eq=False)
@@ -96,6 +103,31 @@ def sweep_votes(
     return AgreementTally(agreed=agreed, told=told)
 
 
+def other_reports(mechanism: Any) -> bool:
+    """Return whether reports of labels are neither these, nor NULL, nor numbers of a grid."""
+    reports = mechanism.report_domain
+    if isinstance(reports, NumericDomain) and not isinstance(reports, FiniteDomain):
+        return False
+    return bool(reports != mechanism.domain and reports != OrNull(domain=mechanism.domain))
+
+
+def reads_by_table(mechanism: Any) -> bool:
+    """Return whether a public table says how the reports come from labels.
+
+    It has a row for each answer, and a column for each report; NULL is the last of both where it
+    is one.
+    """
+    law, answers = mechanism.report_law, mechanism.domain
+    if law is None or not isinstance(answers, FiniteDomain):
+        return False
+    rows, columns = law.tables.shape[1:]
+    if mechanism.report_domain == OrNull(domain=answers):
+        return bool(rows == columns == answers.size + 1)
+    size = getattr(mechanism.report_domain, "size", columns)
+    whole = mechanism.report_domain.dtype.kind in "iu"
+    return bool(whole and rows == answers.size and columns == size)
+
+
 @frozen(kw_only=True, slots=False)
 class CategoricalMethod(FittingMethod[StateT, TallyT]):
     """A truth-inference method for `Categorical` and `Ordinal` domains."""
@@ -105,6 +137,23 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
     @override
     def infers_labels(self, domain: Domain) -> bool:
         return True
+
+    @override
+    def refuse(self, mechanism: Any) -> None:
+        """Refuse reports that are other labels than answers are."""
+        if isinstance(mechanism.domain, FiniteDomain) and other_reports(mechanism):
+            way = (
+                "NoiseAware (on the command line: --method noise-aware) reads them by their table."
+                if reads_by_table(mechanism)
+                else "NoiseAware would need a public table: a row for each answer, and a column "
+                "for each report."
+            )
+            raise AnswerError(
+                f"{type(self).__name__} reads reports as answers, and those of "
+                f"{type(mechanism).__name__} are none: a report is "
+                f"{mechanism.report_domain.describe()}, an answer {mechanism.domain.describe()}. "
+                f"{way}"
+            )
 
     @override
     def room(self, tasks: int, summary: Summary) -> LabelEstimates:

@@ -94,7 +94,11 @@ class TruthEstimate(ABC):
         """Return `truths` as a dataframe of another library."""
         answers = self.answers
         columns = truth_columns(
-            answers.tasks, self.estimates, self.known, answers.answers_per_task, answers.domain
+            answers.tasks,
+            self.estimates,
+            self.known,
+            answers.answers_per_task,
+            self.summary.domain,
         )
         return to_native(columns, backend)
 

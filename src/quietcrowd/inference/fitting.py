@@ -96,12 +96,13 @@ class FittingMethod(TruthInference[StateT, TallyT]):
     ) -> TruthEstimate:
         observed = Observations.read(data, self)
         if start is not None:
-            self._check_start(start, observed.answers.domain)
+            self._check_start(start, observed.domain)
         partition, summary, known = self.prepare(observed, gold)
         first: Any = None if start is None else start.state_of(observed.answers.workers)
         warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
         result = run_loop(self, [partition], summary, start=first, threads=threads)
-        warn_of(self.signal_warnings(summary, result.state, Scatter.of(result.estimates)), 3)
+        scatter = Scatter.of(result.estimates)
+        warn_of(self.signal_warnings(summary, result.tally, result.state, scatter), 3)
         return self._estimate(observed, known, summary, result, partition.draws, partition)
 
     def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
@@ -158,14 +159,15 @@ class FittingMethod(TruthInference[StateT, TallyT]):
                 f"start must be an estimate of {self!r}; got one of {start.method!r}"
             )
         observed = Observations.read(data, self, start.answers.domain)
-        self._check_start(start, observed.answers.domain)
+        self._check_start(start, observed.domain)
         refuse_swept_tasks(start, observed.answers)
         observed, earlier = join_workers(start, observed)
         joined = joined_summary(start.summary, observed.summary, earlier)
         partition, summary, known = self.prepare(observed, gold, joined)
         warn_of(noise_warnings(self, observed), 2)
         result = extend_loop(self, start, earlier, partition, summary)
-        warn_of(self.signal_warnings(summary, result.state, Scatter.of(result.estimates)), 2)
+        scatter = Scatter.of(result.estimates)
+        warn_of(self.signal_warnings(summary, result.tally, result.state, scatter), 2)
         swept = np.concatenate([start.swept, partition.draws])
         return self._estimate(observed, known, summary, result, swept, partition)
 
@@ -197,7 +199,7 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         AnswerError
             As `known` and `summarize` do.
         """
-        known = self.known(observed.answers.tasks, observed.answers.domain, truths)
+        known = self.known(observed.answers.tasks, observed.domain, truths)
         summary = self.summarize(summary or observed.summary, known)
         partition = Partition.of(observed.answers, known, observed.participation)
         return self.scale(partition, summary), summary, known
@@ -241,10 +243,10 @@ class FittingMethod(TruthInference[StateT, TallyT]):
                 f"start must be an estimate of {type(self).__name__}; "
                 f"got one of {type(start.method).__name__}"
             )
-        if domain is not None and start.answers.domain != domain:
+        if domain is not None and start.summary.domain != domain:
             raise ParameterError(
                 f"start must be an estimate on {domain.example()}; "
-                f"got one on {start.answers.domain.example()}"
+                f"got one on {start.summary.domain.example()}"
             )
 
 

@@ -151,6 +151,7 @@ class LossWeighted(
         known: npt.NDArray[Any] = self._kind.known(self, tasks, domain, truths)
         return known
 
+    refuse = _of_kind("refuse")
     room = _of_kind("room")
     summarize = _of_kind("summarize")
     scale = _of_kind("scale")

@@ -14,8 +14,10 @@ import pyarrow as pa
 from attrs import asdict, astuple, field, fields_dict, frozen
 
 from quietcrowd.domains import Domain
+from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.report_domains import OrNull
 from quietcrowd.validation import at_least, plain, whole_number
 
 __all__ = [
@@ -140,9 +142,9 @@ class NumericEstimates(Estimates):
 
 @frozen(kw_only=True)
 class Scatter:
-    """Moments of numbers that a pass inferred; those of partitions add up to those of all tasks.
+    """What tells how much estimates tell; those of partitions add up to those of all tasks.
 
-    All are scaled as the numbers of the pass are: by `Summary.extent`.
+    Of numbers these are moments, scaled as the numbers of the pass are: by `Summary.extent`.
 
     Attributes
     ----------
@@ -154,16 +156,27 @@ class Scatter:
         Sum of their squared distances from the mean.
     errors : float
         Sum of their squared standard errors.
+    labels : int
+        How many labels were estimated with a confidence.
+    wrong : int
+        How many of them are expected to be wrong, by their confidences; in units of
+        `integer_sums.ONE`.
     """
 
     inferred: int = 0
     mean: float = 0.0
     squares: float = 0.0
     errors: float = 0.0
+    labels: int = 0
+    wrong: int = 0
 
     @classmethod
     def of(cls, estimates: Estimates) -> Self:
-        """Return those of some tasks; of labels there are none."""
+        """Return those of some tasks."""
+        if isinstance(estimates, LabelEstimates):
+            told = estimates.confidence[~np.isnan(estimates.confidence)]
+            unsure = np.rint((1.0 - told) * integer_sums.ONE).astype(np.int64)
+            return cls(labels=len(unsure), wrong=int(unsure.sum()))
         if not isinstance(estimates, NumericEstimates):
             return cls()
         inferred = estimates.standard_error > 0
@@ -178,15 +191,17 @@ class Scatter:
         )
 
     def __add__(self, other: Self) -> Self:
+        labels = {"labels": self.labels + other.labels, "wrong": self.wrong + other.wrong}
         count = self.inferred + other.inferred
         if not count:
-            return self
+            return type(self)(**labels)
         apart, share = other.mean - self.mean, other.inferred / count
         return type(self)(
             inferred=count,
             mean=self.mean + apart * share,
             squares=self.squares + other.squares + apart**2 * share * self.inferred,
             errors=self.errors + other.errors,
+            **labels,
         )
 
     @property
@@ -198,6 +213,11 @@ class Scatter:
     def spread(self) -> float:
         """Standard deviation of the truths."""
         return math.sqrt(self.squares / self.inferred)
+
+    @property
+    def error_rate(self) -> float:
+        """Share of the labels that is expected to be wrong."""
+        return self.wrong / integer_sums.ONE / self.labels
 
 
 StateT = TypeVar("StateT", bound=State)
@@ -263,6 +283,14 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
 
     def refuse(self, mechanism: Any) -> None:
         """Raise AnswerError where the reports of a mechanism are not enough for the method."""
+
+    def truth_domain(self, mechanism: Any) -> Domain:
+        """Return what a truth can be that is found from the reports of a mechanism.
+
+        By default what a report can be, but for NULL: reports are read as answers.
+        """
+        domain: Domain = mechanism.report_domain
+        return domain.domain if isinstance(domain, OrNull) else domain
 
     @abstractmethod
     def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
@@ -390,6 +418,7 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
     def signal_warnings(
         self,
         summary: Summary,  # noqa: ARG002
+        tally: TallyT,  # noqa: ARG002
         state: StateT | None,  # noqa: ARG002
         scatter: Scatter,  # noqa: ARG002
     ) -> list[Warning]:
@@ -397,7 +426,7 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
 
         Parameters
         ----------
-        summary, state
+        summary, tally, state
             As of `qualities`.
         scatter : Scatter
             Of all estimates.

@@ -395,7 +395,7 @@ class MOON(NumericMethod[ErrorModel, ErrorTally], IterativeInference[ErrorModel,
 
     @override
     def signal_warnings(
-        self, summary: Summary, state: ErrorModel | None, scatter: Scatter
+        self, summary: Summary, tally: ErrorTally, state: ErrorModel | None, scatter: Scatter
     ) -> list[Warning]:
         """Warn where truths differ little more than their standard errors say they would anyway."""
         assert state is not None

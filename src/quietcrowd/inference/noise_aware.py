@@ -21,7 +21,7 @@ from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
 from quietcrowd.inference.noise_aware_numbers import NoiseAwareNumbers
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel, laplace_shift
-from quietcrowd.report_domains import OrNull, Reals
+from quietcrowd.report_domains import Reals
 from quietcrowd.validation import at_least, check_real, plain, whole_number
 
 __all__ = ["NoiseAware"]
@@ -49,12 +49,6 @@ def _check_prior(_: object, __: object, prior: Any) -> None:
         check_real(f"prior of {label!r}", share, 0)
     if sum(share for _, share in prior or ()) > 1 + 1e-9:
         raise ParameterError(f"prior must sum to 1 at most; got {dict(prior)!r}")
-
-
-def _answers_domain(mechanism: Any) -> Domain:
-    """Return what a mechanism's reports are read as, but for NULL."""
-    domain: Domain = mechanism.report_domain
-    return domain.domain if isinstance(domain, OrNull) else domain
 
 
 @frozen(kw_only=True, slots=False)
@@ -152,12 +146,20 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         return channel.probabilities is not None or laplace_shift(channel) is not None
 
     @override
+    def truth_domain(self, mechanism: Any) -> Domain:
+        """Return what an answer can be where a table says how reports come from answers."""
+        if mechanism.report_law is not None:
+            answers: Domain = mechanism.domain
+            return answers
+        return super().truth_domain(mechanism)
+
+    @override
     def models_noise(self, mechanism: Any) -> bool:
-        return bool(self._kind(_answers_domain(mechanism)).models_noise(mechanism))
+        return bool(self._kind(self.truth_domain(mechanism)).models_noise(mechanism))
 
     @override
     def refuse(self, mechanism: Any) -> None:
-        self._kind(_answers_domain(mechanism)).refuse(mechanism)
+        self._kind(self.truth_domain(mechanism)).refuse(mechanism)
 
     @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
@@ -230,6 +232,9 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         return found
 
     @override
-    def signal_warnings(self, summary: Summary, state: Any, scatter: Scatter) -> list[Warning]:
-        found: list[Warning] = self._kind(summary.domain).signal_warnings(summary, state, scatter)
+    def signal_warnings(
+        self, summary: Summary, tally: Any, state: Any, scatter: Scatter
+    ) -> list[Warning]:
+        kind = self._kind(summary.domain)
+        found: list[Warning] = kind.signal_warnings(summary, tally, state, scatter)
         return found

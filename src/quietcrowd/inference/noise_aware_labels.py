@@ -12,7 +12,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.domains import check_finite
-from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.accuracies import (
     OwnVotes,
     answers_worth,
@@ -20,7 +20,7 @@ from quietcrowd.inference.accuracies import (
     tell_of_workers,
     told_nothing,
 )
-from quietcrowd.inference.categorical import CategoricalMethod
+from quietcrowd.inference.categorical import CategoricalMethod, reads_by_table
 from quietcrowd.inference.crowd_of_labels import (
     ENOUGH,
     FRACTION_BITS,
@@ -39,7 +39,7 @@ from quietcrowd.inference.kernels.noisy_labels import (
     LabelRoom,
     noisy_label_kernel,
 )
-from quietcrowd.inference.method import IterativeInference, LabelEstimates
+from quietcrowd.inference.method import IterativeInference, LabelEstimates, Scatter
 from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.inference.worker_flags import FEWEST, worker_flags
 from quietcrowd.inference.worker_reports import KINDS, WorkerReports
@@ -53,6 +53,13 @@ MOST_LAWS = 2**24
 
 _LARGEST_LOG = 64.0
 """No log-probability of a report is larger."""
+
+LEAST_GAIN = 0.9
+"""The noise hides the truths where estimates are expected to be wrong in more than this part of
+the cases that the best constant guess is wrong in."""
+
+LEAST_WRONG = 0.05
+"""Where fewer estimates are expected to be wrong, nothing is hidden, though truths are alike."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -68,17 +75,18 @@ class NoiseAwareLabels(
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
-        return mechanism.report_law is not None
+        return reads_by_table(mechanism)
 
     @override
     def refuse(self, mechanism: Any) -> None:
         """Refuse reports whose law is no table."""
         self._check_labels(mechanism.domain)
-        if mechanism.report_law is None:
+        if not reads_by_table(mechanism):
             raise AnswerError(
-                f"NoiseAware needs reports whose law given the answer is a public table; that of "
-                f"{type(mechanism).__name__} is none. Take WeightedVote (on the command line: "
-                "--method weighted-vote), if its reports are labels."
+                f"NoiseAware needs reports whose law is a public table, a row for each answer and "
+                f"a column for each report; that of {type(mechanism).__name__} is none. Take "
+                "WeightedVote (on the command line: --method weighted-vote), if its reports are "
+                "answers."
             )
 
     @override
@@ -161,6 +169,8 @@ class NoiseAwareLabels(
         self, partition: Partition, summary: Summary, state: CrowdState
     ) -> npt.NDArray[np.int64]:
         """Return what reports tell of workers' accuracies, by the votes of the last pass."""
+        if summary.other_reports:
+            return told_nothing()
         votes = OwnVotes()
         if state.votes.shape[1] == summary.labels:
             votes = OwnVotes(
@@ -221,7 +231,12 @@ class NoiseAwareLabels(
     def qualities(
         self, summary: Summary, tally: CrowdTally, state: CrowdState | None
     ) -> dict[str, npt.NDArray[Any]]:
+        """Return what is found of the workers: nothing, where reports are no answers."""
         assert state is not None
+        if summary.other_reports:
+            names = ("agreement", "quality", "quality_low", "quality_high")
+            nothing = {name: np.full(summary.workers, np.nan) for name in names}
+            return {**nothing, "flag": np.full(summary.workers, None, object)}
         flags = worker_flags(
             WorkerReports.of(summary),
             tally.counts / self.unit(summary),
@@ -279,6 +294,29 @@ class NoiseAwareLabels(
         return integer_sums.unit_for(summary.most_answers + tasks)
 
     @override
+    def signal_warnings(
+        self, summary: Summary, tally: CrowdTally, state: CrowdState | None, scatter: Scatter
+    ) -> list[Warning]:
+        """Warn where the posterior expects hardly more of the estimates than of one same guess."""
+        total = int(tally.classes.sum())
+        if summary.report_law is None or not scatter.labels or not total:
+            return []
+        likeliest = int(tally.classes.argmax())
+        guessed = 1.0 - int(tally.classes[likeliest]) / total
+        if scatter.error_rate < max(LEAST_WRONG, LEAST_GAIN * guessed):
+            return []
+        label = check_finite(summary.domain, "NoiseAware").labels[likeliest]
+        return [
+            NoSignalWarning(
+                f"the noise hides the truths: {scatter.error_rate:.0%} of the estimates are "
+                f"expected to be wrong, and of a guess that is always {label!r} "
+                f"{guessed:.0%}. It takes more workers, or a larger epsilon. Known truths of some "
+                "tasks help (gold=, on the command line --gold), and known frequencies of the "
+                "labels (prior=)."
+            )
+        ]
+
+    @override
     def extend_tally(self, tally: CrowdTally, extension: Extension) -> CrowdTally:
         entropy = extension.total(np.array([tally.entropy]), self.unit)
         return CrowdTally(
@@ -289,5 +327,5 @@ class NoiseAwareLabels(
             calibration=tally.calibration,
             compared=tally.compared,
             agreed=extension.sums(tally.agreed),
-            told=extension.sums(tally.told),
+            told=extension.sums(tally.told) if tally.told.ndim else tally.told,
         )

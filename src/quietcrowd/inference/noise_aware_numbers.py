@@ -296,7 +296,7 @@ class NoiseAwareNumbers(
 
     @override
     def signal_warnings(
-        self, summary: Summary, state: NumberState | None, scatter: Scatter
+        self, summary: Summary, tally: NumberTally, state: NumberState | None, scatter: Scatter
     ) -> list[Warning]:
         """Warn where the reports tell less of the truths than their law does."""
         assert state is not None

@@ -30,6 +30,9 @@ class Observations:
     ----------
     answers : Answers
         Answers, or reports that are read as answers; NULL reports are left out and counted.
+    domain : Domain
+        What a truth can be: as the answers are, unless the method knows how reports that are no
+        answers come from them.
     mechanism : Mechanism or None
         What made the reports.
     simulated : bool
@@ -43,6 +46,7 @@ class Observations:
     """
 
     answers: Answers
+    domain: Domain
     mechanism: Any = None
     simulated: bool = False
     marked: bool = False
@@ -60,9 +64,9 @@ class Observations:
         """
         if isinstance(data, Reports):
             method.refuse(data.mechanism)
-            observed = cls._of_reports(data)
+            observed = cls._of_reports(data, method.truth_domain(data.mechanism))
         elif isinstance(data, Answers):
-            observed = cls(answers=data)
+            observed = cls(answers=data, domain=data.domain)
         else:
             frame, mark = unmarked(data), mark_of(data)
             if domain is None:
@@ -72,6 +76,7 @@ class Observations:
                 answers = Answers.from_frame(frame, domain, advice="reports")
             observed = cls(
                 answers=answers,
+                domain=answers.domain,
                 simulated=mark is not None and bool(mark.get("simulated")),
                 marked=mark is not None,
                 backend=backend_of(data),
@@ -81,12 +86,13 @@ class Observations:
         return observed
 
     @classmethod
-    def _of_reports(cls, reports: Reports) -> Observations:
+    def _of_reports(cls, reports: Reports, truths: Domain) -> Observations:
         answers, domain = reports.table, reports.table.domain
         if isinstance(domain, OrNull):
             answers = answers.without_null(answers.values == domain.null_code, domain.domain)
         return cls(
             answers=answers,
+            domain=truths,
             mechanism=reports.mechanism,
             simulated=reports.simulated,
             participation=reports.participation,
@@ -125,4 +131,5 @@ class Observations:
     def summary(self) -> Summary:
         """What is known of all answers, as every method is given it."""
         law = None if self.mechanism is None else self.mechanism.report_law
-        return Summary.of(self.answers, self.channel, self.participation is not None, law)
+        read = Summary.of(self.answers, self.channel, self.participation is not None, law)
+        return read.of_truths(self.domain)

@@ -127,6 +127,8 @@ class Summary:
         Whether a noisy participation bit stands beside each value.
     report_law : ReportLaw or None
         The law of all reports of one worker, as far as it is public.
+    other_reports : bool
+        Whether reports are no answers, nor NULL: values are then codes of reports.
     """
 
     domain: Domain
@@ -138,6 +140,7 @@ class Summary:
     channel: Channel | None = None
     participation: bool = False
     report_law: ReportLaw | None = None
+    other_reports: bool = False
 
     @classmethod
     def of(
@@ -163,6 +166,12 @@ class Summary:
             participation=participation,
             report_law=report_law or ReportLaw.of(channel),
         )
+
+    def of_truths(self, domain: Domain) -> Summary:
+        """Return the same where truths lie in a domain, whatever the reports are."""
+        if domain == self.domain:
+            return self
+        return evolve(self, domain=domain, other_reports=True)
 
     @cached_property
     def labels(self) -> int:

@@ -201,6 +201,7 @@ class RatioMean(NumericMethod[Prior, TaskMoments], IterativeInference[Prior, Tas
     def signal_warnings(
         self,
         summary: Summary,
+        tally: TaskMoments,
         state: Prior | None,
         scatter: Scatter,
     ) -> list[Warning]:

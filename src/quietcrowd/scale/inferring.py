@@ -19,6 +19,7 @@ from attrs import evolve, field, frozen
 from rich.console import Console
 from rich.progress import Progress
 
+from quietcrowd.domains import Domain
 from quietcrowd.exceptions import AnswerError, FormatError
 from quietcrowd.formats.files import check_folder, refuse_overwriting, replacing
 from quietcrowd.formats.tables import check_target, write_table
@@ -43,6 +44,7 @@ __all__ = [
     "StoredTruths",
     "infer_store",
     "match_truths",
+    "truth_domain",
 ]
 
 
@@ -110,8 +112,14 @@ def match_truths(store: Store, method: FittingMethod[Any, Any], truths: Any) -> 
         places[index] = (slice(begin, begin + len(positions)), positions)
         begin += len(positions)
     return StoredTruths(
-        values=method.known(pa.concat_arrays(found), store.domain, truths), places=places
+        values=method.known(pa.concat_arrays(found), truth_domain(store, method), truths),
+        places=places,
     )
+
+
+def truth_domain(store: Store, method: FittingMethod[Any, Any]) -> Domain:
+    """Return what a truth can be that a method finds from a store."""
+    return store.domain if store.mechanism is None else method.truth_domain(store.mechanism)
 
 
 def _named_tasks(truths: Any) -> pa.Array:
@@ -203,7 +211,7 @@ class Job:
             self.method.finish(room, known, self.summary),
             is_known(known),
             np.diff(partition.offsets),
-            self.store.domain,
+            self.summary.domain,
         )
         truths = pa.table(columns)
         tied = (pc.sum(truths["tied"]).as_py() or 0) if "tied" in truths.column_names else 0
@@ -334,7 +342,7 @@ def infer_store(
         save = None if states is None else states.save
         reached = iterate(method, job.summary, run.tally, reached, save)
         last = run.estimate(reached.state, target)
-    warn_of(method.signal_warnings(job.summary, reached.state, last.scatter), 2)
+    warn_of(method.signal_warnings(job.summary, last.tally, reached.state, last.scatter), 2)
     qualities = method.qualities(job.summary, last.tally, reached.state)
     table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
     if workers is not None:
@@ -377,7 +385,7 @@ def _job(store: Store, method: FittingMethod[Any, Any], truths: Any) -> Job:
     if store.mechanism is not None:
         method.refuse(store.mechanism)
     known = match_truths(store, method, truths)
-    summary = method.summarize(store.summary, known.values)
+    summary = method.summarize(store.summary.of_truths(truth_domain(store, method)), known.values)
     place = store.folder.absolute()  # another process may stand in another folder
     return Job(
         store=evolve(store, folder=place), method=method, summary=summary, known_truths=known
