@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd.inference.clipped_laws import MOST_SCALE, clipped_noisy_logs, clipped_plain_logs
 from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 
 __all__ = [
@@ -80,7 +81,7 @@ class ErrorLaws:
 
 
 @lru_cache(maxsize=16)
-def answer_laws(scale: float) -> ErrorLaws:
+def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
     """Return normal errors of several sizes with Laplace noise of a scale on top.
 
     Without noise, what rounding to bins adds is part of the errors, and there are errors with heavy
@@ -91,18 +92,22 @@ def answer_laws(scale: float) -> ErrorLaws:
     sigma: Floats = np.geomspace(LEAST_SIGMA, MOST_SIGMA, SIGMAS)
     if scale > 0:
         logs = NormalLaplace(sigma, scale).log_density(distances)
+        ends = clipped_noisy_logs(sigma, scale, BINS) if scale <= MOST_SCALE else logs[:0]
         share, variance = np.full(SIGMAS, 1.0 / SIGMAS), sigma**2 + 2.0 * scale**2
     else:
         wide: Floats = np.sqrt(sigma**2 + step**2 / 12.0)
         logs = np.hstack(
             [NormalLaplace(wide, 0.0).log_density(distances), _student(distances, wide)]
         )
+        ends = logs[:0] if math.isnan(margin) else clipped_plain_logs(wide, TAIL, margin, BINS)
+        ends = ends - math.log(step)
         share = np.repeat([1.0 - TAIL_SHARE, TAIL_SHARE], SIGMAS) / SIGMAS
         variance = np.concatenate([wide**2, wide**2])
         sigma = np.concatenate([sigma, sigma * math.sqrt(TAIL / (TAIL - 2.0))])
-    logs += math.log(step)
+    least = logs.max(axis=0) - LOG_FLOOR
+    logs = np.maximum(np.concatenate([logs, ends]), least) + math.log(step)
     return ErrorLaws(
-        logs=np.ascontiguousarray(np.maximum(logs, logs.max(axis=0) - LOG_FLOOR)),
+        logs=np.ascontiguousarray(logs),
         sigma=sigma,
         variance=variance,
         share=share,
