@@ -164,9 +164,7 @@ class NormalTruths:
     @property
     def shares(self) -> Floats:
         """Probability of each bin, with a part that is even."""
-        apart = (np.linspace(0.0, 1.0, BINS) - self.mean) / math.exp(self.log_spread)
-        heights = np.exp(-0.5 * (apart**2 - np.min(apart**2)))
-        shares: Floats = (1.0 - FLAT) * heights / heights.sum() + FLAT / BINS
+        shares: Floats = _shares([self])[0]
         return shares
 
     @property
@@ -187,8 +185,7 @@ class NormalTruths:
 
     def value(self, counts: Floats) -> float:
         """Return the log posterior of the best law of the truths given this normal law."""
-        law = self.with_counts(counts)
-        return float(np.sum(counts * np.log(law))) + self.penalty(law)
+        return _values([self], counts)[0]
 
     def moved(self, mean: float, log_spread: float) -> NormalTruths:
         """Return another one, within bounds."""
@@ -202,7 +199,7 @@ class NormalTruths:
         best, value, steps = self, self.value(counts), np.array([0.05, 0.3])
         for _ in range(_SEARCHES):
             tried = [best.moved(*(sign * side * steps)) for side in np.eye(2) for sign in (-1, 1)]
-            values = [law.value(counts) for law in tried]
+            values = _values(tried, counts)
             place = int(np.argmax(values))
             if values[place] > value:
                 best, value = tried[place], values[place]
@@ -211,6 +208,26 @@ class NormalTruths:
         return best
 
 
+def _shares(laws: list[NormalTruths]) -> Floats:
+    """Return the probability of each bin under each law, shape (laws, bins)."""
+    mean = np.array([[law.mean] for law in laws])
+    spread = np.array([[math.exp(law.log_spread)] for law in laws])
+    apart = (_MIDDLES - mean) / spread
+    heights = np.exp(-0.5 * (apart**2 - np.min(apart**2, axis=1, keepdims=True)))
+    shares: Floats = (1.0 - FLAT) * heights / heights.sum(axis=1, keepdims=True) + FLAT / BINS
+    return shares
+
+
+def _values(laws: list[NormalTruths], counts: Floats) -> list[float]:
+    """Return `NormalTruths.value` of several laws."""
+    shares = _shares(laws)
+    mixed = counts + TRUST * shares
+    found = mixed / mixed.sum(axis=1, keepdims=True)
+    fit = np.sum(mixed * np.log(found) - TRUST * shares * np.log(shares), axis=1)
+    return [value + law.log_prior for value, law in zip(fit.tolist(), laws, strict=True)]
+
+
+_MIDDLES = np.linspace(0.0, 1.0, BINS)
 _LEAST_SPREAD, _MOST_SPREAD = math.log(0.003), math.log(0.7)
 _SEARCHES = 10
 
