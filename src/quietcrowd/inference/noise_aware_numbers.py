@@ -14,7 +14,6 @@ from quietcrowd.domains import check_numeric
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.binned_laws import (
     BINS,
-    DISTANCES,
     LOG_FLOOR,
 )
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
@@ -145,14 +144,16 @@ class NoiseAwareNumbers(
 
     @override
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        if summary.workers * DISTANCES > MOST_CELLS:
+        found = super().summarize(summary, known)
+        distances = len(error_laws(found, first_number_state(found)).logs)
+        if summary.workers * distances > MOST_CELLS:
             raise ParameterError(
-                f"{summary.workers:,} workers and {DISTANCES:,} distances make a tally of "
-                f"{summary.workers * DISTANCES:,} numbers, more than {MOST_CELLS:,}. Take MOON "
+                f"{summary.workers:,} workers and {distances:,} distances make a tally of "
+                f"{summary.workers * distances:,} numbers, more than {MOST_CELLS:,}. Take MOON "
                 "with truth_prior='normal' (on the command line: --method "
                 "moon:truth_prior=normal), one number per worker."
             )
-        return super().summarize(summary, known)
+        return found
 
     @override
     def weights(self, summary: Summary, state: NumberState | None) -> npt.NDArray[np.float64]:
