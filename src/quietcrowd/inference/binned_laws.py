@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from quietcrowd.inference.clipped_laws import MOST_SCALE, clipped_noisy_logs, clipped_plain_logs
 from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 
 __all__ = [
@@ -80,7 +81,7 @@ class ErrorLaws:
 
 
 @lru_cache(maxsize=16)
-def answer_laws(scale: float) -> ErrorLaws:
+def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
     """Return normal errors of several sizes with Laplace noise of a scale on top.
 
     Without noise, what rounding to bins adds is part of the errors, and there are errors with heavy
@@ -91,18 +92,22 @@ def answer_laws(scale: float) -> ErrorLaws:
     sigma: Floats = np.geomspace(LEAST_SIGMA, MOST_SIGMA, SIGMAS)
     if scale > 0:
         logs = NormalLaplace(sigma, scale).log_density(distances)
+        ends = clipped_noisy_logs(sigma, scale, BINS) if scale <= MOST_SCALE else logs[:0]
         share, variance = np.full(SIGMAS, 1.0 / SIGMAS), sigma**2 + 2.0 * scale**2
     else:
         wide: Floats = np.sqrt(sigma**2 + step**2 / 12.0)
         logs = np.hstack(
             [NormalLaplace(wide, 0.0).log_density(distances), _student(distances, wide)]
         )
+        ends = logs[:0] if math.isnan(margin) else clipped_plain_logs(wide, TAIL, margin, BINS)
+        ends = ends - math.log(step)
         share = np.repeat([1.0 - TAIL_SHARE, TAIL_SHARE], SIGMAS) / SIGMAS
         variance = np.concatenate([wide**2, wide**2])
         sigma = np.concatenate([sigma, sigma * math.sqrt(TAIL / (TAIL - 2.0))])
-    logs += math.log(step)
+    least = logs.max(axis=0) - LOG_FLOOR
+    logs = np.maximum(np.concatenate([logs, ends]), least) + math.log(step)
     return ErrorLaws(
-        logs=np.ascontiguousarray(np.maximum(logs, logs.max(axis=0) - LOG_FLOOR)),
+        logs=np.ascontiguousarray(logs),
         sigma=sigma,
         variance=variance,
         share=share,
@@ -159,9 +164,7 @@ class NormalTruths:
     @property
     def shares(self) -> Floats:
         """Probability of each bin, with a part that is even."""
-        apart = (np.linspace(0.0, 1.0, BINS) - self.mean) / math.exp(self.log_spread)
-        heights = np.exp(-0.5 * (apart**2 - np.min(apart**2)))
-        shares: Floats = (1.0 - FLAT) * heights / heights.sum() + FLAT / BINS
+        shares: Floats = _shares([self])[0]
         return shares
 
     @property
@@ -182,8 +185,7 @@ class NormalTruths:
 
     def value(self, counts: Floats) -> float:
         """Return the log posterior of the best law of the truths given this normal law."""
-        law = self.with_counts(counts)
-        return float(np.sum(counts * np.log(law))) + self.penalty(law)
+        return _values([self], counts)[0]
 
     def moved(self, mean: float, log_spread: float) -> NormalTruths:
         """Return another one, within bounds."""
@@ -197,7 +199,7 @@ class NormalTruths:
         best, value, steps = self, self.value(counts), np.array([0.05, 0.3])
         for _ in range(_SEARCHES):
             tried = [best.moved(*(sign * side * steps)) for side in np.eye(2) for sign in (-1, 1)]
-            values = [law.value(counts) for law in tried]
+            values = _values(tried, counts)
             place = int(np.argmax(values))
             if values[place] > value:
                 best, value = tried[place], values[place]
@@ -206,6 +208,26 @@ class NormalTruths:
         return best
 
 
+def _shares(laws: list[NormalTruths]) -> Floats:
+    """Return the probability of each bin under each law, shape (laws, bins)."""
+    mean = np.array([[law.mean] for law in laws])
+    spread = np.array([[math.exp(law.log_spread)] for law in laws])
+    apart = (_MIDDLES - mean) / spread
+    heights = np.exp(-0.5 * (apart**2 - np.min(apart**2, axis=1, keepdims=True)))
+    shares: Floats = (1.0 - FLAT) * heights / heights.sum(axis=1, keepdims=True) + FLAT / BINS
+    return shares
+
+
+def _values(laws: list[NormalTruths], counts: Floats) -> list[float]:
+    """Return `NormalTruths.value` of several laws."""
+    shares = _shares(laws)
+    mixed = counts + TRUST * shares
+    found = mixed / mixed.sum(axis=1, keepdims=True)
+    fit = np.sum(mixed * np.log(found) - TRUST * shares * np.log(shares), axis=1)
+    return [value + law.log_prior for value, law in zip(fit.tolist(), laws, strict=True)]
+
+
+_MIDDLES = np.linspace(0.0, 1.0, BINS)
 _LEAST_SPREAD, _MOST_SPREAD = math.log(0.003), math.log(0.7)
 _SEARCHES = 10
 

@@ -61,10 +61,15 @@ class NumberState(State):
         The law of the truths.
     answering : ndarray of float64, shape (workers,)
         How many of its reports are answers, where unanswered tasks are reported, too.
+    borne : ndarray of float64, shape (workers,)
+        Least precision of a report that the reports of others bear out; 0 before that was looked
+        for.
     looks : int
         Passes that looked for the range; -1 once it is found, and a pass finds truths.
     fresh : bool
         Whether the law of the truths is yet to be chosen among candidates.
+    passes : int
+        How many there were after that; -1 where the state was taken over from an earlier estimate.
     """
 
     low: float
@@ -74,8 +79,16 @@ class NumberState(State):
     truths: NormalTruths | None
     law: npt.NDArray[np.float64]
     answering: npt.NDArray[np.float64]
+    borne: npt.NDArray[np.float64]
     looks: int = -1
     fresh: bool = False
+    passes: int = 0
+
+    @property
+    def reviews(self) -> bool:
+        """Whether a pass finds what the last one is to know: the fifth, ninth, 17th and so on."""
+        passes = self.passes
+        return self.looks < 0 and not self.fresh and passes >= 4 and passes & (passes - 1) == 0
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
@@ -83,7 +96,8 @@ class NumberState(State):
         beliefs, answering = self.beliefs[positions], self.answering[positions]
         beliefs[positions < 0] = self.crowd
         answering[positions < 0] = np.sort(self.answering)[len(self.answering) // 2]
-        return evolve(self, beliefs=beliefs, answering=answering)
+        borne = np.where(positions < 0, 0.0, self.borne[positions])
+        return evolve(self, beliefs=beliefs, answering=answering, borne=borne, passes=-1)
 
     def distance(self, workers: npt.NDArray[np.bool_]) -> float:
         """Return how far beliefs are from the crowd's law: Kullback's divergence, summed."""
@@ -105,6 +119,9 @@ class NumberTally(Tally):
         Expected number of truths in each bin, in units of `truth_unit`.
     answered : ndarray of int64, shape (workers,) or (0,)
         Expected number of answers, in units of `residual_unit`.
+    supported : ndarray of int64, shape (workers, laws), (0, 0) or (1, 1)
+        Log density of a worker's reports under each law given all others, in units of
+        `likely_unit`; a single 0 in the tally of earlier tasks, to which any can be added.
     likely : ndarray of int64, shape (1,)
         Log evidence of the reports, in units of `likely_unit`.
     tried : ndarray of int64, shape (candidates,) or (0,)
@@ -118,18 +135,29 @@ class NumberTally(Tally):
     residuals: npt.NDArray[np.int64]
     truths: npt.NDArray[np.int64]
     answered: npt.NDArray[np.int64]
+    supported: npt.NDArray[np.int64]
     likely: npt.NDArray[np.int64]
     tried: npt.NDArray[np.int64]
     cells: npt.NDArray[np.int64]
     errors: SquaredErrors
 
     @classmethod
-    def empty(cls, workers: int, *, answered: bool = False, tried: int = 0, cells: int = 0) -> Self:
+    def empty(
+        cls,
+        workers: int,
+        *,
+        distances: int = DISTANCES,
+        answered: bool = False,
+        tried: int = 0,
+        cells: int = 0,
+        laws: int = 0,
+    ) -> Self:
         """Return a tally of nothing; whether and how many of what is optional."""
         return cls(
-            residuals=np.zeros((workers, DISTANCES if cells == 0 else 0), np.int64),
+            residuals=np.zeros((workers, distances if cells == 0 else 0), np.int64),
             truths=np.zeros(BINS, np.int64),
             answered=np.zeros(workers if answered else 0, np.int64),
+            supported=np.zeros((workers if laws else 0, laws), np.int64),
             likely=np.zeros(1, np.int64),
             tried=np.zeros(tried, np.int64),
             cells=np.zeros(cells, np.int64),
@@ -145,6 +173,7 @@ class NumberTally(Tally):
             residuals=extension.sums(self.residuals, residual_unit),
             truths=extension.total(self.truths, truth_unit),
             answered=answered,
+            supported=np.zeros((1, 1), np.int64),
             likely=extension.total(self.likely, likely_unit),
             tried=self.tried,
             cells=self.cells,

@@ -23,17 +23,19 @@ from quietcrowd.inference.kernels.binned_numbers import (
 UNIT = 2.0**40
 
 
-def run(places, missing=None, known=np.nan, scale=0.1):
+def run(places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None):
     """Pass over one task, that workers 0, 1, ... report on; return all that is filled in."""
     workers = len(places)
     laws = answer_laws(scale)
-    table = np.empty((workers, DISTANCES), np.int32)
+    distances = len(laws.logs)
+    table = np.empty((workers, distances), np.int32)
     blend_kernel(np.tile(laws.share, (workers, 1)), laws.logs, table)
     places = np.array(places, np.float64)
     found = {
-        "residuals": np.zeros((workers, DISTANCES), np.int64),
+        "residuals": np.zeros((workers, distances), np.int64),
         "counts": np.zeros(BINS, np.int64),
         "answered": np.zeros(workers, np.int64),
+        "supported": np.zeros((workers, laws.logs.shape[1]), np.int64),
         "likely": np.zeros(1, np.int64),
         "tried": np.zeros(2, np.int64),
         "squared": np.zeros(workers, np.int64),
@@ -55,7 +57,9 @@ def run(places, missing=None, known=np.nan, scale=0.1):
         table,
         np.log(prior),
         np.array([prior, np.full(BINS, 1.0 / BINS)]),
-        np.ones(workers),
+        np.exp(laws.logs),
+        np.ones(workers) if weights is None else np.array(weights),
+        np.zeros(0) if borne is None else np.array(borne),
         np.array([0.25, 0.75]),
         np.array([-0.5, 0.5]),
         *[UNIT] * 5,
@@ -98,6 +102,38 @@ def test_posteriors_are_those_that_are_written_out():
 
 
 @pytest.mark.slow
+def test_support_is_the_density_given_all_other_reports():
+    places, laws = [40, 60, 150], answer_laws(0.1).logs
+    for missing in (None, [-3.0, -9.0, -5.0]):
+        found, table, prior = run(places, missing)
+        for worker, place in enumerate(places):
+            others = [i for i in range(3) if i != worker]
+            filled = None if missing is None else [missing[i] for i in others]
+            without, _ = posterior_of([places[i] for i in others], table[others], prior, filled)
+            densities = without @ np.exp(laws[CENTRE - place :][:BINS])
+            if missing is not None:
+                densities += np.exp(missing[worker])
+            expected = found["supported"][worker] / UNIT
+            np.testing.assert_allclose(expected, np.log(densities), atol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_report_that_is_not_borne_out_counts_less():
+    places, weights = [40, 60, 61, 62, 63], [1.0, 0.1, 0.1, 0.1, 0.1]
+    for missing in (None, [-3.0] * 5):
+        found, table, prior = run(places, missing, weights=weights, borne=[0.0] * 5)
+        row = table[0, CENTRE - places[0] :][:BINS]
+        mine = row if missing is None else np.logaddexp(row, missing[0])
+        posterior, _ = posterior_of(places, table, prior, missing)
+        expected = posterior * np.exp(
+            -0.6 * mine
+        )  # the others' weights, .4, are as much as its own
+        np.testing.assert_allclose(found["counts"] / UNIT, expected / expected.sum(), atol=1e-5)
+        free, _, _ = run(places, missing, weights=weights, borne=[1.0] * 5)
+        np.testing.assert_allclose(free["counts"] / UNIT, posterior, atol=1e-5)
+
+
+@pytest.mark.slow
 def test_a_known_truth_is_spread_over_two_bins_and_kept():
     found, _, _ = run([40, 60], known=50.25)
     counts = found["counts"] / UNIT
@@ -116,9 +152,9 @@ def test_what_rounding_takes_comes_back():
 
 
 def test_what_a_worker_tells_is_the_sum_over_distances():
-    residuals = np.zeros((2, DISTANCES), np.int64)
-    residuals[0, CENTRE + 3], residuals[1, [5, 7]] = 3 * 2**40, 2**39
     laws = answer_laws(0.2).logs
+    residuals = np.zeros((2, len(laws)), np.int64)
+    residuals[0, CENTRE + 3], residuals[1, [5, 7]] = 3 * 2**40, 2**39
     evidence = np.empty((2, laws.shape[1]))
     weigh_kernel(residuals, UNIT, laws, evidence)
     np.testing.assert_allclose(evidence[0], 3 * laws[CENTRE + 3])
@@ -127,7 +163,7 @@ def test_what_a_worker_tells_is_the_sum_over_distances():
 
 def test_laws_are_symmetric_and_hold_all_probability():
     for scale in (0.0, 0.05):
-        logs = answer_laws(scale).logs
+        logs = answer_laws(scale).logs[:DISTANCES]
         np.testing.assert_allclose(logs, logs[::-1], rtol=1e-9)
         narrow = np.exp(logs)[:, answer_laws(scale).sigma < 0.2]
         np.testing.assert_allclose(narrow.sum(axis=0), 1.0, atol=0.01)

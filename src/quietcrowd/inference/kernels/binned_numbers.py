@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from quietcrowd.inference.kernels.number_support import cap, support
 from quietcrowd.inference.kernels.numeric import Codes, Counts, Floats, add_squared
 from quietcrowd.inference.kernels.vector_math import add_vector, exp_minus, log, to_integer
 
@@ -44,12 +45,16 @@ def blend_kernel(beliefs: Floats, laws: Floats, table: Table) -> None:
     table : ndarray of int32, shape (workers, distances)
         To be filled.
     """
+    turned = laws.T.copy()
+    row = np.empty(len(laws))
     for worker in range(len(beliefs)):
-        for distance in range(len(laws)):
-            total = 0.0
-            for law in range(laws.shape[1]):
-                total += beliefs[worker, law] * laws[distance, law]
-            table[worker, distance] = np.int32(np.rint(total * TABLE_ONE))
+        row[:] = 0.0
+        for law in range(len(turned)):
+            belief = beliefs[worker, law] * TABLE_ONE
+            for distance in range(len(row)):
+                row[distance] += belief * turned[law, distance]
+        for distance in range(len(row)):
+            table[worker, distance] = np.int32(to_integer(row[distance]))
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
@@ -60,15 +65,28 @@ def _gather(sums: Counts, table: Table, start: np.int64) -> None:
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _gather_mixed(sums: Counts, row: Table, place: np.int64, missing: float) -> None:
-    """Add the log density of a report that may stand for no answer.
+def _mixed(density: float, missing: float) -> float:
+    """Return the log density of a report that may stand for no answer.
 
-    `missing` is the log density of that, as `row` has that of an answer, both with their odds.
+    `missing` is the log density of that, `density` that of an answer, both with their odds.
     """
+    apart = density - missing
+    return float(max(apart, 0.0) + missing + log(1.0 + exp_minus(abs(apart))))
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _gather_mixed(sums: Counts, row: Table, place: np.int64, missing: float, factor: float) -> None:
+    """Add the log density of a report that may stand for no answer, times a factor."""
     for b in range(len(sums)):
-        apart = row[place + b] / TABLE_ONE - missing
-        larger = max(apart, 0.0) + missing
-        sums[b] += to_integer((larger + log(1.0 + exp_minus(abs(apart)))) * TABLE_ONE)
+        density = _mixed(row[place + b] / TABLE_ONE, missing)
+        sums[b] += to_integer(density * factor * TABLE_ONE)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _gather_part(sums: Counts, row: Table, place: np.int64, factor: float) -> None:
+    """Add a report's log densities times a factor."""
+    for b in range(len(sums)):
+        sums[b] += to_integer(row[place + b] * factor)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -80,14 +98,21 @@ def _add_up(
     missing: Floats,
     table: Table,
     distances: int,
+    capped: int,
+    factor: float,
     sums: Counts,
 ) -> None:
-    """Fill in the sums of the log densities of a task's reports given each bin."""
+    """Fill in the sums of the log densities of a task's reports given each bin.
+
+    That of the report `capped` counts `factor` times.
+    """
     sums[:] = 0
     for row in range(start, end):
         begins = np.int64(codes[row]) * distances + places[row]
         if len(missing):
-            _gather_mixed(sums, table, begins, missing[row])
+            _gather_mixed(sums, table, begins, missing[row], factor if row == capped else 1.0)
+        elif row == capped:
+            _gather_part(sums, table, begins, factor)
         else:
             _gather(sums, table, begins)
 
@@ -256,6 +281,35 @@ def _rounded_off(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
+def _leave_out(
+    sums: Counts,
+    log_prior: Floats,
+    row: Table,
+    place: np.int64,
+    missing: float,
+    known: bool,
+    posterior: Floats,
+    without: Floats,
+) -> float:
+    """Fill in a posterior without one of the reports, up to a factor; return its sum."""
+    if known:
+        without[:] = posterior
+        return 1.0
+    largest = -np.inf
+    for b in range(len(sums)):
+        mine = row[place + b] / TABLE_ONE
+        if missing > -np.inf:
+            mine = _mixed(mine, missing)
+        without[b] = sums[b] / TABLE_ONE + log_prior[b] - mine
+        largest = max(largest, without[b])
+    total = 0.0
+    for b in range(len(sums)):
+        without[b] = exp_minus(largest - without[b])
+        total += without[b]
+    return total
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def binned_kernel(
     offsets: Counts,
     worker_codes: Codes,
@@ -268,7 +322,9 @@ def binned_kernel(
     table: Table,
     log_prior: Floats,
     candidates: Floats,
+    densities: Floats,
     weights: Floats,
+    borne: Floats,
     levels: Floats,
     ends: Floats,
     residual_unit: float,
@@ -279,6 +335,7 @@ def binned_kernel(
     residuals: Counts,
     truth_counts: Counts,
     answered: Counts,
+    supported: Counts,
     likely: Counts,
     tried: Counts,
     squared: Counts,
@@ -308,8 +365,12 @@ def binned_kernel(
         Of the truths.
     candidates : ndarray of float64, shape (priors, bins)
         Other priors, whose evidence is tallied.
+    densities : ndarray of float64, shape (distances, laws) or (0, 0)
+        Of reports under each law of errors; for `supported`.
     weights : ndarray of float64
-        Per worker, above 0 and at most 1: what its reports count for what rounding took.
+        Per worker, above 0 and at most 1: what its reports count.
+    borne : ndarray of float64, shape (workers,) or (0,)
+        What they may count in any case, as of `number_support.cap`; empty where nothing is capped.
     levels : ndarray of float64
         Of the quantiles to be filled in.
     ends : ndarray of float64, shape (2,)
@@ -323,6 +384,9 @@ def binned_kernel(
         To which the posteriors are added.
     answered : ndarray of int64, shape (workers,) or (0,)
         To which expected answers are added; not where it is empty.
+    supported : ndarray of int64, shape (workers, laws) or (0, 0)
+        To which the log density of reports under each law is added, given all other reports of the
+        task, in units of `likely_unit`; not where it is empty.
     likely : ndarray of int64, shape (1,)
         To which log evidences are added.
     tried : ndarray of int64, shape (priors,)
@@ -336,10 +400,15 @@ def binned_kernel(
     flat, flat_residuals = table.reshape(-1), residuals.reshape(-1)
     sums, counts = np.empty(bins, np.int64), np.empty(bins, np.int64)
     posterior, shares = np.empty(bins), np.empty(bins)
+    without, room = np.empty(bins), np.empty(densities.shape[1])
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         known = not np.isnan(known_truths[task])
-        _add_up(start, end, worker_codes, places, missing, flat, distances, sums)
+        capped, factor = -1, 1.0
+        if len(borne):
+            capped, factor = cap(worker_codes[start:end], weights, borne)
+            capped += start
+        _add_up(start, end, worker_codes, places, missing, flat, distances, capped, factor, sums)
         if known:
             found = _pin(known_places[task], sums, log_prior, posterior)
         else:
@@ -357,6 +426,19 @@ def binned_kernel(
                     posterior, flat, begins, missing[row], residual_unit, counts
                 )
             _credit(counts, first, last, begins, flat_residuals)
+            if len(supported) and end - start > 1:
+                filled = missing[row] if len(missing) else -np.inf
+                total = _leave_out(sums, log_prior, flat, begins, filled, known, posterior, without)
+                support(
+                    without,
+                    total,
+                    densities,
+                    places[row],
+                    np.exp(filled),
+                    likely_unit,
+                    room,
+                    supported[worker],
+                )
         moved = 0.0
         if not known and len(truths) + len(quantiles):
             moved = _rounded_off(start, end, worker_codes, cut, weights, task_unit)

@@ -1,0 +1,144 @@
+"""What the model of numbers on bins learns from a pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve
+
+from quietcrowd.inference.binned_laws import (
+    BINS,
+    ErrorLaws,
+    answer_laws,
+    first_truths,
+    truth_candidates,
+)
+from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.kernels.binned_numbers import weigh_kernel
+from quietcrowd.inference.number_pass import error_laws, fills_in
+from quietcrowd.inference.number_state import (
+    NumberState,
+    NumberTally,
+    likely_unit,
+    residual_unit,
+    truth_unit,
+)
+from quietcrowd.inference.partition import Summary
+from quietcrowd.mechanisms.channel import laplace_shift
+
+__all__ = ["choose_truths", "first_number_state", "learn", "lower_bound", "sigma_quantiles"]
+
+CROWD_TRUST = 5.0
+"""Each law of errors counts as if so many workers had followed it."""
+
+BORNE_OUT = 0.8
+"""A worker's sigma is borne out that others' reports say it is not above, with this probability."""
+
+
+def first_number_state(summary: Summary) -> NumberState:
+    """Return what is believed before the first pass."""
+    shift = laplace_shift(summary.channel)
+    low, high = (summary.low, summary.high) if shift is None else shift.grid.ends
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    truths = None if shift is None else first_truths()
+    share = answer_laws(0.0 if shift is None else shift.scale / (high - low)).share
+    return NumberState(
+        low=low,
+        high=high,
+        beliefs=np.tile(share, (summary.workers, 1)),
+        crowd=share,
+        truths=truths,
+        law=np.full(BINS, 1.0 / BINS) if truths is None else truths.shares,
+        answering=np.full(summary.workers, 0.5),
+        borne=np.zeros(summary.workers),
+        looks=-1 if shift else 0,
+        fresh=shift is not None,
+    )
+
+
+def lower_bound(summary: Summary, tally: NumberTally, state: NumberState) -> float:
+    """Return the lower bound of the log posterior at the state of a pass, up to a constant."""
+    heard = summary.answers_per_worker > 0
+    laws = error_laws(summary, state)
+    trust = CROWD_TRUST * len(laws.share)
+    total = float(tally.likely[0]) / likely_unit(summary) - state.distance(heard)
+    total += trust * float(np.sum(laws.share * np.log(state.crowd / laws.share)))
+    if state.truths is not None:
+        total += state.truths.penalty(state.law)
+    if fills_in(summary):
+        rate, count = state.answering, summary.answers_per_worker
+        terms = (count + 1.0) * np.log(rate) + np.log1p(-rate)
+        total += integer_sums.exact_sum(np.where(heard, terms, 0.0), summary.workers)
+    return total
+
+
+def _weights(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return probabilities, shape as given; the last axis sums to 1."""
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    shares: npt.NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def choose_truths(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return the state with the candidate for the law of the truths that the reports favour."""
+    priors = np.array([law.log_prior for law in truth_candidates()])
+    best = truth_candidates()[int(np.argmax(tally.tried / likely_unit(summary) + priors))]
+    return evolve(state, truths=best, law=best.shares, fresh=False)
+
+
+def _reviewed(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return the state with what the last pass is to know beside what sweeps learn."""
+    laws = error_laws(summary, state)
+    logs = tally.supported / likely_unit(summary) + np.log(state.crowd)
+    order = np.argsort(-laws.variance, kind="stable")
+    above = np.cumsum(_weights(logs)[:, order], axis=1)
+    place = np.minimum((above <= 1.0 - BORNE_OUT).sum(axis=1), len(order) - 1)
+    return evolve(state, borne=1.0 / laws.variance[order][place])
+
+
+def learn(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return what the tally tells of workers and truths."""
+    laws = error_laws(summary, state)
+    heard = summary.answers_per_worker > 0
+    logs = np.empty(state.beliefs.shape)
+    weigh_kernel(tally.residuals, residual_unit(summary), laws.logs, logs)
+    logs += np.log(state.crowd)
+    beliefs = _weights(logs)
+    followed = integer_sums.to_fixed(beliefs[heard]).sum(axis=0) / integer_sums.ONE
+    crowd = followed + CROWD_TRUST * len(laws.share) * laws.share
+    crowd /= crowd.sum()
+    beliefs[~heard] = crowd
+    passes = state.passes + (state.passes >= 0)
+    state = _reviewed(summary, tally, state) if state.reviews else state
+    learned = evolve(state, beliefs=beliefs, crowd=crowd, passes=passes)
+    if state.truths is not None:
+        counts = tally.truths / truth_unit(summary)
+        truths = state.truths.climbed(counts)
+        learned = evolve(learned, truths=truths, law=truths.with_counts(counts))
+    if fills_in(summary):
+        answered = tally.answered / residual_unit(summary)
+        rate = (answered + 1.0) / (summary.answers_per_worker + 2.0)
+        learned = evolve(learned, answering=np.clip(rate, 1e-9, 1.0 - 1e-9))
+    return learned
+
+
+def sigma_quantiles(
+    beliefs: npt.NDArray[np.float64], laws: ErrorLaws, levels: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return quantiles of each worker's sigma, shape (workers, levels).
+
+    A size stands for all between it and the middles to its neighbours, in logarithms.
+    """
+    order = np.argsort(laws.sigma)
+    logs = np.log(laws.sigma[order])
+    ends = np.concatenate([logs[:1], (logs[1:] + logs[:-1]) / 2.0, logs[-1:]])
+    below = np.cumsum(beliefs[:, order], axis=1)
+    place = np.minimum((below[:, :, np.newaxis] < levels).sum(axis=1), len(order) - 1)
+    share = np.take_along_axis(beliefs[:, order], place, axis=1)
+    before = np.take_along_axis(below, place, axis=1) - share
+    part = np.clip((levels - before) / np.maximum(share, 1e-300), 0.0, 1.0)
+    quantiles: npt.NDArray[np.float64] = np.exp(
+        ends[place] + part * (ends[place + 1] - ends[place])
+    )
+    return quantiles

@@ -1,0 +1,246 @@
+"""A pass of the model of numbers on bins: where reports lie, and what a kernel is told of them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve
+
+from quietcrowd.domains import Interval, Ordinal
+from quietcrowd.inference.binned_laws import (
+    BINS,
+    CENTRE,
+    DISTANCES,
+    ErrorLaws,
+    answer_laws,
+    filling_law,
+    truth_candidates,
+)
+from quietcrowd.inference.clipped_laws import MOST_SCALE, cells_of
+from quietcrowd.inference.kernels.binned_numbers import binned_kernel, blend_kernel
+from quietcrowd.inference.method import NumericEstimates
+from quietcrowd.inference.number_state import (
+    CELLS,
+    NumberState,
+    NumberTally,
+    likely_unit,
+    residual_unit,
+    truth_unit,
+)
+from quietcrowd.inference.numeric import error_unit, unit_for
+from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.mechanisms.channel import laplace_shift
+
+__all__ = [
+    "LEVELS",
+    "count_cells",
+    "error_laws",
+    "fills_in",
+    "noise_scale",
+    "pass_over",
+    "report_precisions",
+]
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Of the quantiles of a truth's posterior."""
+
+AT_END = 1e-9
+"""An answer so many bins from an end of its domain is at the end."""
+
+
+def fills_in(summary: Summary) -> bool:
+    """Return whether unanswered tasks are reported, too."""
+    return summary.channel is not None and summary.channel.fillings is not None
+
+
+def noise_scale(summary: Summary, state: NumberState) -> float:
+    """Return the scale of the noise in widths of the range; 0 without noise."""
+    shift = laplace_shift(summary.channel)
+    return 0.0 if shift is None else shift.scale / (state.high - state.low)
+
+
+def _margin(summary: Summary, state: NumberState) -> float:
+    """Return how far within the range plain answers are cut off; NaN where they are not.
+
+    They are where the range is that of their domain; between levels by half of a step.
+    """
+    domain: Any = summary.domain
+    if summary.channel is not None or not isinstance(domain, Interval | Ordinal):
+        return math.nan
+    if (state.low, state.high) != (domain.low, domain.high):
+        return math.nan
+    if isinstance(domain, Interval) or domain.size < 2:
+        return 0.0
+    return domain.width / (domain.size - 1) / 2.0 / (state.high - state.low)
+
+
+def error_laws(summary: Summary, state: NumberState) -> ErrorLaws:
+    """Return the laws that a worker's reports may follow."""
+    return answer_laws(noise_scale(summary, state), _margin(summary, state))
+
+
+def report_precisions(summary: Summary, state: NumberState) -> npt.NDArray[np.float64]:
+    """Return the expected precision of each worker's reports, in widths of the range."""
+    precisions: npt.NDArray[np.float64] = np.sum(
+        state.beliefs / error_laws(summary, state).variance, axis=1
+    )
+    return precisions
+
+
+class _Places(NamedTuple):
+    """Where reports lie.
+
+    Attributes
+    ----------
+    bins : ndarray of int64
+        The bin, from one width below the range to one above.
+    columns : ndarray of int64
+        Where the log density given the first bin stands in a table.
+    cut : ndarray of float64
+        What rounding to bins took.
+    """
+
+    bins: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int64]
+    cut: npt.NDArray[np.float64]
+
+
+def _place(placed: npt.NDArray[np.float64], summary: Summary, state: NumberState) -> _Places:
+    """Return where reports lie that are given in bins."""
+    scale, last = noise_scale(summary, state), BINS - 1.0
+    cells = np.full(len(placed), -1, np.int64)
+    if 0 < scale <= MOST_SCALE:
+        cells = cells_of(placed / last, scale, 1.0 / last)
+        placed = np.clip(placed, 0.0, last)
+    elif not math.isnan(_margin(summary, state)):
+        cells = np.where(placed >= last - AT_END, 1, np.where(placed <= AT_END, 0, -1))
+    bins = np.clip(np.rint(placed), -BINS, 2 * BINS - 1)
+    whole = bins.astype(np.int64)
+    return _Places(
+        bins=whole,
+        columns=np.where(cells < 0, CENTRE - whole, DISTANCES + cells * BINS),
+        cut=np.where(cells < 0, np.clip(placed - bins, -0.5, 0.5), 0.0),
+    )
+
+
+@lru_cache(maxsize=1)
+def _candidates() -> npt.NDArray[np.float64]:
+    return np.array([law.shares for law in truth_candidates()])
+
+
+def count_cells(partition: Partition, summary: Summary, state: NumberState) -> NumberTally:
+    """Count the numbers in each cell of the range."""
+    rows = partition.values[int(partition.offsets[0]) : int(partition.offsets[-1])]
+    numbers = rows * summary.extent + summary.middle
+    cells = np.clip((numbers - state.low) * (CELLS / (state.high - state.low)), 0, CELLS - 1)
+    tally = NumberTally.empty(summary.workers, cells=CELLS)
+    return evolve(tally, cells=np.bincount(cells.astype(np.int64), minlength=CELLS))
+
+
+def _missing(
+    partition: Partition,
+    summary: Summary,
+    state: NumberState,
+    places: npt.NDArray[np.int64],
+    rows: slice,
+) -> npt.NDArray[np.float64]:
+    """Return each report's log density where there is no answer, with the odds of that.
+
+    Empty where all reports are of answers.
+    """
+    channel = summary.channel
+    if channel is None or channel.fillings is None:
+        return np.zeros(0)
+    fillings = (channel.fillings - state.low) / (state.high - state.low)
+    of_places = filling_law(fillings, noise_scale(summary, state))
+    odds = np.log1p(-state.answering) - np.log(state.answering)
+    missing: npt.NDArray[np.float64] = of_places[places + BINS] + odds[partition.worker_codes[rows]]
+    bits = channel.participation
+    if bits is not None and partition.participation is not None:
+        bit = partition.participation[rows]
+        missing += (np.abs(bit - 1.0) - np.abs(bit)) / bits.scale
+    return missing
+
+
+def _tables(summary: Summary, state: NumberState, laws: ErrorLaws) -> npt.NDArray[np.int32]:
+    """Return each worker's mean log density of a report at every distance."""
+    table = np.empty((summary.workers, len(laws.logs)), np.int32)
+    blend_kernel(state.beliefs, laws.logs, table)
+    return table
+
+
+def _empty_tally(summary: Summary, state: NumberState, laws: ErrorLaws) -> NumberTally:
+    return NumberTally.empty(
+        summary.workers,
+        distances=len(laws.logs),
+        answered=fills_in(summary),
+        tried=len(truth_candidates()) if state.fresh else 0,
+        laws=len(laws.share) if state.reviews else 0,
+    )
+
+
+def pass_over(
+    partition: Partition,
+    summary: Summary,
+    state: NumberState,
+    room: NumericEstimates | None,
+    quantiles: npt.NDArray[np.float64],
+) -> NumberTally:
+    """Find the posteriors of the truths, and what they tell.
+
+    Parameters
+    ----------
+    partition, summary, state
+        As of `NoiseAwareNumbers.sweep`.
+    room : NumericEstimates, optional
+        To be filled. Where that or quantiles are to be filled, no report has more of a task's
+        weight than others bear out.
+    quantiles : ndarray of float64, shape (tasks, levels) or (0, 0)
+        To be filled.
+    """
+    laws = error_laws(summary, state)
+    rows = slice(int(partition.offsets[0]), int(partition.offsets[-1]))
+    values, codes = partition.values[rows], partition.worker_codes[rows].view(np.uint32)
+    to_bins = (BINS - 1) * summary.extent / (state.high - state.low)
+    start = (state.low - summary.middle) / summary.extent
+    places = _place((values - start) * to_bins, summary, state)
+    tally = _empty_tally(summary, state, laws)
+    precisions = report_precisions(summary, state)
+    last = room is not None or len(quantiles) > 0
+    binned_kernel(
+        partition.offsets - rows.start,
+        codes,
+        values,
+        partition.known_truths,
+        places.columns,
+        places.cut,
+        _missing(partition, summary, state, places.bins, rows),
+        (partition.known_truths - start) * to_bins,
+        _tables(summary, state, laws),
+        np.log(state.law),
+        _candidates() if len(tally.tried) else np.zeros((0, BINS)),
+        np.exp(laws.logs) if len(tally.supported) else np.zeros((0, 0)),
+        precisions / precisions.max(),
+        state.borne / precisions.max() if last else np.zeros(0),
+        np.array(LEVELS),
+        np.array([start, start + (BINS - 1) / to_bins]),
+        residual_unit(summary),
+        truth_unit(summary),
+        likely_unit(summary),
+        unit_for(summary.longest_task),
+        error_unit(summary),
+        tally.residuals,
+        tally.truths,
+        tally.answered,
+        tally.supported,
+        tally.likely,
+        tally.tried,
+        tally.errors.squared,
+        quantiles,
+        *(room or NumericEstimates.empty(0)).arrays,
+    )
+    return tally
