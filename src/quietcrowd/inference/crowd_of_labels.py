@@ -22,8 +22,10 @@ __all__ = [
     "TEMPERATURES",
     "CrowdState",
     "CrowdTally",
+    "law_of_guesses",
     "learn_crowd",
     "prior_crowd",
+    "to_32_bits",
 ]
 
 Floats = npt.NDArray[np.float64]
