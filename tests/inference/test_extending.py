@@ -10,6 +10,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.inference.method import Tally
 from quietcrowd.inference.partition import Extension
+from quietcrowd.report_domains import Reals
 
 LABELS = qc.synthetic_crowd(tasks=600, workers=30, answers_per_task=8, labels=range(3), seed=5)
 NUMBERS = qc.sparse_crowd(tasks=400, workers=40, sparsity=0.7, truths="uniform", seed=5)
@@ -89,10 +90,10 @@ def test_moon_learns_on(solver):
 
 @pytest.mark.parametrize("method", [qc.MajorityVote(), qc.Mean(), qc.Median()])
 def test_workers_of_methods_that_learn_nothing_are_judged_as_by_a_fit_to_all(method):
-    crowd = LABELS if method.infers_labels(LABELS.answers.domain) else NUMBERS
+    crowd = LABELS if method.infers_labels(Reals()) else NUMBERS
     old, new = split(crowd.answers, share=0.4)
     more, whole = method.extend(method.fit(old), new), method.fit(crowd.answers)
-    columns = ["agreement"] if crowd is LABELS else ["error"]
+    columns = ["agreement"] if method.infers_labels(Reals()) else ["error"]
     tables = [
         estimate.workers.set_index("worker").sort_index()[[*columns, "answers"]]
         for estimate in (more, whole)
@@ -242,7 +243,7 @@ def test_a_tally_that_says_nothing_of_it_cannot_be_extended():
 )
 def test_what_the_loop_climbs_never_falls(method):
     """Some tasks are looked at again and the others' part of the bound is kept."""
-    crowd = LABELS if method.infers_labels(LABELS.answers.domain) else NUMBERS
+    crowd = LABELS if method.infers_labels(Reals()) else NUMBERS
     old, new = split(crowd.answers, share=0.3)
     more = evolve(method, tolerance=0, max_iterations=30).extend(
         evolve(method, tolerance=0, max_iterations=30).fit(old), new

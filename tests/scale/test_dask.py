@@ -13,6 +13,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.inference import METHODS
+from quietcrowd.report_domains import Reals
 from quietcrowd.scale import Store, connect, infer_store, partition_parquet, randomize_store
 from quietcrowd.scale.dask import DaskExecutor, _Pending
 from quietcrowd.scale.inferring import Job
@@ -59,8 +60,13 @@ def pids(executor):
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_finds_there_what_threads_find(cluster, stores, tmp_path, name):
     method = METHODS[name](max_iterations=3)
-    kind = "labels" if method.infers_labels(LABELS) else "numbers"
-    kind = "released" if name == "ratio-mean" else kind
+    kind = (
+        "released"
+        if name == "ratio-mean"
+        else "labels"
+        if method.infers_labels(Reals())
+        else "numbers"
+    )
     with qc.noise_ignored():
         run = partial(infer_store, stores[kind], method)
         expected = run(tmp_path / "here.parquet", threads=2)

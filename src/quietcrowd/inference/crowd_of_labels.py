@@ -29,6 +29,7 @@ __all__ = [
     "law_of_guesses",
     "learn_crowd",
     "prior_crowd",
+    "to_32_bits",
 ]
 
 Floats = npt.NDArray[np.float64]
