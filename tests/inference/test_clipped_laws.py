@@ -16,7 +16,7 @@ STEP = 1 / (BINS - 1)
 SIGMA = np.array([0.01, 0.3, 0.7])
 
 
-@pytest.mark.parametrize("scale", [0.25])
+@pytest.mark.parametrize("scale", [1.0, 0.5, 0.25])
 def test_the_probabilities_of_all_cells_sum_to_one(scale):
     width, count = end_cells(scale, STEP)
     assert 2 * count * width == pytest.approx(1.0)

@@ -27,7 +27,7 @@ PER_SCALE = 2.0
 """A cell is this part of the scale of the noise."""
 
 
-MOST_SCALE = 0.25
+MOST_SCALE = 1.0
 """With a larger scale of the noise all reports count as if nothing was cut off.
 
 Their laws would be nearer to the truth, but the estimates were not: `noise-aware-numbers.md`.
@@ -42,9 +42,13 @@ TINY = 1e-300
 def end_cells(scale: float, step: float) -> tuple[float, int]:
     """Return how wide cells are, and how many there are at either end, within the range.
 
-    None is narrower than a bin's `step`.
+    They may meet in the middle; none is narrower than a bin's `step`.
     """
-    return max(scale / PER_SCALE, step), CELLS
+    width = max(scale / PER_SCALE, step)
+    if 2 * CELLS * width < 1.0:
+        return width, CELLS
+    half = math.ceil(0.5 / width)
+    return 0.5 / half, half
 
 
 def cells_of(reports: Floats, scale: float, step: float) -> npt.NDArray[np.int64]:
