@@ -161,7 +161,7 @@ def test_frequencies_are_learnt_unless_they_are_known():
     state = prior_crowd(reports, np.array([50, 50]), None)
     learnt, _ = learn_crowd(reports, tally, state, UNIT, None)
     shares = np.exp(learnt.log_priors / integer_sums.ONE)
-    counts = np.array([90.0, 10.0]) + PRIOR_TASKS
+    counts = np.array([90.0, 10.0]) + crowd_of_labels.PRIOR_TASKS
     np.testing.assert_allclose(shares, counts / counts.sum(), rtol=0.05)
     known, _ = learn_crowd(reports, tally, state, UNIT, np.array([0.5, 0.5]))
     np.testing.assert_allclose(known.log_priors / integer_sums.ONE, np.log(0.5), atol=1e-9)

@@ -29,7 +29,6 @@ __all__ = [
     "law_of_guesses",
     "learn_crowd",
     "prior_crowd",
-    "to_32_bits",
 ]
 
 Floats = npt.NDArray[np.float64]
