@@ -28,6 +28,8 @@ OWN_SAMPLERS = {"noise.sample", "channel.sample", "law.sample", "channel.noise.s
 """Methods called `sample` that are ours: exact unless they are given a generator."""
 
 SIMULATIONS = {
+    "datasets/label_crowd.py": "makes synthetic crowds",
+    "datasets/number_crowd.py": "makes synthetic crowds",
     "datasets/synthetic.py": "makes synthetic crowds",
     "evaluation/papers/baselines.py": "stand-ins of other papers; demands a generator",
     "evaluation/papers/density_methods.py": "non-private draws; demands a generator",

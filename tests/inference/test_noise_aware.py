@@ -36,7 +36,7 @@ def test_the_conformance_battery(situation):
     check_method(NoiseAware(max_iterations=10), mechanism, **parameters)
 
 
-@pytest.mark.parametrize("prior", [None, {"no": 0.9}, {"yes": 0.25, "no": 0.75}, {1: 1}, {}])
+@pytest.mark.parametrize("prior", [None, {"no": 0.9}, {"yes": 0.25, "no": 0.75}, {1: 1}])
 def test_a_prior_is_equal_after_json_and_after_a_copy(prior):
     method = NoiseAware(prior=prior, seed=3)
     written = json.dumps(method.to_dict())
@@ -106,3 +106,7 @@ def test_truths_that_are_known_to_be_skewed_are_found_better():
         for method in (NoiseAware(prior={"no": 0.5}), NoiseAware(prior=prior))
     )
     assert told < 0.3 < blind
+
+
+def test_a_prior_that_says_nothing_is_none():
+    assert NoiseAware(prior={}) == NoiseAware()

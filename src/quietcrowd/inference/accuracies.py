@@ -404,8 +404,9 @@ def _estimates(summary: Summary, told: npt.NDArray[np.int64], tail: float) -> _F
     if summary.labels == 1:
         same: _Floats = np.tile(np.where(answered, 1.0, np.nan), (3, 1))
         return same
-    noise = _Noise.of(summary)
-    if noise.loss == 0.0 or not answered.any():
+    noise, secret = _Noise.of(summary), summary.report_law
+    two_draws = secret is not None and secret.made_up is not None  # who answered stays open
+    if noise.loss == 0.0 or two_draws or not answered.any():
         return np.full((3, summary.workers), np.nan)
     nodes, log_weights = _nodes(noise.loss), np.log(np.array(noise.weights))
     angles = (np.arange(GRID) + 0.5) / GRID * np.pi

@@ -29,7 +29,7 @@ __all__ = ["NoiseAware"]
 
 def _as_prior(prior: Any) -> Any:
     """Return (label, frequency) pairs, sorted by label; of these, the same."""
-    if prior is None:
+    if prior is None or prior == {}:
         return None
     pairs = prior.items() if isinstance(prior, Mapping) else prior
     try:

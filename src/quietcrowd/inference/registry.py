@@ -93,7 +93,7 @@ def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
     """Return the name of the method that suits plain answers, or reports.
 
     Of reports whose law is a table, or that have Laplace noise of known scale, that is
-    `NoiseAware`.
+    `NoiseAware`, unless numbers are filled in for tasks without an answer.
 
     Parameters
     ----------
@@ -109,7 +109,8 @@ def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
     >>> usual_method(labels), usual_method(labels, RandomizedResponse(domain=labels, epsilon=1.0))
     ('weighted-vote', 'noise-aware')
     """
-    if mechanism is not None and NoiseAware().models_noise(mechanism):
+    filled = mechanism is not None and mechanism.every_task and isinstance(domain, NumericDomain)
+    if mechanism is not None and not filled and NoiseAware().models_noise(mechanism):
         return NoiseAware.name
     if mechanism is not None and mechanism.participation_domain is not None:
         return RatioMean.name

@@ -59,11 +59,12 @@ class WorkerReports:
             return cls(
                 summary=summary, chances=law.chances, tables=law.tables[np.newaxis], kind=everybody
             )
-        rates, kind = _participation(summary, law)
-        answered = rates[:, np.newaxis, np.newaxis, np.newaxis] * law.tables[:, :-1, :-1]
-        silent = 1.0 - rates[:, np.newaxis, np.newaxis, np.newaxis]
-        tables = answered + silent * law.tables[:, -1:, :-1]
-        tables /= tables.sum(axis=3, keepdims=True)
+        shares, kind = _participation(summary, law)
+        answered, silent = law.tables[:, :-1, :-1], law.tables[:, -1:, :-1]
+        answered = answered / answered.sum(axis=2, keepdims=True)
+        silent = silent / silent.sum(axis=2, keepdims=True)
+        share = shares[:, np.newaxis, np.newaxis, np.newaxis]
+        tables = share * answered + (1.0 - share) * silent
         return cls(summary=summary, chances=law.chances, tables=tables, kind=kind)
 
     @property
@@ -155,27 +156,33 @@ def _loss(loss: Callable[[int], float], answers: int) -> float:
 
 
 def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return rates of participation, and which of them is each worker's most likely.
+    """Return shares of label reports that come from answers, and the likeliest for each worker.
 
-    A worker's reports say a label on ``n`` of all tasks, with probability ``r a + (1 - r) b`` each
-    where it answers a share r of them. The law of r in the crowd is learnt by expectation
+    A worker's reports say a label on ``n`` of all tasks, with probability
+    ``s = r a + (1 - r) b`` each where it answers a share r of them, an answer comes back as a
+    label with probability a, and no answer with b. Secret draws have an a and a b of their own;
+    the mean of ``r a / s`` is taken over them. The law of r in the crowd is learnt by expectation
     maximisation from an even one. Workers with equally many such reports are one case, so that the
     order of workers changes no bit.
     """
-    mean = np.tensordot(law.chances, law.tables, 1)
-    told, made = 1.0 - mean[:-1, -1].mean(), 1.0 - mean[-1, -1]
-    rates = (np.arange(KINDS) + 0.5) / KINDS
+    labels = summary.labels
+    told = 1.0 - law.tables[:, :labels, -1].mean(axis=1)
+    made = 1.0 - law.tables[:1, -1, -1] if law.made_up is None else law.made_up
+    shares = (np.arange(KINDS) + 0.5) / KINDS
+    told, made, rates = (part.ravel() for part in np.meshgrid(told, made, shares, indexing="ij"))
     chance = np.clip(rates * told + (1.0 - rates) * made, 1e-12, 1.0 - 1e-12)
+    draws = np.repeat(law.chances, len(chance) // len(law.chances))
     values, case, workers = np.unique(
         summary.answers_per_worker, return_inverse=True, return_counts=True
     )
     labelled = values[:, np.newaxis]
     logs: Any = labelled * np.log(chance) + (summary.tasks - labelled) * np.log1p(-chance)
-    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True)) * draws
     crowd = np.full(KINDS, 1.0 / KINDS)
     for _ in range(100):
-        shares = likely * crowd
-        shares /= shares.sum(axis=1, keepdims=True)
-        crowd = (workers @ shares + 1.0 / KINDS) / (summary.workers + 1.0)
-    means = (likely * crowd) @ rates / (likely * crowd).sum(axis=1)
-    return rates, np.clip((means * KINDS).astype(np.int64), 0, KINDS - 1)[case]
+        chances = likely * np.tile(crowd, len(chance) // KINDS)
+        chances /= chances.sum(axis=1, keepdims=True)
+        expected = (workers @ chances).reshape(-1, KINDS).sum(axis=0)
+        crowd = (expected + 1.0 / KINDS) / (summary.workers + 1.0)
+    means = chances @ (rates * told / chance)
+    return shares, np.clip((means * KINDS).astype(np.int64), 0, KINDS - 1)[case]

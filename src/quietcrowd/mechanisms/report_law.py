@@ -26,11 +26,15 @@ class ReportLaw:
     loss : callable
         Takes how many answers a worker gave; returns the largest loss about one of them, the
         others given.
+    made_up : ndarray of float64, or None
+        Where NULL is a label and has a draw of its own: as equally likely probabilities, those that
+        a task without an answer comes back as a label.
     """
 
     chances: npt.NDArray[np.float64]
     tables: npt.NDArray[np.float64]
     loss: Callable[[int], float]
+    made_up: npt.NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, channel: Channel | None) -> ReportLaw | None:

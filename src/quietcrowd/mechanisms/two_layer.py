@@ -222,6 +222,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             chances=np.full(MIDDLES, 1.0 / MIDDLES),
             tables=tables,
             loss=self.worker_law.cell_epsilon,
+            made_up=self.domain.size * np.array(weights) / TOTAL if self.every_task else None,
         )
 
     @property
