@@ -36,7 +36,6 @@ __all__ = [
     "OwnVotes",
     "accuracies",
     "answers_worth",
-    "median_accuracies",
     "tell_of_workers",
     "told_nothing",
 ]
@@ -365,7 +364,9 @@ def _learn_crowd(
     return best, law
 
 
-def accuracies(summary: Summary, told: npt.NDArray[np.int64]) -> dict[str, _Floats]:
+def accuracies(
+    summary: Summary, told: npt.NDArray[np.int64], *, medians: bool = False
+) -> dict[str, _Floats]:
     """Return ``quality`` of the workers, and the ends of an interval of 90 %.
 
     All are NaN where the interval is not narrower than nine tenths of what it was before any report
@@ -377,48 +378,35 @@ def accuracies(summary: Summary, told: npt.NDArray[np.int64]) -> dict[str, _Floa
         Of all answers.
     told : ndarray of int64
         Of all reports, as of `tell_of_workers`.
+    medians : bool
+        Whether to return a ``median`` of each worker's accuracy, too.
     """
-    names = ("quality", "quality_low", "quality_high")
-    found = _estimates(summary, told, (1.0 - COVERED) / 2.0)
-    return dict(zip(names, found, strict=True))
-
-
-def median_accuracies(summary: Summary, told: npt.NDArray[np.int64]) -> _Floats:
-    """Return the medians of the workers' accuracies; parameters and NaN as of `accuracies`."""
-    medians: _Floats = _estimates(summary, told, 0.5)[1]
-    return medians
+    names = ("quality", "quality_low", "quality_high", "median")[: 3 + medians]
+    answered = summary.answers_per_worker > 0
+    if summary.labels == 1:
+        return {name: np.where(answered, 1.0, np.nan) for name in names}
+    noise, secret = _Noise.of(summary), summary.report_law
+    two_draws = secret is not None and secret.made_up is not None  # who answered stays open
+    if noise.loss == 0.0 or two_draws or not answered.any():
+        return {name: np.full(summary.workers, np.nan) for name in names}
+    nodes, log_weights = _nodes(noise.loss), np.log(np.array(noise.weights))
+    angles = (np.arange(GRID) + 0.5) / GRID * np.pi
+    logs = report_logs(nodes, np.sin(angles / 2) ** 2)
+    best, law = _learn_crowd(told, logs, log_weights, summary.labels)
+    chosen = np.ascontiguousarray(told[:, best])
+    tail = (1.0 - COVERED) / 2.0
+    found = estimate_accuracies(chosen, nodes, log_weights, law, tail)
+    before = estimate_accuracies(
+        np.zeros_like(chosen[:1]), nodes, log_weights, _untold(summary.labels), tail
+    )
+    unsure = ~answered | (found[2] - found[1] > WIDEST * (before[2] - before[1]))
+    rows = list(found)
+    if medians:
+        rows.append(estimate_accuracies(chosen, nodes, log_weights, law, 0.5)[1])
+    return {name: np.where(unsure, np.nan, row) for name, row in zip(names, rows, strict=True)}
 
 
 def answers_worth(summary: Summary) -> _Floats:
     """Return how many answers without noise each worker's reports are worth, shape (workers,)."""
     worth: _Floats = summary.answers_per_worker.astype(np.float64) * _Noise.of(summary).kept
     return worth
-
-
-def _estimates(summary: Summary, told: npt.NDArray[np.int64], tail: float) -> _Floats:
-    """Return means of the workers' accuracies, and what a tail lies below and above.
-
-    NaN where the interval of `COVERED` tells too little; see `accuracies`.
-    """
-    answered = summary.answers_per_worker > 0
-    if summary.labels == 1:
-        same: _Floats = np.tile(np.where(answered, 1.0, np.nan), (3, 1))
-        return same
-    noise, secret = _Noise.of(summary), summary.report_law
-    two_draws = secret is not None and secret.made_up is not None  # who answered stays open
-    if noise.loss == 0.0 or two_draws or not answered.any():
-        return np.full((3, summary.workers), np.nan)
-    nodes, log_weights = _nodes(noise.loss), np.log(np.array(noise.weights))
-    angles = (np.arange(GRID) + 0.5) / GRID * np.pi
-    logs = report_logs(nodes, np.sin(angles / 2) ** 2)
-    best, law = _learn_crowd(told, logs, log_weights, summary.labels)
-    chosen = np.ascontiguousarray(told[:, best])
-    usual = (1.0 - COVERED) / 2.0
-    found = estimate_accuracies(chosen, nodes, log_weights, law, usual)
-    before = estimate_accuracies(
-        np.zeros_like(chosen[:1]), nodes, log_weights, _untold(summary.labels), usual
-    )
-    unsure = ~answered | (found[2] - found[1] > WIDEST * (before[2] - before[1]))
-    if tail != usual:
-        found = estimate_accuracies(chosen, nodes, log_weights, law, tail)
-    return np.where(unsure, np.nan, np.array(found))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.domains import Categorical, Domain, FiniteDomain
+from quietcrowd.domains import Categorical, Domain, FiniteDomain, NumericDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.frames import column_of
 from quietcrowd.inference.fitting import FittingMethod
@@ -59,8 +59,8 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     weighs all accuracies (of numbers, all sizes of its own errors) by what its reports make of
     them, through the law of the noise; what the crowd is like, and how frequent each truth is, it
     learns from all reports. So one method does about as well as the best of the others on each
-    data set and at each epsilon, and is as sure as it should be. Plain answers are reports without
-    noise.
+    data set and at each epsilon, and is nearly as sure as it should be where workers err on their
+    own. Plain answers are reports without noise.
 
     - **Labels**: reports whose law given the answer is a table, also with NULL as a label, and also
       where every worker has a secret flip probability. ``truths`` have the probability of the label
@@ -139,7 +139,7 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
 
     @override
     def infers_labels(self, domain: Domain) -> bool:
-        return isinstance(domain, FiniteDomain)
+        return isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
 
     @override
     def reads_reports(self, channel: Channel) -> bool:
@@ -164,9 +164,8 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
         numbers = "label" in frame.columns and pa.types.is_floating(column_of(frame, "label").type)
-        domain: Domain = self._kind(Reals() if numbers else Categorical(["no", "yes"])).domain_of(
-            frame
-        )
+        kind = self._kind(Reals() if numbers else Categorical(["no", "yes"]))
+        domain: Domain = kind.domain_of(frame)
         return domain
 
     @override

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from typing_extensions import override
 
 from quietcrowd.domains import check_finite
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.accuracies import (
     OwnVotes,
+    accuracies,
     answers_worth,
-    median_accuracies,
     tell_of_workers,
     told_nothing,
 )
@@ -108,7 +108,10 @@ class NoiseAwareLabels(
             reports = len(tally.histogram)
             tally.histogram[:] = np.bincount(partition.values[start:end], minlength=reports)
             return tally
-        return self._infer(partition, summary, state, estimates, None, tally)
+        found = self._infer(partition, summary, state, estimates, None, tally)
+        if estimates is None:
+            return found
+        return evolve(found, told=self._tell(partition, summary, state))
 
     def posterior(
         self, partition: Partition, summary: Summary, state: CrowdState
@@ -162,7 +165,6 @@ class NoiseAwareLabels(
             calibration=tally.calibration,
             compared=int((answered & (partition.known_truths != UNKNOWN)).sum()),
             agreed=tally.agreed,
-            told=self._tell(partition, summary, state) if estimates else told_nothing(),
         )
 
     def _tell(
@@ -237,14 +239,15 @@ class NoiseAwareLabels(
             names = ("agreement", "quality", "quality_low", "quality_high")
             nothing = {name: np.full(summary.workers, np.nan) for name in names}
             return {**nothing, "flag": np.full(summary.workers, None, object)}
+        found = accuracies(summary, tally.told, medians=True)
         flags = worker_flags(
             WorkerReports.of(summary),
             tally.counts / self.unit(summary),
             state.constancy[:-1],
-            median_accuracies(summary, tally.told),
+            found.pop("median"),
             answers_worth(summary),
         )
-        return {**super().qualities(summary, tally, state), "flag": flags}
+        return {"agreement": self.agreement(summary, tally), **found, "flag": flags}
 
     @override
     def notes(

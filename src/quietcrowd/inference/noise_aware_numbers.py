@@ -132,12 +132,12 @@ class NoiseAwareNumbers(
     @override
     def refuse(self, mechanism: Any) -> None:
         """Refuse reports without Laplace noise of known scale."""
-        check_numeric(mechanism.domain, type(self).__name__)
+        check_numeric(mechanism.domain, "NoiseAware")
         if not self.reads_reports(mechanism.channel):
             bits = mechanism.channel.participation is not None
             other, name = ("RatioMean", "ratio-mean") if bits else ("Mean", "mean")
             raise AnswerError(
-                f"{type(self).__name__} needs reports with Laplace noise of known scale, as those "
+                "NoiseAware needs reports with Laplace noise of known scale, as those "
                 f"of LaplacePerturbation; got those of {type(mechanism).__name__}. For them take "
                 f"{other} (on the command line: --method {name})."
             )

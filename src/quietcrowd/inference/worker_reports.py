@@ -20,7 +20,7 @@ __all__ = ["KINDS", "WorkerReports"]
 Floats = npt.NDArray[np.float64]
 
 KINDS = 16
-"""So many rates of participation stand for all."""
+"""So many shares of label reports that come from answers stand for all."""
 
 
 @frozen(kw_only=True, eq=False, slots=False)
@@ -28,7 +28,7 @@ class WorkerReports:
     """The laws of reports that are labels or stand for them.
 
     Where NULL is a label, a report that says a label may come from a task that its worker did not
-    answer. Workers are then of some kinds, by what share of the tasks they answered.
+    answer. Workers are then of some kinds, by what share of their label reports comes from answers.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class WorkerReports:
         """How many reports there can be."""
         return int(self.tables.shape[3])
 
-    @property
+    @cached_property
     def usual_kind(self) -> int:
         """The kind of the worker in the middle."""
         return int(np.sort(self.kind)[len(self.kind) // 2])
@@ -155,6 +155,7 @@ def _loss(loss: Callable[[int], float], answers: int) -> float:
     return loss(answers)
 
 
+@lru_cache(maxsize=4)
 def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Return shares of label reports that come from answers, and the likeliest for each worker.
 
@@ -163,7 +164,7 @@ def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArra
     label with probability a, and no answer with b. Secret draws have an a and a b of their own;
     the mean of ``r a / s`` is taken over them. The law of r in the crowd is learnt by expectation
     maximisation from an even one. Workers with equally many such reports are one case, so that the
-    order of workers changes no bit.
+    order of workers changes no bit. It is the same for all sweeps, and found once.
     """
     labels = summary.labels
     told = 1.0 - law.tables[:, :labels, -1].mean(axis=1)
