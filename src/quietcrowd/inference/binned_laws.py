@@ -6,6 +6,7 @@ All lengths are in widths of the range that is cut into bins; the truths lie fro
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -13,7 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from quietcrowd.inference.clipped_laws import MOST_SCALE, clipped_noisy_logs, clipped_plain_logs
+from quietcrowd.inference.clipped_laws import (
+    MOST_SCALE,
+    beyond_logs,
+    cell_ratios,
+    clipped_plain_logs,
+)
 from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 
 __all__ = [
@@ -25,8 +31,7 @@ __all__ = [
     "NormalTruths",
     "answer_laws",
     "filling_law",
-    "first_truths",
-    "truth_candidates",
+    "law_shares",
 ]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -64,8 +69,10 @@ class ErrorLaws:
 
     Attributes
     ----------
-    logs : ndarray of float64, shape (distances, laws)
-        Log probability of a bin at a distance from the truth.
+    logs : ndarray of float64, shape (columns, laws)
+        Log probability of a bin at each of `DISTANCES` from the truth; given each bin of the truth,
+        of a report below and of one above the range; what the ends add to the first for reports in
+        each cell near them. The latter are absent where nothing is cut off.
     sigma : ndarray of float64, shape (laws,)
         Standard deviation of the worker's own errors; of heavy tails too.
     variance : ndarray of float64, shape (laws,)
@@ -92,7 +99,9 @@ def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
     sigma: Floats = np.geomspace(LEAST_SIGMA, MOST_SIGMA, SIGMAS)
     if scale > 0:
         logs = NormalLaplace(sigma, scale).log_density(distances)
-        ends = clipped_noisy_logs(sigma, scale, BINS) if scale <= MOST_SCALE else logs[:0]
+        clipped = scale <= MOST_SCALE
+        ends = beyond_logs(sigma, scale, BINS) if clipped else logs[:0]
+        ratios = cell_ratios(sigma, scale, BINS) if clipped else logs[:0]
         share, variance = np.full(SIGMAS, 1.0 / SIGMAS), sigma**2 + 2.0 * scale**2
     else:
         wide: Floats = np.sqrt(sigma**2 + step**2 / 12.0)
@@ -100,14 +109,14 @@ def answer_laws(scale: float, margin: float = math.nan) -> ErrorLaws:
             [NormalLaplace(wide, 0.0).log_density(distances), _student(distances, wide)]
         )
         ends = logs[:0] if math.isnan(margin) else clipped_plain_logs(wide, TAIL, margin, BINS)
-        ends = ends - math.log(step)
+        ends, ratios = ends - math.log(step), logs[:0]
         share = np.repeat([1.0 - TAIL_SHARE, TAIL_SHARE], SIGMAS) / SIGMAS
         variance = np.concatenate([wide**2, wide**2])
         sigma = np.concatenate([sigma, sigma * math.sqrt(TAIL / (TAIL - 2.0))])
     least = logs.max(axis=0) - LOG_FLOOR
     logs = np.maximum(np.concatenate([logs, ends]), least) + math.log(step)
     return ErrorLaws(
-        logs=np.ascontiguousarray(logs),
+        logs=np.concatenate([logs, ratios]),
         sigma=sigma,
         variance=variance,
         share=share,
@@ -164,7 +173,7 @@ class NormalTruths:
     @property
     def shares(self) -> Floats:
         """Probability of each bin, with a part that is even."""
-        shares: Floats = _shares([self])[0]
+        shares: Floats = law_shares([self])[0]
         return shares
 
     @property
@@ -208,7 +217,7 @@ class NormalTruths:
         return best
 
 
-def _shares(laws: list[NormalTruths]) -> Floats:
+def law_shares(laws: Sequence[NormalTruths]) -> Floats:
     """Return the probability of each bin under each law, shape (laws, bins)."""
     mean = np.array([[law.mean] for law in laws])
     spread = np.array([[math.exp(law.log_spread)] for law in laws])
@@ -220,7 +229,7 @@ def _shares(laws: list[NormalTruths]) -> Floats:
 
 def _values(laws: list[NormalTruths], counts: Floats) -> list[float]:
     """Return `NormalTruths.value` of several laws."""
-    shares = _shares(laws)
+    shares = law_shares(laws)
     mixed = counts + TRUST * shares
     found = mixed / mixed.sum(axis=1, keepdims=True)
     fit = np.sum(mixed * np.log(found) - TRUST * shares * np.log(shares), axis=1)
@@ -230,18 +239,3 @@ def _values(laws: list[NormalTruths], counts: Floats) -> list[float]:
 _MIDDLES = np.linspace(0.0, 1.0, BINS)
 _LEAST_SPREAD, _MOST_SPREAD = math.log(0.003), math.log(0.7)
 _SEARCHES = 10
-
-
-@lru_cache(maxsize=1)
-def truth_candidates() -> tuple[NormalTruths, ...]:
-    """Return normal laws of which the first pass finds the best."""
-    return tuple(
-        NormalTruths(mean=mean, log_spread=math.log(spread))
-        for mean in np.linspace(0.05, 0.95, 10).tolist()
-        for spread in np.geomspace(0.01, 0.5, 10).tolist()
-    )
-
-
-def first_truths() -> NormalTruths:
-    """Return the law before the first pass: the widest in the middle."""
-    return min(truth_candidates(), key=lambda law: (-law.log_spread, abs(law.mean - 0.5)))

@@ -18,11 +18,11 @@ from quietcrowd.inference.binned_laws import (
 )
 from quietcrowd.inference.method import IterativeInference, NumericEstimates, Scatter
 from quietcrowd.inference.number_learning import (
-    choose_truths,
     first_number_state,
     learn,
     lower_bound,
     sigma_quantiles,
+    try_laws,
 )
 from quietcrowd.inference.number_pass import (
     LEVELS,
@@ -213,8 +213,8 @@ class NoiseAwareNumbers(
             low, high, enough = find_range(tally.cells, state.low, state.high, state.looks)
             looks = -1 if enough else state.looks + 1
             return evolve(state, low=low, high=high, looks=looks), state.looks - 4.0 * LOG_FLOOR
-        if state.fresh:
-            return choose_truths(summary, tally, state), -4.0 * LOG_FLOOR
+        if state.trial is not None:
+            return try_laws(summary, tally, state), state.trial.number - 4.0 * LOG_FLOOR
         objective = float(lower_bound(summary, tally, state) / summary.answers)
         return learn(summary, tally, state), objective
 

@@ -10,11 +10,10 @@ from quietcrowd.inference.binned_laws import (
     BINS,
     ErrorLaws,
     answer_laws,
-    first_truths,
-    truth_candidates,
 )
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.binned_numbers import weigh_kernel
+from quietcrowd.inference.number_answering import Answering
 from quietcrowd.inference.number_pass import error_laws, fills_in
 from quietcrowd.inference.number_state import (
     NumberState,
@@ -23,10 +22,11 @@ from quietcrowd.inference.number_state import (
     residual_unit,
     truth_unit,
 )
+from quietcrowd.inference.number_trials import Trial, first_truths
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.channel import laplace_shift
 
-__all__ = ["choose_truths", "first_number_state", "learn", "lower_bound", "sigma_quantiles"]
+__all__ = ["first_number_state", "learn", "lower_bound", "sigma_quantiles", "try_laws"]
 
 CROWD_TRUST = 5.0
 """Each law of errors counts as if so many workers had followed it."""
@@ -43,6 +43,10 @@ def first_number_state(summary: Summary) -> NumberState:
         low, high = low - 0.5, high + 0.5
     truths = None if shift is None else first_truths()
     share = answer_laws(0.0 if shift is None else shift.scale / (high - low)).share
+    trial = None if shift is None else Trial.first(fills_in(summary))
+    answering = None
+    if trial is not None and fills_in(summary):
+        answering = Answering.first(trial.shares[0], summary.workers)
     return NumberState(
         low=low,
         high=high,
@@ -50,10 +54,10 @@ def first_number_state(summary: Summary) -> NumberState:
         crowd=share,
         truths=truths,
         law=np.full(BINS, 1.0 / BINS) if truths is None else truths.shares,
-        answering=np.full(summary.workers, 0.5),
+        answering=answering,
         borne=np.zeros(summary.workers),
         looks=-1 if shift else 0,
-        fresh=shift is not None,
+        trial=trial,
     )
 
 
@@ -66,10 +70,8 @@ def lower_bound(summary: Summary, tally: NumberTally, state: NumberState) -> flo
     total += trust * float(np.sum(laws.share * np.log(state.crowd / laws.share)))
     if state.truths is not None:
         total += state.truths.penalty(state.law)
-    if fills_in(summary):
-        rate, count = state.answering, summary.answers_per_worker
-        terms = (count + 1.0) * np.log(rate) + np.log1p(-rate)
-        total += integer_sums.exact_sum(np.where(heard, terms, 0.0), summary.workers)
+    if state.answering is not None:
+        total += state.answering.objective(summary.answers_per_worker)
     return total
 
 
@@ -80,11 +82,19 @@ def _weights(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return shares
 
 
-def choose_truths(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
-    """Return the state with the candidate for the law of the truths that the reports favour."""
-    priors = np.array([law.log_prior for law in truth_candidates()])
-    best = truth_candidates()[int(np.argmax(tally.tried / likely_unit(summary) + priors))]
-    return evolve(state, truths=best, law=best.shares, fresh=False)
+def try_laws(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
+    """Return the state with the laws that the reports favour so far, and what to try next."""
+    assert state.trial is not None
+    coarse, last = state.trial.coarse, state.trial.last
+    evidence = tally.tried / likely_unit(summary)
+    trial = state.trial.following(evidence, summary.answers, state.answering)
+    if trial.coarse:
+        share = trial.shares[trial.number]
+        return evolve(state, trial=trial, answering=Answering.first(share, summary.workers))
+    assert trial.best is not None
+    truths, answering = trial.best.truths, trial.best.answering
+    state = evolve(state, answering=answering) if coarse else learn(summary, tally, state)
+    return evolve(state, truths=truths, law=truths.shares, trial=None if last else trial)
 
 
 def _reviewed(summary: Summary, tally: NumberTally, state: NumberState) -> NumberState:
@@ -116,10 +126,10 @@ def learn(summary: Summary, tally: NumberTally, state: NumberState) -> NumberSta
         counts = tally.truths / truth_unit(summary)
         truths = state.truths.climbed(counts)
         learned = evolve(learned, truths=truths, law=truths.with_counts(counts))
-    if fills_in(summary):
+    if state.answering is not None:
         answered = tally.answered / residual_unit(summary)
-        rate = (answered + 1.0) / (summary.answers_per_worker + 2.0)
-        learned = evolve(learned, answering=np.clip(rate, 1e-9, 1.0 - 1e-9))
+        answering = state.answering.learned(answered, summary.answers_per_worker)
+        learned = evolve(learned, answering=answering)
     return learned
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from quietcrowd.inference.binned_laws import (
     ErrorLaws,
     answer_laws,
     filling_law,
-    truth_candidates,
+    law_shares,
 )
 from quietcrowd.inference.clipped_laws import MOST_SCALE, cells_of
 from quietcrowd.inference.kernels.binned_numbers import binned_kernel, blend_kernel
@@ -100,12 +99,15 @@ class _Places(NamedTuple):
         The bin, from one width below the range to one above.
     columns : ndarray of int64
         Where the log density given the first bin stands in a table.
+    ratios : ndarray of int64
+        Where what the ends of the range add to it stands; -1 where they add nothing.
     cut : ndarray of float64
         What rounding to bins took.
     """
 
     bins: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int64]
+    ratios: npt.NDArray[np.int64]
     cut: npt.NDArray[np.float64]
 
 
@@ -120,16 +122,13 @@ def _place(placed: npt.NDArray[np.float64], summary: Summary, state: NumberState
         cells = np.where(placed >= last - AT_END, 1, np.where(placed <= AT_END, 0, -1))
     bins = np.clip(np.rint(placed), -BINS, 2 * BINS - 1)
     whole = bins.astype(np.int64)
+    columns, at_end = DISTANCES + cells * BINS, (cells == 0) | (cells == 1)
     return _Places(
         bins=whole,
-        columns=np.where(cells < 0, CENTRE - whole, DISTANCES + cells * BINS),
-        cut=np.where(cells < 0, np.clip(placed - bins, -0.5, 0.5), 0.0),
+        columns=np.where(at_end, columns, CENTRE - whole),
+        ratios=np.where(cells > 1, columns, -1),
+        cut=np.where(at_end, 0.0, np.clip(placed - bins, -0.5, 0.5)),
     )
-
-
-@lru_cache(maxsize=1)
-def _candidates() -> npt.NDArray[np.float64]:
-    return np.array([law.shares for law in truth_candidates()])
 
 
 def count_cells(partition: Partition, summary: Summary, state: NumberState) -> NumberTally:
@@ -157,7 +156,9 @@ def _missing(
         return np.zeros(0)
     fillings = (channel.fillings - state.low) / (state.high - state.low)
     of_places = filling_law(fillings, noise_scale(summary, state))
-    odds = np.log1p(-state.answering) - np.log(state.answering)
+    assert state.answering is not None
+    logs = state.answering.logs
+    odds = logs[:, 1] - logs[:, 0]
     missing: npt.NDArray[np.float64] = of_places[places + BINS] + odds[partition.worker_codes[rows]]
     bits = channel.participation
     if bits is not None and partition.participation is not None:
@@ -178,7 +179,7 @@ def _empty_tally(summary: Summary, state: NumberState, laws: ErrorLaws) -> Numbe
         summary.workers,
         distances=len(laws.logs),
         answered=fills_in(summary),
-        tried=len(truth_candidates()) if state.fresh else 0,
+        tried=len(state.trial.candidates) if state.trial else 0,
         laws=len(laws.share) if state.reviews else 0,
     )
 
@@ -217,12 +218,13 @@ def pass_over(
         values,
         partition.known_truths,
         places.columns,
+        places.ratios,
         places.cut,
         _missing(partition, summary, state, places.bins, rows),
         (partition.known_truths - start) * to_bins,
         _tables(summary, state, laws),
         np.log(state.law),
-        _candidates() if len(tally.tried) else np.zeros((0, BINS)),
+        law_shares(state.trial.candidates) if state.trial else np.zeros((0, BINS)),
         np.exp(laws.logs) if len(tally.supported) else np.zeros((0, 0)),
         precisions / precisions.max(),
         state.borne / precisions.max() if last else np.zeros(0),

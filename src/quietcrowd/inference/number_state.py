@@ -12,6 +12,8 @@ from typing_extensions import override
 from quietcrowd.inference.binned_laws import BINS, DISTANCES, NormalTruths
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.method import State, Tally
+from quietcrowd.inference.number_answering import Answering
+from quietcrowd.inference.number_trials import Trial
 from quietcrowd.inference.numeric import SquaredErrors, unit_for
 from quietcrowd.inference.partition import Extension, Summary
 
@@ -59,15 +61,15 @@ class NumberState(State):
         What the law of the truths is drawn towards; None where that is even.
     law : ndarray of float64, shape (bins,)
         The law of the truths.
-    answering : ndarray of float64, shape (workers,)
-        How many of its reports are answers, where unanswered tasks are reported, too.
+    answering : Answering or None
+        How many of their reports are answers, where unanswered tasks are reported, too.
     borne : ndarray of float64, shape (workers,)
         Least precision of a report that the reports of others bear out; 0 before that was looked
         for.
     looks : int
         Passes that looked for the range; -1 once it is found, and a pass finds truths.
-    fresh : bool
-        Whether the law of the truths is yet to be chosen among candidates.
+    trial : Trial or None
+        Laws of the truths that the pass is to try; None once one is chosen.
     passes : int
         How many there were after that; -1 where the state was taken over from an earlier estimate.
     """
@@ -78,24 +80,24 @@ class NumberState(State):
     crowd: npt.NDArray[np.float64]
     truths: NormalTruths | None
     law: npt.NDArray[np.float64]
-    answering: npt.NDArray[np.float64]
+    answering: Answering | None
     borne: npt.NDArray[np.float64]
     looks: int = -1
-    fresh: bool = False
+    trial: Trial | None = None
     passes: int = 0
 
     @property
     def reviews(self) -> bool:
         """Whether a pass finds what the last one is to know: the fifth, ninth, 17th and so on."""
         passes = self.passes
-        return self.looks < 0 and not self.fresh and passes >= 4 and passes & (passes - 1) == 0
+        return self.looks < 0 and self.trial is None and passes >= 4 and passes & (passes - 1) == 0
 
     @override
     def take(self, positions: npt.NDArray[np.intp]) -> Self:
         """Return the state of other workers; of a new one is believed what the crowd is like."""
-        beliefs, answering = self.beliefs[positions], self.answering[positions]
+        beliefs = self.beliefs[positions]
         beliefs[positions < 0] = self.crowd
-        answering[positions < 0] = np.sort(self.answering)[len(self.answering) // 2]
+        answering = self.answering and self.answering.take(positions)
         borne = np.where(positions < 0, 0.0, self.borne[positions])
         return evolve(self, beliefs=beliefs, answering=answering, borne=borne, passes=-1)
 

@@ -75,18 +75,40 @@ def _mixed(density: float, missing: float) -> float:
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _gather_mixed(sums: Counts, row: Table, place: np.int64, missing: float, factor: float) -> None:
+def _log_density(table: Table, place: np.int64, ratio: np.int64, b: int) -> float:
+    """Return a report's log density given a bin, in units of `TABLE_ONE`."""
+    density = np.int64(table[place + b])
+    if ratio >= 0:
+        density += table[ratio + b]
+    return float(density)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _gather_mixed(
+    sums: Counts, table: Table, place: np.int64, ratio: np.int64, missing: float, factor: float
+) -> None:
     """Add the log density of a report that may stand for no answer, times a factor."""
     for b in range(len(sums)):
-        density = _mixed(row[place + b] / TABLE_ONE, missing)
+        density = _mixed(_log_density(table, place, ratio, b) / TABLE_ONE, missing)
         sums[b] += to_integer(density * factor * TABLE_ONE)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _gather_part(sums: Counts, row: Table, place: np.int64, factor: float) -> None:
+def _gather_part(
+    sums: Counts, table: Table, place: np.int64, ratio: np.int64, factor: float
+) -> None:
     """Add a report's log densities times a factor."""
     for b in range(len(sums)):
-        sums[b] += to_integer(row[place + b] * factor)
+        sums[b] += to_integer(_log_density(table, place, ratio, b) * factor)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _columns(
+    worker: np.uint32, columns: int, place: np.int64, ratio: np.int64
+) -> tuple[np.int64, np.int64]:
+    """Return where a report's two columns stand in a table of all workers; -1 where none does."""
+    first = np.int64(worker) * columns
+    return first + place, first + ratio if ratio >= 0 else np.int64(-1)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -95,9 +117,10 @@ def _add_up(
     end: np.int64,
     codes: Codes,
     places: Counts,
+    ratios: Counts,
     missing: Floats,
     table: Table,
-    distances: int,
+    columns: int,
     capped: int,
     factor: float,
     sums: Counts,
@@ -108,13 +131,16 @@ def _add_up(
     """
     sums[:] = 0
     for row in range(start, end):
-        begins = np.int64(codes[row]) * distances + places[row]
+        place, ratio = _columns(codes[row], columns, places[row], ratios[row])
         if len(missing):
-            _gather_mixed(sums, table, begins, missing[row], factor if row == capped else 1.0)
+            share = factor if row == capped else 1.0
+            _gather_mixed(sums, table, place, ratio, missing[row], share)
         elif row == capped:
-            _gather_part(sums, table, begins, factor)
+            _gather_part(sums, table, place, ratio, factor)
         else:
-            _gather(sums, table, begins)
+            _gather(sums, table, place)
+            if ratio >= 0:
+                _gather(sums, table, ratio)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -151,9 +177,15 @@ def _pin(known: float, sums: Counts, log_prior: Floats, posterior: Floats) -> fl
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _try_priors(
-    sums: Counts, candidates: Floats, shares: Floats, unit: float, tried: Counts
+    sums: Counts,
+    candidates: Floats,
+    known: bool,
+    posterior: Floats,
+    shares: Floats,
+    unit: float,
+    tried: Counts,
 ) -> None:
-    """Add the log evidence of a task with each of several priors."""
+    """Add the log evidence of a task with each of several priors; a known truth is part of it."""
     largest = sums[0]
     for b in range(len(sums)):
         largest = max(largest, sums[b])
@@ -164,7 +196,19 @@ def _try_priors(
         for b in range(len(sums)):
             total += shares[b] * candidates[prior, b]
         evidence = np.log(max(total, 1e-300)) + largest / TABLE_ONE
+        if known:
+            evidence = _known_evidence(sums, candidates[prior], posterior)
         tried[prior] += np.int64(np.rint(evidence * unit))
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _known_evidence(sums: Counts, prior: Floats, posterior: Floats) -> float:
+    """Return the log evidence of a task whose truth is known to lie in a bin, or between two."""
+    evidence = 0.0
+    for b in range(len(sums)):
+        if posterior[b] > 0.0:
+            evidence += posterior[b] * (sums[b] / TABLE_ONE + np.log(prior[b]))
+    return evidence
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -200,12 +244,18 @@ def _credit(counts: Counts, first: int, last: int, start: np.int64, residuals: C
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _answered(
-    posterior: Floats, row: Table, place: np.int64, missing: float, unit: float, counts: Counts
+    posterior: Floats,
+    table: Table,
+    place: np.int64,
+    ratio: np.int64,
+    missing: float,
+    unit: float,
+    counts: Counts,
 ) -> np.int64:
     """Fill in the probability of each bin together with that of an answer; return their sum."""
     total = np.int64(0)
     for b in range(len(posterior)):
-        apart = row[place + b] / TABLE_ONE - missing
+        apart = _log_density(table, place, ratio, b) / TABLE_ONE - missing
         small = exp_minus(abs(apart))
         part = (1.0 if apart > 0 else small) / (1.0 + small)
         counts[b] = to_integer(posterior[b] * part * unit)
@@ -284,8 +334,9 @@ def _rounded_off(
 def _leave_out(
     sums: Counts,
     log_prior: Floats,
-    row: Table,
+    table: Table,
     place: np.int64,
+    ratio: np.int64,
     missing: float,
     known: bool,
     posterior: Floats,
@@ -297,7 +348,7 @@ def _leave_out(
         return 1.0
     largest = -np.inf
     for b in range(len(sums)):
-        mine = row[place + b] / TABLE_ONE
+        mine = _log_density(table, place, ratio, b) / TABLE_ONE
         if missing > -np.inf:
             mine = _mixed(mine, missing)
         without[b] = sums[b] / TABLE_ONE + log_prior[b] - mine
@@ -316,6 +367,7 @@ def binned_kernel(
     values: Floats,
     known_truths: Floats,
     places: Counts,
+    ratios: Counts,
     cut: Floats,
     missing: Floats,
     known_places: Floats,
@@ -352,6 +404,8 @@ def binned_kernel(
         As of `quietcrowd.inference.kernels.numeric.mean_kernel`.
     places : ndarray of int64
         Per report, where in `table` the log density given the first bin stands.
+    ratios : ndarray of int64
+        Per report, where what is to be added to that stands; -1 where nothing is.
     cut : ndarray of float64
         Per report, what rounding to bins took from it, in bins.
     missing : ndarray of float64
@@ -359,7 +413,7 @@ def binned_kernel(
         empty where all reports are of answers.
     known_places : ndarray of float64
         Known truths in bins; NaN where the truth is to be inferred.
-    table : ndarray of int32, shape (workers, distances)
+    table : ndarray of int32, shape (workers, columns)
         As of `blend_kernel`.
     log_prior : ndarray of float64, shape (bins,)
         Of the truths.
@@ -396,7 +450,7 @@ def binned_kernel(
     quantiles : ndarray of float64, shape (tasks, levels)
         To be filled, scaled.
     """
-    bins, distances = len(log_prior), table.shape[1]
+    bins, columns = len(log_prior), table.shape[1]
     flat, flat_residuals = table.reshape(-1), residuals.reshape(-1)
     sums, counts = np.empty(bins, np.int64), np.empty(bins, np.int64)
     posterior, shares = np.empty(bins), np.empty(bins)
@@ -408,32 +462,49 @@ def binned_kernel(
         if len(borne):
             capped, factor = cap(worker_codes[start:end], weights, borne)
             capped += start
-        _add_up(start, end, worker_codes, places, missing, flat, distances, capped, factor, sums)
+        _add_up(
+            start,
+            end,
+            worker_codes,
+            places,
+            ratios,
+            missing,
+            flat,
+            columns,
+            capped,
+            factor,
+            sums,
+        )
         if known:
             found = _pin(known_places[task], sums, log_prior, posterior)
         else:
             found = _normalise(sums, log_prior, posterior)
         if end > start:
             likely[0] += np.int64(np.rint(found * likely_unit))
-            if len(candidates) and not known:
-                _try_priors(sums, candidates, shares, likely_unit, tried)
+            if len(candidates):
+                _try_priors(sums, candidates, known, posterior, shares, likely_unit, tried)
             first, last = _reach(posterior, truth_unit, truth_counts, residual_unit, counts)
         for row in range(start, end):
             worker = worker_codes[row]
-            begins = np.int64(worker) * distances + places[row]
+            place, ratio = _columns(worker, columns, places[row], ratios[row])
             if len(missing):
                 answered[worker] += _answered(
-                    posterior, flat, begins, missing[row], residual_unit, counts
+                    posterior, flat, place, ratio, missing[row], residual_unit, counts
                 )
-            _credit(counts, first, last, begins, flat_residuals)
+            _credit(counts, first, last, place, flat_residuals)
+            if ratio >= 0:
+                _credit(counts, first, last, ratio, flat_residuals)
             if len(supported) and end - start > 1:
                 filled = missing[row] if len(missing) else -np.inf
-                total = _leave_out(sums, log_prior, flat, begins, filled, known, posterior, without)
+                total = _leave_out(
+                    sums, log_prior, flat, place, ratio, filled, known, posterior, without
+                )
                 support(
                     without,
                     total,
                     densities,
                     places[row],
+                    ratios[row],
                     np.exp(filled),
                     likely_unit,
                     room,

@@ -65,6 +65,7 @@ def support(
     total: float,
     densities: Floats,
     place: np.int64,
+    ratio: np.int64,
     filled: float,
     unit: float,
     likely: Floats,
@@ -78,10 +79,12 @@ def support(
         The posterior of the truth without the report, times `total`.
     total : float
         Its sum.
-    densities : ndarray of float64, shape (distances, laws)
+    densities : ndarray of float64, shape (columns, laws)
         Of each law.
     place : int
-        Distance of the report from the first bin.
+        Where the report's density given the first bin stands.
+    ratio : int
+        Where the factor of that stands; -1 without one.
     filled : float
         Density of the report where it is no answer, with the odds of that; 0 where it is one.
     unit : float
@@ -94,7 +97,11 @@ def support(
     likely[:] = 0.0
     for b in range(len(without)):
         share = without[b]
-        if share > 1e-14:
+        if share > 1e-14 and ratio >= 0:
+            for law in range(len(likely)):
+                density = densities[place + b, law] * densities[ratio + b, law]
+                likely[law] += share * density
+        elif share > 1e-14:
             for law in range(len(likely)):
                 likely[law] += share * densities[place + b, law]
     for law in range(len(likely)):

@@ -1,0 +1,134 @@
+"""How many of a worker's reports are answers, where unanswered tasks are reported, too."""
+
+from __future__ import annotations
+
+import math
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
+from scipy import special
+
+from quietcrowd.inference.kernels import integer_sums
+
+__all__ = ["Answering"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+FIRST_LIKENESS = 100.0
+"""How alike workers are to begin with: the sum of the two numbers of the crowd's law."""
+
+MOST_LOGIT = math.log(999.0)
+LEAST_LIKENESS, MOST_LIKENESS = math.log(1.0), math.log(1000.0)
+SEARCHES = 12
+
+
+@frozen(kw_only=True, eq=False)
+class Answering:
+    """Beta laws of the share of a worker's reports that are answers.
+
+    Attributes
+    ----------
+    logit : float
+        Log odds of the mean share in the crowd.
+    log_likeness : float
+        Logarithm of the sum of the two numbers of the crowd's law: how alike workers are.
+    own : ndarray of float64, shape (workers, 2)
+        The two numbers of each worker's law: expected answers and others, the crowd's law added.
+    """
+
+    logit: float
+    log_likeness: float
+    own: Floats
+
+    @classmethod
+    def first(cls, share: float, workers: int) -> Self:
+        """Return what is believed of workers of whom nothing is known but the mean share."""
+        law = cls(
+            logit=math.log(share / (1.0 - share)),
+            log_likeness=math.log(FIRST_LIKENESS),
+            own=np.zeros((workers, 2)),
+        )
+        return evolve(law, own=np.tile(law.crowd, (workers, 1)))
+
+    @property
+    def crowd(self) -> Floats:
+        """The two numbers of the crowd's law, shape (2,)."""
+        share = 1.0 / (1.0 + math.exp(-self.logit))
+        return math.exp(self.log_likeness) * np.array([share, 1.0 - share])
+
+    @property
+    def shares(self) -> Floats:
+        """Mean share of each worker's reports that are answers, shape (workers,)."""
+        shares: Floats = self.own[:, 0] / self.own.sum(axis=1)
+        return shares
+
+    @property
+    def logs(self) -> Floats:
+        """Mean log probability of an answer and of none, shape (workers, 2)."""
+        logs: Floats = special.digamma(self.own)
+        logs -= special.digamma(self.own.sum(axis=1, keepdims=True))
+        return logs
+
+    def take(self, positions: npt.NDArray[np.intp]) -> Self:
+        """Return the laws of other workers; that of a new one is the crowd's."""
+        own = self.own[positions]
+        own[positions < 0] = self.crowd
+        return evolve(self, own=own)
+
+    def learned(self, answered: Floats, reports: npt.NDArray[np.int64]) -> Self:
+        """Return the laws given each worker's expected answers, and the crowd's given those."""
+        counts = np.stack([answered, np.maximum(reports - answered, 0.0)], axis=1)
+        own = counts + self.crowd
+        return evolve(self, own=own)._like_crowd(reports > 0)
+
+    def objective(self, reports: npt.NDArray[np.int64]) -> float:
+        """Return the lower bound's part of the laws: less how far they are from the crowd's.
+
+        The mean log probability of an answer is in it for every report, as the log densities of
+        reports are told with the odds of no answer.
+        """
+        heard, logs, crowd = reports > 0, self.logs, self.crowd
+        terms = reports * logs[:, 0] + _log_beta(self.own) - _log_beta(crowd)
+        terms += np.sum((crowd - self.own) * logs, axis=1)
+        return integer_sums.exact_sum(np.where(heard, terms, 0.0), len(heard)) + self._log_prior
+
+    @property
+    def _log_prior(self) -> float:
+        """Log prior of the crowd's law, up to a constant: the logistic law of the logit."""
+        return -self.logit - 2.0 * math.log1p(math.exp(-self.logit))
+
+    def _like_crowd(self, heard: npt.NDArray[np.bool_]) -> Self:
+        """Return the best law of the crowd that a search along both numbers finds; no worse one."""
+        count = int(heard.sum())
+        sums = [integer_sums.exact_sum(logs[heard], len(heard)) for logs in self.logs.T]
+
+        def value(law: Self) -> float:
+            crowd = law.crowd
+            return float(crowd @ sums - count * _log_beta(crowd)) + law._log_prior
+
+        best, steps = self, np.array([0.5, 0.5])
+        for _ in range(SEARCHES):
+            moves = [sign * side * steps for side in np.eye(2) for sign in (-1.0, 1.0)]
+            found = max((best._moved(*move) for move in moves), key=value)
+            if value(found) > value(best):
+                best = found
+            else:
+                steps /= 2.0
+        own = np.where(heard[:, np.newaxis], best.own, best.crowd)
+        return evolve(best, own=own)
+
+    def _moved(self, logit: float, log_likeness: float) -> Self:
+        """Return another law of the crowd, within bounds."""
+        return evolve(
+            self,
+            logit=min(max(self.logit + logit, -MOST_LOGIT), MOST_LOGIT),
+            log_likeness=min(max(self.log_likeness + log_likeness, LEAST_LIKENESS), MOST_LIKENESS),
+        )
+
+
+def _log_beta(numbers: Floats) -> Floats:
+    """Return the logarithm of the Beta function of pairs in the last axis."""
+    logs: Floats = special.betaln(numbers[..., 0], numbers[..., 1])
+    return logs
