@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quietcrowd.datasets.assignment import assign_evenly
+from quietcrowd.datasets.assignment import assign_evenly, assign_uniformly
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,11 @@ def test_who_answers_together_is_drawn():
     first, second = (assign_evenly(np.random.default_rng(seed), 40, 20, 4) for seed in (0, 1))
     assert not np.array_equal(first, second)
     assert len(np.unique(first, axis=0)) > 30  # 40 draws of 4,845 sets: fewer is below 1e-12
+
+
+@pytest.mark.parametrize(("workers", "per_task"), [(10, 10), (10, 3), (1000, 5), (1, 1)])
+def test_workers_of_a_task_differ_and_are_sorted(workers, per_task):
+    who = assign_uniformly(np.random.default_rng(0), 300, workers, per_task)
+    assert who.shape == (300, per_task)
+    assert (np.diff(who, axis=1) > 0).all()
+    assert 0 <= who.min() <= who.max() < workers

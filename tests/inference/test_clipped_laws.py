@@ -6,44 +6,71 @@ from scipy import stats
 
 from quietcrowd.inference.binned_laws import BINS
 from quietcrowd.inference.clipped_laws import (
+    beyond_logs,
+    cell_ratios,
     cells_of,
-    clipped_noisy_logs,
     clipped_plain_logs,
     end_cells,
 )
+from quietcrowd.inference.kernels.normal_laplace import NormalLaplace
 
 STEP = 1 / (BINS - 1)
 SIGMA = np.array([0.01, 0.3, 0.7])
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.5, 0.25])
-def test_the_probabilities_of_all_cells_sum_to_one(scale):
-    width, count = end_cells(scale, STEP)
-    assert 2 * count * width == pytest.approx(1.0)
-    tables = np.exp(clipped_noisy_logs(SIGMA, scale, BINS)).reshape(2, count + 1, BINS, len(SIGMA))
-    beyond, inside = tables[:, 0].sum(axis=0), tables[:, 1:].sum(axis=(0, 1))
-    np.testing.assert_allclose(scale * beyond + width * inside, 1.0, atol=2e-3)
+def densities(scale, reports, sigma=SIGMA):
+    """Return each report's density given each bin, by its place, shape (reports, bins, laws)."""
+    truths = np.linspace(0, 1, BINS)[:, np.newaxis]
+    beyond = beyond_logs(sigma, scale, BINS).reshape(2, BINS, -1)
+    ratios = cell_ratios(sigma, scale, BINS).reshape(-1, BINS, len(sigma))
+    found = []
+    for report, cell in zip(reports, cells_of(reports, scale, STEP), strict=True):
+        if cell in (0, 1):
+            apart = abs(report - min(max(report, 0.0), 1.0))
+            found.append(beyond[cell] - apart / scale)
+            continue
+        logs = NormalLaplace(sigma, scale).log_density(report - truths)
+        found.append(logs if cell < 0 else logs + ratios[cell - 2])
+    return np.exp(found)
 
 
-def test_a_cell_is_as_probable_as_it_is_frequent():
+@pytest.mark.parametrize("scale", [1.0, 0.5, 0.25, 0.1])
+def test_the_probabilities_of_all_reports_sum_to_one(scale):
+    inside = (np.arange(800) + 0.5) / 800
+    beyond = np.exp(beyond_logs(SIGMA, scale, BINS)).reshape(2, BINS, -1).sum(axis=0) * scale
+    whole = densities(scale, inside).mean(axis=0) + beyond
+    np.testing.assert_allclose(whole, 1.0, atol=5e-3)
+
+
+def test_reports_are_as_frequent_as_their_law_says():
     scale, truth, draws = 0.2, 30, 400_000
     rng = np.random.default_rng(1)
     answers = np.clip(truth * STEP + 0.3 * rng.normal(size=draws), 0, 1)
-    cells = cells_of(answers + rng.laplace(0, scale, draws), scale, STEP)
     width, count = end_cells(scale, STEP)
-    tables = np.exp(clipped_noisy_logs(SIGMA[1:2], scale, BINS)).reshape(-1, BINS)
-    widths = np.tile([scale] + [width] * count, 2)
-    found = np.bincount(cells[cells >= 0], minlength=2 * count + 2) / draws
-    expected = widths * tables[:, truth]
-    error = np.sqrt(expected / draws)
-    assert (np.abs(found - expected) < 6 * error + 2e-4).all()  # by chance below 1 in 10^7
+    ends = np.linspace(0.0, 1.0, 2 * count + 1)
+    assert ends[1] == pytest.approx(width)  # the cells meet in the middle
+    found = np.histogram(answers + rng.laplace(0, scale, draws), ends)[0] / draws
+    fine = (np.arange(800) + 0.5) / 800
+    law = (
+        densities(scale, fine, SIGMA[1:2])[:, truth, 0].reshape(2 * count, -1).mean(axis=1) * width
+    )
+    error = np.sqrt(law / draws)
+    assert (np.abs(found - law) < 6 * error + 3e-3).all()  # by chance below 1 in 10^7
 
 
 def test_reports_lie_in_mirrored_cells():
     width, count = end_cells(0.1, STEP)
     reports = np.array([-5.0, width / 2, 1.5 * width, 0.5, 1 - width / 2, 1.001, 9.0])
-    upper = count + 1
-    assert cells_of(reports, 0.1, STEP).tolist() == [0, 1, 2, -1, upper + 1, upper, upper]
+    upper = 2 + count
+    assert cells_of(reports, 0.1, STEP).tolist() == [0, 2, 3, -1, upper, 1, 1]
+
+
+def test_what_the_ends_add_is_mirrored_and_nothing_far_from_them():
+    count = end_cells(0.1, STEP)[1]
+    ratios = cell_ratios(SIGMA, 0.1, BINS).reshape(2 * count, BINS, -1)
+    np.testing.assert_array_equal(ratios[count:], ratios[:count, ::-1])
+    assert (ratios >= 0).all()
+    assert ratios[:, BINS // 2, 0].max() < 1e-9
 
 
 def test_plain_answers_at_an_end_are_all_that_would_lie_beyond():

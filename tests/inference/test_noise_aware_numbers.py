@@ -100,7 +100,19 @@ def test_filled_in_reports_are_told_from_answers():
             naive = qc.MOON(truth_prior="normal").fit(reports)
         errors = [qc.mean_absolute_error(found, CROWD.truths) for found in (estimate, naive)]
         assert errors[0] < 0.9 * errors[1]
-        assert abs(estimate.state.answering.mean() - 0.5) < 0.1
+        assert abs(estimate.state.answering.shares.mean() - 0.5) < 0.1
+
+
+@pytest.mark.slow
+def test_where_all_tasks_were_answered_the_crowds_share_says_so():
+    crowd = sensor_crowd(tasks=100, workers=30, share=1.0, seed=2)
+    reports = noisy(10.0, crowd, fill="uniform")
+    with qc.noise_ignored():
+        moon = qc.MOON(truth_prior="normal").fit(reports)
+    aware = NoiseAwareNumbers().fit(reports)
+    assert aware.state.answering.shares.min() > 0.9
+    errors = [qc.mean_absolute_error(found, crowd.truths) for found in (aware, moon)]
+    assert errors[0] < 1.05 * errors[1]
 
 
 def test_equal_answers_are_the_truth_and_a_far_outlier_does_not_blur_the_bins():

@@ -1,27 +1,11 @@
-"""Who answers what, where all workers are to give equally many answers."""
+"""Who answers what, where every task has equally many answers."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_whole
-
-__all__ = ["assign_evenly", "check_crowd_sizes"]
-
-
-def check_crowd_sizes(tasks: int, workers: int, answers_per_task: int, seed: int) -> None:
-    """Raise ParameterError unless such a crowd can be drawn."""
-    check_whole("tasks", tasks, 1)
-    check_whole("workers", workers, 1)
-    check_whole("answers_per_task", answers_per_task, 1)
-    check_whole("seed", seed, 0)
-    if answers_per_task > workers:
-        raise ParameterError(
-            "answers_per_task must be at most the number of workers, who answer a task once; "
-            f"got answers_per_task={answers_per_task}, workers={workers}"
-        )
+__all__ = ["assign_evenly", "assign_uniformly"]
 
 
 def assign_evenly(
@@ -47,4 +31,24 @@ def assign_evenly(
             other = int(rng.integers(tasks)), int(rng.integers(per_task))
             who[row, column], who[other] = who[other], who[row, column]
         who.sort(axis=1)
+    return who
+
+
+def assign_uniformly(
+    rng: np.random.Generator, tasks: int, workers: int, per_task: int
+) -> npt.NDArray[np.int64]:
+    """Return `per_task` different workers for every task, sorted, uniformly."""
+    if per_task**2 > workers:  # most draws with replacement would repeat a worker
+        block = max(1, 10**7 // workers)
+        return np.concatenate(
+            [
+                np.sort(np.argsort(rng.random((min(block, tasks - start), workers)))[:, :per_task])
+                for start in range(0, tasks, block)
+            ]
+        )
+    who = np.sort(rng.integers(0, workers, (tasks, per_task)))
+    again = np.flatnonzero((np.diff(who) == 0).any(axis=1))
+    while len(again):
+        who[again] = np.sort(rng.integers(0, workers, (len(again), per_task)))
+        again = again[(np.diff(who[again]) == 0).any(axis=1)]
     return who

@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from attrs import frozen
 
-from quietcrowd.answers import Answers
-from quietcrowd.datasets.assignment import assign_evenly, check_crowd_sizes
+from quietcrowd.datasets.assignment import assign_evenly
 from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.datasets.drawn import (
+    check_accuracy,
+    check_assigned_sizes,
+    check_share,
+    drawn_answers,
+    drawn_crowd,
+)
 from quietcrowd.domains import Categorical, Label
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real
 
 __all__ = ["LabelCrowd", "LabelLaw", "label_crowd"]
 
@@ -121,17 +125,11 @@ def label_crowd(
     >>> crowd.law.confusions.shape
     (100, 2, 2)
     """
-    check_crowd_sizes(tasks, workers, answers_per_task, seed)
+    check_assigned_sizes(tasks, workers, answers_per_task, seed)
     domain = Categorical(labels)
-    if domain.size < 2 or not 0 <= accuracy[0] <= accuracy[1] <= 1:
-        raise ParameterError(
-            "at least two labels and accuracy bounds 0 <= low <= high <= 1 are needed; "
-            f"got labels={list(labels)!r}, accuracy={accuracy!r}"
-        )
-    for name, share in (("misled", misled), ("pull", pull)):
-        check_real(name, share, 0)
-        if share > 1:
-            raise ParameterError(f"{name} must be 0 to 1; got {share!r}")
+    check_accuracy(domain, accuracy)
+    check_share("misled", misled)
+    check_share("pull", pull)
     prior = _law("truths", truths, domain.size)
     guess = _law("guesses", guesses, domain.size)
     rng = np.random.default_rng(seed)
@@ -139,18 +137,11 @@ def label_crowd(
     true = rng.choice(domain.size, tasks, p=prior)
     who = assign_evenly(rng, tasks, workers, answers_per_task)
     answered = _answers(rng, confusions, true, who, misled, pull)
-    return LabelCrowd(
-        name=f"drawn labels (seed {seed})",
-        answers=Answers(
-            domain=domain,
-            tasks=pa.array(np.arange(tasks)),
-            workers=pa.array(np.arange(workers)),
-            offsets=np.arange(tasks + 1, dtype=np.int64) * answers_per_task,
-            worker_codes=who.reshape(-1).astype(np.int32),
-            values=answered.reshape(-1).astype(domain.dtype),
-        ),
-        truths=pa.table({"task": np.arange(tasks), "label": domain.decode(true)}),
-        remark="drawn, not collected",
+    return drawn_crowd(
+        LabelCrowd,
+        f"drawn labels (seed {seed})",
+        drawn_answers(domain, workers, [answers_per_task] * tasks, who, answered),
+        domain.decode(true),
         law=LabelLaw(
             prior=prior,
             accuracy=np.einsum("k,wkk->w", prior, confusions),

@@ -6,13 +6,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from attrs import frozen
 from scipy.special import ndtr, ndtri
 
-from quietcrowd.answers import Answers
-from quietcrowd.datasets.assignment import assign_evenly, check_crowd_sizes
+from quietcrowd.datasets.assignment import assign_evenly
 from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.datasets.drawn import (
+    check_above_zero,
+    check_assigned_sizes,
+    check_share,
+    drawn_answers,
+    drawn_crowd,
+)
 from quietcrowd.domains import Interval
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_real
@@ -159,7 +164,7 @@ def number_crowd(
     >>> crowd.law.sigma.shape
     (40,)
     """
-    check_crowd_sizes(tasks, workers, answers_per_task, seed)
+    check_assigned_sizes(tasks, workers, answers_per_task, seed)
     bounds = Interval(low=0, high=10) if domain is None else domain
     _check_lengths(spread, sigmas, scales, bias, outliers, outlier_factor)
     rng = np.random.default_rng(seed)
@@ -175,18 +180,12 @@ def number_crowd(
     )
     truths = _truths(rng, law, tasks)
     who = assign_evenly(rng, tasks, workers, answers_per_task)
-    return NumberCrowd(
-        name=f"drawn numbers (seed {seed})",
-        answers=Answers(
-            domain=bounds,
-            tasks=pa.array(np.arange(tasks)),
-            workers=pa.array(np.arange(workers)),
-            offsets=np.arange(tasks + 1, dtype=np.int64) * answers_per_task,
-            worker_codes=who.reshape(-1).astype(np.int32),
-            values=_answers(rng, law, truths, who).reshape(-1),
-        ),
-        truths=pa.table({"task": np.arange(tasks), "label": truths}),
-        remark="drawn, not collected",
+    answers = _answers(rng, law, truths, who)
+    return drawn_crowd(
+        NumberCrowd,
+        f"drawn numbers (seed {seed})",
+        drawn_answers(bounds, workers, [answers_per_task] * tasks, who, answers),
+        truths,
         law=law,
     )
 
@@ -197,15 +196,10 @@ def _check_lengths(
     for name, pair in (("sigmas", sigmas), ("scales", scales)):
         if len(pair) != 2 or not 0 < pair[0] <= pair[1] < np.inf:
             raise ParameterError(f"{name} must be bounds 0 < low <= high; got {pair!r}")
+    check_above_zero("spread", spread)
     check_real("bias", bias, 0)
-    check_real("spread", spread, 0)
-    check_real("outliers", outliers, 0)
+    check_share("outliers", outliers)
     check_real("outlier_factor", factor, 1)
-    if spread == 0 or outliers > 1:
-        raise ParameterError(
-            f"spread must be above 0, and outliers at most 1; got spread={spread!r}, "
-            f"outliers={outliers!r}"
-        )
 
 
 def _truths(rng: np.random.Generator, law: NumberLaw, tasks: int) -> Floats:

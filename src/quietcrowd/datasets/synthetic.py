@@ -8,13 +8,22 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 
 from quietcrowd.answers import Answers
+from quietcrowd.datasets.assignment import assign_uniformly
 from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.datasets.drawn import (
+    check_above_zero,
+    check_accuracy,
+    check_assigned_sizes,
+    check_share,
+    check_sizes,
+    drawn_answers,
+    drawn_crowd,
+)
 from quietcrowd.domains import Categorical, Interval, Label, Ordinal
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import check_real, check_whole, plain
+from quietcrowd.validation import check_real, plain
 
 __all__ = ["Truths", "opinion_crowd", "sensor_crowd", "sparse_crowd", "synthetic_crowd"]
 
@@ -64,57 +73,22 @@ def synthetic_crowd(
         Where a size is below 1, there are too few workers or labels, or the bounds are no
         probabilities in order.
     """
+    check_assigned_sizes(tasks, workers, answers_per_task, seed)
     domain = Categorical(labels)
-    check_whole("seed", seed, 0)
-    if min(tasks, workers, answers_per_task) < 1 or answers_per_task > workers:
-        raise ParameterError(
-            "tasks, workers and answers_per_task must be at least 1, and answers_per_task at most "
-            f"workers; got tasks={tasks}, workers={workers}, answers_per_task={answers_per_task}"
-        )
-    if domain.size < 2 or not 0 <= accuracy[0] <= accuracy[1] <= 1:
-        raise ParameterError(
-            "at least two labels and accuracy bounds 0 <= low <= high <= 1 are needed; "
-            f"got labels={list(labels)!r}, accuracy={accuracy!r}"
-        )
+    check_accuracy(domain, accuracy)
     rng = np.random.default_rng(seed)
     accuracies = rng.uniform(*accuracy, size=workers)
     truths = rng.integers(0, domain.size, tasks)
-    who = _distinct_workers(rng, tasks, workers, answers_per_task)
+    who = assign_uniformly(rng, tasks, workers, answers_per_task)
     right = rng.random(who.shape) < accuracies[who]
     shift = rng.integers(1, domain.size, who.shape)
     answered = np.where(right, truths[:, None], (truths[:, None] + shift) % domain.size)
-    return _drawn(
+    return drawn_crowd(
+        Dataset,
         f"synthetic crowd (seed {seed})",
-        Answers(
-            domain=domain,
-            tasks=pa.array(np.arange(tasks)),
-            workers=pa.array(np.arange(workers)),
-            offsets=np.arange(tasks + 1, dtype=np.int64) * answers_per_task,
-            worker_codes=who.reshape(-1).astype(np.int32),
-            values=answered.reshape(-1).astype(domain.dtype),
-        ),
+        drawn_answers(domain, workers, [answers_per_task] * tasks, who, answered),
         domain.decode(truths),
     )
-
-
-def _distinct_workers(
-    rng: np.random.Generator, tasks: int, workers: int, per_task: int
-) -> npt.NDArray[np.int64]:
-    """Return `per_task` different workers for every task, sorted, uniformly."""
-    if per_task**2 > workers:  # most draws with replacement would repeat a worker
-        block = max(1, 10**7 // workers)
-        return np.concatenate(
-            [
-                np.sort(np.argsort(rng.random((min(block, tasks - start), workers)))[:, :per_task])
-                for start in range(0, tasks, block)
-            ]
-        )
-    who = np.sort(rng.integers(0, workers, (tasks, per_task)))
-    again = np.flatnonzero((np.diff(who) == 0).any(axis=1))
-    while len(again):
-        who[again] = np.sort(rng.integers(0, workers, (len(again), per_task)))
-        again = again[(np.diff(who[again]) == 0).any(axis=1)]
-    return who
 
 
 def opinion_crowd(
@@ -161,14 +135,10 @@ def opinion_crowd(
     >>> opinion_crowd(tasks=5, workers=4).answers
     Answers(20 answers, 5 tasks, 4 workers, domain=Interval(low=-15.0, high=25.0))
     """
-    _check_sizes(tasks, workers, seed)
-    check_real("unreliable", unreliable, 0)
-    if unreliable > 1:
-        raise ParameterError(f"unreliable must be 0 to 1; got {unreliable!r}")
-    for name, length in (("spread", spread), ("reach", reach)):
-        check_real(name, length, 0)
-        if length == 0:
-            raise ParameterError(f"{name} must be above 0; got {length!r}")
+    check_sizes(tasks, workers, seed)
+    check_share("unreliable", unreliable)
+    check_above_zero("spread", spread)
+    check_above_zero("reach", reach)
     rng = np.random.default_rng(seed)
     middles = rng.uniform(*MIDDLES, tasks)
     normal = np.clip(rng.normal(size=(workers, tasks)), -SPREADS, SPREADS) * spread
@@ -177,7 +147,8 @@ def opinion_crowd(
     claims = middles + np.where(reliable[:, np.newaxis], normal, even)
     widest = max(reach, SPREADS * spread)
     public = Interval(low=MIDDLES[0] - widest, high=MIDDLES[1] + widest)
-    return _drawn(
+    return drawn_crowd(
+        Dataset,
         f"opinions, {workers} x {tasks}, {unreliable:.0%} unreliable (seed {seed})",
         _read(claims, np.full(claims.shape, True), public),
         middles,
@@ -228,7 +199,7 @@ def sensor_crowd(
     Answers(20 answers, 5 tasks, 4 workers, domain=Interval(low=0.0, high=10.0))
     """
     bounds = Interval(low=0, high=10) if domain is None else domain
-    _check_sizes(tasks, workers, seed)
+    check_sizes(tasks, workers, seed)
     check_real("share", share, 0)
     _check_pair(sigmas)
     if not 0 < share <= 1:
@@ -238,7 +209,8 @@ def sensor_crowd(
     sigma = np.where(np.arange(workers) < workers // 2, *sigmas)
     answers = truths + sigma[:, np.newaxis] * rng.normal(size=(workers, tasks))
     answered = rng.random((workers, tasks)) < share
-    return _drawn(
+    return drawn_crowd(
+        Dataset,
         f"sensors, {workers} x {tasks}, {share:.0%} answered (seed {seed})",
         _read(np.clip(answers, bounds.low, bounds.high), answered, bounds),
         truths,
@@ -310,15 +282,12 @@ def sparse_crowd(
     H. Sun et al., IEEE Big Data 2018, section VI-A.
     """
     domain = Ordinal(levels)
-    _check_sizes(tasks, workers, seed)
-    check_real("sparsity", sparsity, 0)
+    check_sizes(tasks, workers, seed)
+    check_share("sparsity", sparsity)
     for deviation in sigmas:
         check_real("sigmas", deviation, 0)
-    if sparsity > 1 or domain.size < 2:
-        raise ParameterError(
-            "sparsity must be at most 1, and levels at least two; "
-            f"got sparsity={sparsity!r}, {domain.size} levels"
-        )
+    if domain.size < 2:
+        raise ParameterError(f"levels must be at least two; got {list(levels)!r}")
     if truths not in get_args(Truths):
         raise ParameterError(f"truths must be 'normal' or 'uniform'; got {truths!r}")
     rng = np.random.default_rng(seed)
@@ -331,15 +300,15 @@ def sparse_crowd(
         _nearest(domain, mean + sigma[codes] * rng.standard_normal(len(codes)))
         for mean, codes in zip(true, who, strict=True)
     ]
-    return _drawn(
+    return drawn_crowd(
+        Dataset,
         f"sparse crowd, sparsity {sparsity:g}, {truths} truths (seed {seed})",
-        Answers(
-            domain=domain,
-            tasks=pa.array(np.arange(tasks)),
-            workers=pa.array(np.arange(workers)),
-            offsets=np.concatenate([[0], np.cumsum([len(codes) for codes in who])]),
-            worker_codes=np.concatenate(who),
-            values=np.concatenate(values),
+        drawn_answers(
+            domain,
+            workers,
+            [len(codes) for codes in who],
+            np.concatenate(who),
+            np.concatenate(values),
         ),
         true,
     )
@@ -362,12 +331,6 @@ def _nearest(domain: Ordinal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[n
     return np.searchsorted((levels[1:] + levels[:-1]) / 2, numbers).astype(domain.dtype)
 
 
-def _check_sizes(tasks: int, workers: int, seed: int) -> None:
-    check_whole("tasks", tasks, 1)
-    check_whole("workers", workers, 1)
-    check_whole("seed", seed, 0)
-
-
 def _read(
     numbers: npt.NDArray[np.float64], answered: npt.NDArray[np.bool_], domain: Interval
 ) -> Answers:
@@ -376,12 +339,3 @@ def _read(
     frame = pd.DataFrame({"task": task, "worker": worker, "label": numbers[worker, task]})
     workers, tasks = (range(size) for size in numbers.shape)
     return Answers.from_frame(frame, domain, tasks=tasks, workers=workers)
-
-
-def _drawn(name: str, answers: Answers, truths: Any) -> Dataset:
-    return Dataset(
-        name=name,
-        answers=answers,
-        truths=pa.table({"task": np.arange(len(answers.tasks)), "label": truths}),
-        remark="drawn, not collected",
-    )

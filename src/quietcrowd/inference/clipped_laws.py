@@ -32,7 +32,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 CELLS = 4
 """Cells of reports at either end, within the range."""
 
-PER_SCALE = 2.0
+PER_SCALE = 1.0
 """A cell is this part of the scale of the noise."""
 
 MOST_SCALE = 1.0

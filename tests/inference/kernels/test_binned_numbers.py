@@ -10,8 +10,6 @@ from quietcrowd.inference.binned_laws import (
     NormalTruths,
     answer_laws,
     filling_law,
-    first_truths,
-    truth_candidates,
 )
 from quietcrowd.inference.kernels.binned_numbers import (
     TABLE_ONE,
@@ -19,11 +17,12 @@ from quietcrowd.inference.kernels.binned_numbers import (
     blend_kernel,
     weigh_kernel,
 )
+from quietcrowd.inference.number_trials import GRID, first_truths
 
 UNIT = 2.0**40
 
 
-def run(places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None):
+def run(places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None, ratios=None):
     """Pass over one task, that workers 0, 1, ... report on; return all that is filled in."""
     workers = len(places)
     laws = answer_laws(scale)
@@ -51,6 +50,7 @@ def run(places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None)
         places / (BINS - 1) - 0.5,
         np.array([known / (BINS - 1) - 0.5]),
         CENTRE - np.rint(places).astype(np.int64),
+        np.full(workers, -1) if ratios is None else np.array(ratios),
         places - np.rint(places),
         np.zeros(0) if missing is None else np.array(missing),
         np.array([known]),
@@ -68,10 +68,16 @@ def run(places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None)
     return found, table / TABLE_ONE, prior
 
 
-def posterior_of(places, table, prior, missing=None):
+def row_of(table, place, ratio=-1):
+    """Return a report's log density given each bin."""
+    row = table[CENTRE - round(place) :][:BINS]
+    return row if ratio < 0 else row + table[ratio:][:BINS]
+
+
+def posterior_of(places, table, prior, missing=None, ratios=None):
     logs = np.log(prior)
     for worker, place in enumerate(places):
-        row = table[worker, CENTRE - round(place) :][:BINS]
+        row = row_of(table[worker], place, -1 if ratios is None else ratios[worker])
         logs = logs + (row if missing is None else np.logaddexp(row, missing[worker]))
     shares = np.exp(logs - logs.max())
     return shares / shares.sum(), logs.max() + np.log(np.sum(np.exp(logs - logs.max())))
@@ -115,6 +121,37 @@ def test_support_is_the_density_given_all_other_reports():
                 densities += np.exp(missing[worker])
             expected = found["supported"][worker] / UNIT
             np.testing.assert_allclose(expected, np.log(densities), atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", [None, [-3.0, -9.0, -5.0]])
+def test_what_the_ends_add_is_part_of_a_reports_density(missing):
+    places, ratios = [40, 60, 5], [-1, DISTANCES + 3 * BINS, DISTANCES + 2 * BINS]
+    found, table, prior = run(places, missing, ratios=ratios)
+    posterior, evidence = posterior_of(places, table, prior, missing, ratios)
+    np.testing.assert_allclose(found["counts"] / UNIT, posterior, rtol=1e-5, atol=1e-12)
+    assert found["likely"][0] / UNIT == pytest.approx(evidence, abs=1e-6)
+    tallied = found["residuals"][2] / UNIT
+    added = tallied[ratios[2] :][:BINS]
+    np.testing.assert_array_equal(added, tallied[CENTRE - 5 :][:BINS])
+    if missing is None:
+        np.testing.assert_allclose(added, posterior, rtol=1e-5, atol=1e-12)
+    laws = answer_laws(0.1).logs
+    others = None if missing is None else missing[:2]
+    without, _ = posterior_of(places[:2], table[:2], prior, others, ratios[:2])
+    densities = without @ np.exp(row_of(laws, 5, ratios[2]))
+    if missing is not None:
+        densities += np.exp(missing[2])
+    np.testing.assert_allclose(found["supported"][2] / UNIT, np.log(densities), atol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_known_truth_is_part_of_what_priors_are_tried_by():
+    found, table, prior = run([40, 60], known=50.25)
+    rows = sum(row_of(table[worker], place) for worker, place in enumerate([40, 60]))
+    for tried, law in zip(found["tried"], (prior, np.full(BINS, 1 / BINS)), strict=True):
+        expected = np.array([0.75, 0.25]) @ (rows + np.log(law))[50:52]
+        assert tried / UNIT == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.slow
@@ -179,7 +216,7 @@ def test_the_search_for_a_law_of_truths_never_gets_worse():
     first = first_truths()
     found = first.climbed(counts).climbed(counts)
     assert found.value(counts) > first.climbed(counts).value(counts) - 1e-12
-    assert found.value(counts) >= max(law.value(counts) for law in truth_candidates()) - 1e-9
+    assert found.value(counts) >= max(law.value(counts) for law in GRID) - 1e-9
     assert found.mean * (BINS - 1) == pytest.approx(60, abs=5)
     assert first.with_counts(counts).sum() == pytest.approx(1.0)
     assert isinstance(found, NormalTruths)

@@ -361,6 +361,38 @@ def _leave_out(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
+def _infer(
+    sums: Counts, log_prior: Floats, known: bool, known_place: float, posterior: Floats
+) -> float:
+    """Turn the sums of a task into the posterior of its truth; return its log evidence."""
+    if known:
+        return _pin(known_place, sums, log_prior, posterior)
+    return _normalise(sums, log_prior, posterior)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _count(
+    posterior: Floats,
+    table: Table,
+    place: np.int64,
+    ratio: np.int64,
+    missing: float,
+    unit: float,
+    reach: tuple[int, int],
+    counts: Counts,
+    residuals: Counts,
+) -> np.int64:
+    """Add a report's distances from the truth to its worker's; return how far it is an answer."""
+    answered = np.int64(0)
+    if missing > -np.inf:
+        answered = _answered(posterior, table, place, ratio, missing, unit, counts)
+    _credit(counts, reach[0], reach[1], place, residuals)
+    if ratio >= 0:
+        _credit(counts, reach[0], reach[1], ratio, residuals)
+    return answered
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def binned_kernel(
     offsets: Counts,
     worker_codes: Codes,
@@ -475,27 +507,30 @@ def binned_kernel(
             factor,
             sums,
         )
-        if known:
-            found = _pin(known_places[task], sums, log_prior, posterior)
-        else:
-            found = _normalise(sums, log_prior, posterior)
+        found = _infer(sums, log_prior, known, known_places[task], posterior)
         if end > start:
             likely[0] += np.int64(np.rint(found * likely_unit))
             if len(candidates):
                 _try_priors(sums, candidates, known, posterior, shares, likely_unit, tried)
-            first, last = _reach(posterior, truth_unit, truth_counts, residual_unit, counts)
+            reach = _reach(posterior, truth_unit, truth_counts, residual_unit, counts)
         for row in range(start, end):
             worker = worker_codes[row]
             place, ratio = _columns(worker, columns, places[row], ratios[row])
-            if len(missing):
-                answered[worker] += _answered(
-                    posterior, flat, place, ratio, missing[row], residual_unit, counts
-                )
-            _credit(counts, first, last, place, flat_residuals)
-            if ratio >= 0:
-                _credit(counts, first, last, ratio, flat_residuals)
+            filled = missing[row] if len(missing) else -np.inf
+            told = _count(
+                posterior,
+                flat,
+                place,
+                ratio,
+                filled,
+                residual_unit,
+                reach,
+                counts,
+                flat_residuals,
+            )
+            if len(answered):
+                answered[worker] += told
             if len(supported) and end - start > 1:
-                filled = missing[row] if len(missing) else -np.inf
                 total = _leave_out(
                     sums, log_prior, flat, place, ratio, filled, known, posterior, without
                 )

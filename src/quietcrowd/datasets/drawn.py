@@ -1,0 +1,106 @@
+"""What all drawn crowds share: checks of their parameters, and how answers and truths are kept."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from quietcrowd.answers import Answers
+from quietcrowd.datasets.dataset import Dataset
+from quietcrowd.domains import Categorical, Domain
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_real, check_whole
+
+__all__ = [
+    "check_above_zero",
+    "check_accuracy",
+    "check_assigned_sizes",
+    "check_share",
+    "check_sizes",
+    "drawn_answers",
+    "drawn_crowd",
+]
+
+Crowd = TypeVar("Crowd", bound=Dataset)
+
+
+def check_sizes(tasks: int, workers: int, seed: int) -> None:
+    """Raise ParameterError unless there are tasks and workers, and a seed to draw them by."""
+    check_whole("tasks", tasks, 1)
+    check_whole("workers", workers, 1)
+    check_whole("seed", seed, 0)
+
+
+def check_assigned_sizes(tasks: int, workers: int, answers_per_task: int, seed: int) -> None:
+    """Raise ParameterError unless so many different workers can answer each task, too."""
+    check_sizes(tasks, workers, seed)
+    check_whole("answers_per_task", answers_per_task, 1)
+    if answers_per_task > workers:
+        raise ParameterError(
+            "answers_per_task must be at most the number of workers, who answer a task once; "
+            f"got answers_per_task={answers_per_task}, workers={workers}"
+        )
+
+
+def check_accuracy(domain: Categorical, accuracy: tuple[float, float]) -> None:
+    """Raise ParameterError unless workers can be right between two rates, and can be wrong."""
+    if domain.size < 2 or not 0 <= accuracy[0] <= accuracy[1] <= 1:
+        raise ParameterError(
+            "at least two labels and accuracy bounds 0 <= low <= high <= 1 are needed; "
+            f"got labels={list(domain.labels)!r}, accuracy={accuracy!r}"
+        )
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise ParameterError unless `value` is a number from 0 to 1."""
+    check_real(name, value, 0)
+    if value > 1:
+        raise ParameterError(f"{name} must be 0 to 1; got {value!r}")
+
+
+def check_above_zero(name: str, value: Any) -> None:
+    """Raise ParameterError unless `value` is a finite number above 0."""
+    check_real(name, value, 0)
+    if value == 0:
+        raise ParameterError(f"{name} must be above 0; got {value!r}")
+
+
+def drawn_answers(
+    domain: Domain, workers: int, counts: Any, who: npt.NDArray[Any], values: npt.NDArray[Any]
+) -> Answers:
+    """Return answers of workers and to tasks whose ids are whole numbers from 0.
+
+    Parameters
+    ----------
+    domain : Domain
+        What an answer can be.
+    workers : int
+        Number of workers.
+    counts : array_like of int
+        How many answers each task has.
+    who, values : ndarray
+        Worker and code or number of every answer, task by task, of the same shape. A task's workers
+        are sorted and different.
+    """
+    return Answers(
+        domain=domain,
+        tasks=pa.array(np.arange(len(counts))),
+        workers=pa.array(np.arange(workers)),
+        offsets=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+        worker_codes=who.reshape(-1).astype(np.int32, copy=False),
+        values=values.reshape(-1).astype(domain.dtype, copy=False),
+    )
+
+
+def drawn_crowd(kind: type[Crowd], name: str, answers: Answers, truths: Any, **law: Any) -> Crowd:
+    """Return a drawn crowd of some kind; `truths` has one entry per task, in order."""
+    return kind(
+        name=name,
+        answers=answers,
+        truths=pa.table({"task": np.arange(len(answers.tasks)), "label": truths}),
+        remark="drawn, not collected",
+        **law,
+    )
