@@ -230,7 +230,7 @@ def test_what_it_cannot_read_is_refused(monkeypatch):
     with pytest.raises(AnswerError, match=r"take Mean .*--method mean"):
         NoiseAwareNumbers().fit(reports)
     monkeypatch.setattr(noise_aware_numbers, "MOST_CELLS", 1000)
-    with pytest.raises(ParameterError, match="30 workers and 1,153 distances"):
+    with pytest.raises(ParameterError, match="11 workers with 32 reports and more, and 1,153"):
         NoiseAwareNumbers().fit(CROWD.answers)
 
 

@@ -32,9 +32,11 @@ from quietcrowd.inference.number_pass import (
     report_precisions,
 )
 from quietcrowd.inference.number_state import (
+    MANY,
     NumberState,
     NumberTally,
     find_range,
+    table_rows,
 )
 from quietcrowd.inference.numeric import NumericMethod
 from quietcrowd.inference.partition import Partition, Summary
@@ -145,12 +147,13 @@ class NoiseAwareNumbers(
     @override
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
         found = super().summarize(summary, known)
-        distances = len(error_laws(found, first_number_state(found)).logs)
-        if summary.workers * distances > MOST_CELLS:
+        columns = len(error_laws(found, first_number_state(found)).logs)
+        many = int(table_rows(found).max()) + 1
+        if many * columns > MOST_CELLS:
             raise ParameterError(
-                f"{summary.workers:,} workers and {distances:,} distances make a tally of "
-                f"{summary.workers * distances:,} numbers, more than {MOST_CELLS:,}. Take MOON "
-                "with truth_prior='normal' (on the command line: --method "
+                f"{many:,} workers with {MANY} reports and more, and {columns:,} distances make a "
+                f"tally of {many * columns:,} numbers, more than {MOST_CELLS:,}. Take MOON with "
+                "truth_prior='normal' (on the command line: --method "
                 "moon:truth_prior=normal), one number per worker."
             )
         return found

@@ -12,7 +12,7 @@ from quietcrowd.inference.binned_laws import (
     answer_laws,
 )
 from quietcrowd.inference.kernels import integer_sums
-from quietcrowd.inference.kernels.binned_numbers import weigh_kernel
+from quietcrowd.inference.kernels.number_reports import weigh_kernel
 from quietcrowd.inference.number_answering import Answering
 from quietcrowd.inference.number_pass import error_laws, fills_in
 from quietcrowd.inference.number_state import (
@@ -20,6 +20,7 @@ from quietcrowd.inference.number_state import (
     NumberTally,
     likely_unit,
     residual_unit,
+    table_rows,
     truth_unit,
 )
 from quietcrowd.inference.number_trials import Trial, first_truths
@@ -111,9 +112,10 @@ def learn(summary: Summary, tally: NumberTally, state: NumberState) -> NumberSta
     """Return what the tally tells of workers and truths."""
     laws = error_laws(summary, state)
     heard = summary.answers_per_worker > 0
-    logs = np.empty(state.beliefs.shape)
-    weigh_kernel(tally.residuals, residual_unit(summary), laws.logs, logs)
-    logs += np.log(state.crowd)
+    logs = tally.evidence / likely_unit(summary) + np.log(state.crowd)
+    evidence = np.empty((len(tally.residuals), logs.shape[1]))
+    weigh_kernel(tally.residuals, residual_unit(summary), laws.logs, evidence)
+    logs[table_rows(summary) >= 0] += evidence
     beliefs = _weights(logs)
     followed = integer_sums.to_fixed(beliefs[heard]).sum(axis=0) / integer_sums.ONE
     crowd = followed + CROWD_TRUST * len(laws.share) * laws.share

@@ -1,4 +1,4 @@
-"""A pass of the model of numbers on bins: where reports lie, and what a kernel is told of them."""
+"""A pass of the model of numbers on bins: where reports lie, and what a kernel is evidence of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from quietcrowd.inference.binned_laws import (
     law_shares,
 )
 from quietcrowd.inference.clipped_laws import MOST_SCALE, cells_of
-from quietcrowd.inference.kernels.binned_numbers import binned_kernel, blend_kernel
+from quietcrowd.inference.kernels.binned_numbers import binned_kernel
+from quietcrowd.inference.kernels.number_reports import WorkerLaws, blend_kernel
 from quietcrowd.inference.method import NumericEstimates
 from quietcrowd.inference.number_state import (
     CELLS,
@@ -28,6 +29,7 @@ from quietcrowd.inference.number_state import (
     NumberTally,
     likely_unit,
     residual_unit,
+    table_rows,
     truth_unit,
 )
 from quietcrowd.inference.numeric import error_unit, unit_for
@@ -136,7 +138,7 @@ def count_cells(partition: Partition, summary: Summary, state: NumberState) -> N
     rows = partition.values[int(partition.offsets[0]) : int(partition.offsets[-1])]
     numbers = rows * summary.extent + summary.middle
     cells = np.clip((numbers - state.low) * (CELLS / (state.high - state.low)), 0, CELLS - 1)
-    tally = NumberTally.empty(summary.workers, cells=CELLS)
+    tally = NumberTally.empty(summary, cells=CELLS)
     return evolve(tally, cells=np.bincount(cells.astype(np.int64), minlength=CELLS))
 
 
@@ -167,20 +169,21 @@ def _missing(
     return missing
 
 
-def _tables(summary: Summary, state: NumberState, laws: ErrorLaws) -> npt.NDArray[np.int32]:
-    """Return each worker's mean log density of a report at every distance."""
-    table = np.empty((summary.workers, len(laws.logs)), np.int32)
-    blend_kernel(state.beliefs, laws.logs, table)
-    return table
+def _worker_laws(summary: Summary, state: NumberState, laws: ErrorLaws) -> WorkerLaws:
+    """Return what is believed of the workers' errors, and tables of those with many reports."""
+    rows, by_law = table_rows(summary), np.ascontiguousarray(laws.logs.T)
+    table = np.empty((int(rows.max()) + 1, by_law.shape[1]), np.int32)
+    blend_kernel(state.beliefs[rows >= 0], by_law, table)
+    return WorkerLaws(state.beliefs, by_law, laws.logs, rows, table.reshape(-1))
 
 
 def _empty_tally(summary: Summary, state: NumberState, laws: ErrorLaws) -> NumberTally:
     return NumberTally.empty(
-        summary.workers,
-        distances=len(laws.logs),
-        answered=fills_in(summary),
+        summary,
+        *laws.logs.shape,
+        fills_in=fills_in(summary),
+        supported=state.reviews,
         tried=len(state.trial.candidates) if state.trial else 0,
-        laws=len(laws.share) if state.reviews else 0,
     )
 
 
@@ -222,7 +225,7 @@ def pass_over(
         places.cut,
         _missing(partition, summary, state, places.bins, rows),
         (partition.known_truths - start) * to_bins,
-        _tables(summary, state, laws),
+        _worker_laws(summary, state, laws),
         np.log(state.law),
         law_shares(state.trial.candidates) if state.trial else np.zeros((0, BINS)),
         np.exp(laws.logs) if len(tally.supported) else np.zeros((0, 0)),
@@ -238,6 +241,7 @@ def pass_over(
         tally.residuals,
         tally.truths,
         tally.answered,
+        tally.evidence,
         tally.supported,
         tally.likely,
         tally.tried,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 from typing_extensions import override
 
-from quietcrowd.inference.binned_laws import BINS, DISTANCES, NormalTruths
+from quietcrowd.inference.binned_laws import BINS, NormalTruths
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.method import State, Tally
 from quietcrowd.inference.number_answering import Answering
@@ -24,6 +24,7 @@ __all__ = [
     "find_range",
     "likely_unit",
     "residual_unit",
+    "table_rows",
     "truth_unit",
 ]
 
@@ -40,6 +41,9 @@ FEW_CELLS = 16
 """A range of fewer cells is looked at more closely."""
 
 MOST_LOOKS = 3
+
+MANY = 32
+"""Of a worker with so many reports a table is made, of others what each report says."""
 
 LEAST_LENGTH = 1e-9
 """A range is no shorter than this part of its numbers: floats could not tell bins apart."""
@@ -115,8 +119,11 @@ class NumberTally(Tally):
 
     Attributes
     ----------
-    residuals : ndarray of int64, shape (workers, distances)
-        Expected answers at each distance from the truth, in units of `residual_unit`.
+    residuals : ndarray of int64, shape (rows, columns)
+        Expected answers at each column of the laws, in units of `residual_unit`, of workers with
+        many reports, as of `table_rows`.
+    evidence : ndarray of int64, shape (workers, laws)
+        Expected log density of the answers of others under each law, in units of `likely_unit`.
     truths : ndarray of int64, shape (bins,)
         Expected number of truths in each bin, in units of `truth_unit`.
     answered : ndarray of int64, shape (workers,) or (0,)
@@ -135,6 +142,7 @@ class NumberTally(Tally):
     """
 
     residuals: npt.NDArray[np.int64]
+    evidence: npt.NDArray[np.int64]
     truths: npt.NDArray[np.int64]
     answered: npt.NDArray[np.int64]
     supported: npt.NDArray[np.int64]
@@ -146,20 +154,23 @@ class NumberTally(Tally):
     @classmethod
     def empty(
         cls,
-        workers: int,
+        summary: Summary,
+        columns: int = 0,
+        laws: int = 0,
         *,
-        distances: int = DISTANCES,
-        answered: bool = False,
+        fills_in: bool = False,
+        supported: bool = False,
         tried: int = 0,
         cells: int = 0,
-        laws: int = 0,
     ) -> Self:
         """Return a tally of nothing; whether and how many of what is optional."""
+        workers = summary.workers
         return cls(
-            residuals=np.zeros((workers, distances if cells == 0 else 0), np.int64),
+            residuals=np.zeros((int(table_rows(summary).max()) + 1, columns), np.int64),
+            evidence=np.zeros((workers, laws), np.int64),
             truths=np.zeros(BINS, np.int64),
-            answered=np.zeros(workers if answered else 0, np.int64),
-            supported=np.zeros((workers if laws else 0, laws), np.int64),
+            answered=np.zeros(workers if fills_in else 0, np.int64),
+            supported=np.zeros((workers, laws) if supported else (0, 0), np.int64),
             likely=np.zeros(1, np.int64),
             tried=np.zeros(tried, np.int64),
             cells=np.zeros(cells, np.int64),
@@ -172,7 +183,8 @@ class NumberTally(Tally):
         if len(answered):
             answered = extension.sums(answered, residual_unit)
         return type(self)(
-            residuals=extension.sums(self.residuals, residual_unit),
+            residuals=extension.total(self._moved(extension), residual_unit),
+            evidence=extension.sums(self.evidence, likely_unit),
             truths=extension.total(self.truths, truth_unit),
             answered=answered,
             supported=np.zeros((1, 1), np.int64),
@@ -181,6 +193,22 @@ class NumberTally(Tally):
             cells=self.cells,
             errors=self.errors.extended(extension),
         )
+
+    def _moved(self, extension: Extension) -> npt.NDArray[np.int64]:
+        """Return `residuals` with a row for each worker that has many reports by now."""
+        new, old = table_rows(extension.new), table_rows(extension.old)
+        workers = np.flatnonzero(new >= 0)
+        before = extension.positions[workers]
+        rows = np.where(before >= 0, old[np.maximum(before, 0)], -1)
+        moved = np.zeros((len(workers), self.residuals.shape[1]), np.int64)
+        moved[rows >= 0] = self.residuals[rows[rows >= 0]]
+        return moved
+
+
+def table_rows(summary: Summary) -> npt.NDArray[np.int64]:
+    """Return which row of a table is each worker's; -1 for those with fewer than `MANY` reports."""
+    many = summary.answers_per_worker >= MANY
+    return np.where(many, np.cumsum(many) - 1, -1)
 
 
 def residual_unit(summary: Summary) -> float:

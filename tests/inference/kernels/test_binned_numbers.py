@@ -11,9 +11,10 @@ from quietcrowd.inference.binned_laws import (
     answer_laws,
     filling_law,
 )
-from quietcrowd.inference.kernels.binned_numbers import (
+from quietcrowd.inference.kernels.binned_numbers import binned_kernel
+from quietcrowd.inference.kernels.number_reports import (
     TABLE_ONE,
-    binned_kernel,
+    WorkerLaws,
     blend_kernel,
     weigh_kernel,
 )
@@ -22,18 +23,24 @@ from quietcrowd.inference.number_trials import GRID, first_truths
 UNIT = 2.0**40
 
 
-def run(places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None, ratios=None):
+def run(
+    places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None, ratios=None, few=False
+):
     """Pass over one task, that workers 0, 1, ... report on; return all that is filled in."""
-    workers = len(places)
+    workers, ratios, few = len(places), options.get("ratios"), options.get("few", False)
     laws = answer_laws(scale)
     distances = len(laws.logs)
+    beliefs, by_law = np.tile(laws.share, (workers, 1)), np.ascontiguousarray(laws.logs.T)
     table = np.empty((workers, distances), np.int32)
-    blend_kernel(np.tile(laws.share, (workers, 1)), laws.logs, table)
+    blend_kernel(beliefs, by_law, table)
+    rows = np.full(workers, -1) if few else np.arange(workers)
+    worker_laws = WorkerLaws(beliefs, by_law, laws.logs, rows, table.reshape(-1))
     places = np.array(places, np.float64)
     found = {
         "residuals": np.zeros((workers, distances), np.int64),
         "counts": np.zeros(BINS, np.int64),
         "answered": np.zeros(workers, np.int64),
+        "evidence": np.zeros((workers, laws.logs.shape[1]), np.int64),
         "supported": np.zeros((workers, laws.logs.shape[1]), np.int64),
         "likely": np.zeros(1, np.int64),
         "tried": np.zeros(2, np.int64),
@@ -54,7 +61,7 @@ def run(places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None,
         places - np.rint(places),
         np.zeros(0) if missing is None else np.array(missing),
         np.array([known]),
-        table,
+        worker_laws,
         np.log(prior),
         np.array([prior, np.full(BINS, 1.0 / BINS)]),
         np.exp(laws.logs),
@@ -143,6 +150,22 @@ def test_what_the_ends_add_is_part_of_a_reports_density(missing):
     if missing is not None:
         densities += np.exp(missing[2])
     np.testing.assert_allclose(found["supported"][2] / UNIT, np.log(densities), atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", [None, [-3.0, -9.0, -5.0]])
+def test_few_reports_and_many_say_the_same(missing):
+    places, ratios = [40, 60, 5], [-1, DISTANCES + 3 * BINS, DISTANCES + 2 * BINS]
+    many, _, _ = run(places, missing, ratios=ratios)
+    few, _, _ = run(places, missing, ratios=ratios, few=True)
+    for name in ("counts", "answered", "supported", "likely", "tried", "quantiles", "truths"):
+        np.testing.assert_array_equal(few[name], many[name])
+    laws = answer_laws(0.1).logs
+    evidence = np.empty((3, laws.shape[1]))
+    weigh_kernel(many["residuals"], UNIT, laws, evidence)
+    np.testing.assert_allclose(few["evidence"] / UNIT, evidence, rtol=1e-9)
+    assert not few["residuals"].any()
+    assert not many["evidence"].any()
 
 
 @pytest.mark.slow

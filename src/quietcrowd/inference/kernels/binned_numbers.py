@@ -1,114 +1,30 @@
 """The inner loop of a model of numbers on bins: truths' posteriors, and what they tell of workers.
 
-A report has a place: the bin that it lies in, on a lattice that goes on beyond the range of the
-truths. The row of a worker's table that begins at ``centre - place`` holds the log density of the
-report given each bin of the truth, as the law is symmetric. Log densities of a task are added in
-whole numbers; a report's share in a worker's tally is rounded once, and added in whole numbers.
+Log densities of a task's reports are added in whole numbers; what a report tells of its worker is
+rounded once, and added in whole numbers. So neither order nor partition changes a bit.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from quietcrowd.inference.kernels.number_reports import (
+    TABLE_ONE,
+    WorkerLaws,
+    credit,
+    fill_row,
+    mix,
+    tell_laws,
+)
 from quietcrowd.inference.kernels.number_support import cap, support
 from quietcrowd.inference.kernels.numeric import Codes, Counts, Floats, add_squared
-from quietcrowd.inference.kernels.vector_math import add_vector, exp_minus, log, to_integer
+from quietcrowd.inference.kernels.vector_math import exp_minus, to_integer
 
-__all__ = ["LEAST_SHARE", "TABLE_ONE", "Table", "binned_kernel", "blend_kernel", "weigh_kernel"]
-
-Table: TypeAlias = npt.NDArray[np.int32]
-
-TABLE_ONE = 2.0**22
-"""What 1.0 is stored as in tables of log densities, which lie within 500 of 0."""
-
-BLOCK = 32
-"""Bins are added so many at a time; their number is a multiple of it."""
+__all__ = ["LEAST_SHARE", "binned_kernel"]
 
 LEAST_SHARE = 1e-14
 """Bins of less posterior probability tell nothing of workers."""
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy")
-def blend_kernel(beliefs: Floats, laws: Floats, table: Table) -> None:
-    """Fill in each worker's mean log density at every distance, in units of `TABLE_ONE`.
-
-    Parameters
-    ----------
-    beliefs : ndarray of float64, shape (workers, laws)
-        Probability of each law of a worker's errors.
-    laws : ndarray of float64, shape (distances, laws)
-        Log densities.
-    table : ndarray of int32, shape (workers, distances)
-        To be filled.
-    """
-    turned = laws.T.copy()
-    row = np.empty(len(laws))
-    for worker in range(len(beliefs)):
-        row[:] = 0.0
-        for law in range(len(turned)):
-            belief = beliefs[worker, law] * TABLE_ONE
-            for distance in range(len(row)):
-                row[distance] += belief * turned[law, distance]
-        for distance in range(len(row)):
-            table[worker, distance] = np.int32(to_integer(row[distance]))
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _gather(sums: Counts, table: Table, start: np.int64) -> None:
-    """Add a report's log densities given each bin, which begin at a place of the table."""
-    for b in range(0, len(sums), BLOCK):
-        add_vector(sums, np.uint64(b), table, np.uint64(start + b), BLOCK)
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _mixed(density: float, missing: float) -> float:
-    """Return the log density of a report that may stand for no answer.
-
-    `missing` is the log density of that, `density` that of an answer, both with their odds.
-    """
-    apart = density - missing
-    return float(max(apart, 0.0) + missing + log(1.0 + exp_minus(abs(apart))))
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _log_density(table: Table, place: np.int64, ratio: np.int64, b: int) -> float:
-    """Return a report's log density given a bin, in units of `TABLE_ONE`."""
-    density = np.int64(table[place + b])
-    if ratio >= 0:
-        density += table[ratio + b]
-    return float(density)
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _gather_mixed(
-    sums: Counts, table: Table, place: np.int64, ratio: np.int64, missing: float, factor: float
-) -> None:
-    """Add the log density of a report that may stand for no answer, times a factor."""
-    for b in range(len(sums)):
-        density = _mixed(_log_density(table, place, ratio, b) / TABLE_ONE, missing)
-        sums[b] += to_integer(density * factor * TABLE_ONE)
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _gather_part(
-    sums: Counts, table: Table, place: np.int64, ratio: np.int64, factor: float
-) -> None:
-    """Add a report's log densities times a factor."""
-    for b in range(len(sums)):
-        sums[b] += to_integer(_log_density(table, place, ratio, b) * factor)
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _columns(
-    worker: np.uint32, columns: int, place: np.int64, ratio: np.int64
-) -> tuple[np.int64, np.int64]:
-    """Return where a report's two columns stand in a table of all workers; -1 where none does."""
-    first = np.int64(worker) * columns
-    return first + place, first + ratio if ratio >= 0 else np.int64(-1)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -119,10 +35,11 @@ def _add_up(
     places: Counts,
     ratios: Counts,
     missing: Floats,
-    table: Table,
-    columns: int,
+    laws: WorkerLaws,
     capped: int,
     factor: float,
+    room: Floats,
+    row: Counts,
     sums: Counts,
 ) -> None:
     """Fill in the sums of the log densities of a task's reports given each bin.
@@ -130,17 +47,15 @@ def _add_up(
     That of the report `capped` counts `factor` times.
     """
     sums[:] = 0
-    for row in range(start, end):
-        place, ratio = _columns(codes[row], columns, places[row], ratios[row])
+    for report in range(start, end):
+        fill_row(codes[report], places[report], ratios[report], laws, room, row)
         if len(missing):
-            share = factor if row == capped else 1.0
-            _gather_mixed(sums, table, place, ratio, missing[row], share)
-        elif row == capped:
-            _gather_part(sums, table, place, ratio, factor)
-        else:
-            _gather(sums, table, place)
-            if ratio >= 0:
-                _gather(sums, table, ratio)
+            mix(missing[report], row)
+        if report == capped and factor < 1.0:
+            for b in range(len(row)):
+                row[b] = to_integer(row[b] * factor)
+        for b in range(len(row)):
+            sums[b] += row[b]
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -212,50 +127,13 @@ def _known_evidence(sums: Counts, prior: Floats, posterior: Floats) -> float:
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def weigh_kernel(residuals: Counts, unit: float, laws: Floats, evidence: Floats) -> None:
-    """Fill in the expected log density of each worker's answers under each law.
-
-    Parameters
-    ----------
-    residuals : ndarray of int64, shape (workers, distances)
-        Expected answers at each distance from the truth, in units.
-    unit : float
-        What 1.0 is stored as.
-    laws : ndarray of float64, shape (distances, laws)
-        Log densities.
-    evidence : ndarray of float64, shape (workers, laws)
-        To be filled.
-    """
-    evidence[:] = 0.0
-    for worker in range(len(residuals)):
-        for distance in range(len(laws)):
-            if residuals[worker, distance] != 0:
-                count = residuals[worker, distance] / unit
-                for law in range(laws.shape[1]):
-                    evidence[worker, law] += count * laws[distance, law]
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _credit(counts: Counts, first: int, last: int, start: np.int64, residuals: Counts) -> None:
-    """Add a truth's posterior, in units, to the distances from a report."""
-    for b in range(first // BLOCK * BLOCK, last, BLOCK):
-        add_vector(residuals, np.uint64(start + b), counts, np.uint64(b), BLOCK)
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy")
 def _answered(
-    posterior: Floats,
-    table: Table,
-    place: np.int64,
-    ratio: np.int64,
-    missing: float,
-    unit: float,
-    counts: Counts,
+    posterior: Floats, row: Counts, missing: float, unit: float, counts: Counts
 ) -> np.int64:
     """Fill in the probability of each bin together with that of an answer; return their sum."""
     total = np.int64(0)
     for b in range(len(posterior)):
-        apart = _log_density(table, place, ratio, b) / TABLE_ONE - missing
+        apart = row[b] / TABLE_ONE - missing
         small = exp_minus(abs(apart))
         part = (1.0 if apart > 0 else small) / (1.0 + small)
         counts[b] = to_integer(posterior[b] * part * unit)
@@ -264,18 +142,23 @@ def _answered(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _reach(
-    posterior: Floats, truth_unit: float, truth_counts: Counts, unit: float, counts: Counts
-) -> tuple[int, int]:
-    """Count a truth; fill in its posterior in units; return the bins that it lies in."""
+def _reach(posterior: Floats, unit: float, counts: Counts) -> tuple[int, int]:
+    """Fill in a truth's posterior in units; return the bins that it lies in."""
     first, last = len(posterior), 0
     for b in range(len(posterior)):
         counts[b] = 0
         if posterior[b] > LEAST_SHARE:
             first, last = min(first, b), b + 1
-            truth_counts[b] += to_integer(posterior[b] * truth_unit)
             counts[b] = to_integer(posterior[b] * unit)
     return first, last
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _count_truth(posterior: Floats, unit: float, truths: Counts) -> None:
+    """Add a truth's posterior, in units, to the expected numbers of truths."""
+    for b in range(len(posterior)):
+        if posterior[b] > LEAST_SHARE:
+            truths[b] += to_integer(posterior[b] * unit)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -332,15 +215,7 @@ def _rounded_off(
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _leave_out(
-    sums: Counts,
-    log_prior: Floats,
-    table: Table,
-    place: np.int64,
-    ratio: np.int64,
-    missing: float,
-    known: bool,
-    posterior: Floats,
-    without: Floats,
+    sums: Counts, log_prior: Floats, row: Counts, known: bool, posterior: Floats, without: Floats
 ) -> float:
     """Fill in a posterior without one of the reports, up to a factor; return its sum."""
     if known:
@@ -348,10 +223,7 @@ def _leave_out(
         return 1.0
     largest = -np.inf
     for b in range(len(sums)):
-        mine = _log_density(table, place, ratio, b) / TABLE_ONE
-        if missing > -np.inf:
-            mine = _mixed(mine, missing)
-        without[b] = sums[b] / TABLE_ONE + log_prior[b] - mine
+        without[b] = (sums[b] - row[b]) / TABLE_ONE + log_prior[b]
         largest = max(largest, without[b])
     total = 0.0
     for b in range(len(sums)):
@@ -371,25 +243,37 @@ def _infer(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _count(
-    posterior: Floats,
-    table: Table,
+def _tell(
+    worker: np.uint32,
     place: np.int64,
     ratio: np.int64,
-    missing: float,
-    unit: float,
-    reach: tuple[int, int],
+    laws: WorkerLaws,
     counts: Counts,
+    reach: tuple[int, int],
+    residual_unit: float,
+    likely_unit: float,
+    room: Floats,
     residuals: Counts,
-) -> np.int64:
-    """Add a report's distances from the truth to its worker's; return how far it is an answer."""
-    answered = np.int64(0)
-    if missing > -np.inf:
-        answered = _answered(posterior, table, place, ratio, missing, unit, counts)
-    _credit(counts, reach[0], reach[1], place, residuals)
+    evidence: Counts,
+) -> None:
+    """Add what a report tells of its worker's errors, where that is kept."""
+    first = laws.rows[worker] * laws.by_law.shape[1]
+    if first < 0:
+        tell_laws(
+            counts,
+            reach,
+            residual_unit,
+            laws.by_column,
+            place,
+            ratio,
+            likely_unit,
+            room,
+            evidence[worker],
+        )
+        return
+    credit(counts, reach, first + place, residuals)
     if ratio >= 0:
-        _credit(counts, reach[0], reach[1], ratio, residuals)
-    return answered
+        credit(counts, reach, first + ratio, residuals)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -403,7 +287,7 @@ def binned_kernel(
     cut: Floats,
     missing: Floats,
     known_places: Floats,
-    table: Table,
+    laws: WorkerLaws,
     log_prior: Floats,
     candidates: Floats,
     densities: Floats,
@@ -419,6 +303,7 @@ def binned_kernel(
     residuals: Counts,
     truth_counts: Counts,
     answered: Counts,
+    evidence: Counts,
     supported: Counts,
     likely: Counts,
     tried: Counts,
@@ -435,23 +320,23 @@ def binned_kernel(
     offsets, worker_codes, values, known_truths, truths, standard_errors, spreads
         As of `quietcrowd.inference.kernels.numeric.mean_kernel`.
     places : ndarray of int64
-        Per report, where in `table` the log density given the first bin stands.
+        Per report, in which column of `laws` the log density given the first bin stands.
     ratios : ndarray of int64
-        Per report, where what is to be added to that stands; -1 where nothing is.
+        Per report, the column of what is to be added to that; -1 where nothing is.
     cut : ndarray of float64
         Per report, what rounding to bins took from it, in bins.
     missing : ndarray of float64
-        Per report, the log density where there is no answer, as `table` has it where there is one;
+        Per report, the log density where there is no answer, as `laws` have it where there is one;
         empty where all reports are of answers.
     known_places : ndarray of float64
         Known truths in bins; NaN where the truth is to be inferred.
-    table : ndarray of int32, shape (workers, columns)
-        As of `blend_kernel`.
+    laws : WorkerLaws
+        What is believed of the workers' errors.
     log_prior : ndarray of float64, shape (bins,)
         Of the truths.
     candidates : ndarray of float64, shape (priors, bins)
         Other priors, whose evidence is tallied.
-    densities : ndarray of float64, shape (distances, laws) or (0, 0)
+    densities : ndarray of float64, shape (columns, laws) or (0, 0)
         Of reports under each law of errors; for `supported`.
     weights : ndarray of float64
         Per worker, above 0 and at most 1: what its reports count.
@@ -464,12 +349,15 @@ def binned_kernel(
     residual_unit, truth_unit, likely_unit, task_unit, error_unit : float
         What 1.0 is stored as: in `residuals` and `answered`, in `truth_counts`, in `likely` and
         `tried`, in sums over a task, and in `squared`.
-    residuals : ndarray of int64, shape (workers, distances)
-        To which the expected answers at each distance from the truth are added.
+    residuals : ndarray of int64, shape (rows, columns)
+        To which the expected answers at each column are added, of workers with a row.
     truth_counts : ndarray of int64, shape (bins,)
         To which the posteriors are added.
     answered : ndarray of int64, shape (workers,) or (0,)
         To which expected answers are added; not where it is empty.
+    evidence : ndarray of int64, shape (workers, laws)
+        To which the expected log density of answers under each law is added, of other workers, in
+        units of `likely_unit`.
     supported : ndarray of int64, shape (workers, laws) or (0, 0)
         To which the log density of reports under each law is added, given all other reports of the
         task, in units of `likely_unit`; not where it is empty.
@@ -482,11 +370,10 @@ def binned_kernel(
     quantiles : ndarray of float64, shape (tasks, levels)
         To be filled, scaled.
     """
-    bins, columns = len(log_prior), table.shape[1]
-    flat, flat_residuals = table.reshape(-1), residuals.reshape(-1)
-    sums, counts = np.empty(bins, np.int64), np.empty(bins, np.int64)
-    posterior, shares = np.empty(bins), np.empty(bins)
-    without, room = np.empty(bins), np.empty(densities.shape[1])
+    bins, flat = len(log_prior), residuals.reshape(-1)
+    sums, row, counts = np.empty(bins, np.int64), np.empty(bins, np.int64), np.empty(bins, np.int64)
+    posterior, shares, without = np.empty(bins), np.empty(bins), np.empty(bins)
+    room = np.empty(laws.by_column.shape[1])
     for task in range(len(offsets) - 1):
         start, end = offsets[task], offsets[task + 1]
         known = not np.isnan(known_truths[task])
@@ -501,46 +388,52 @@ def binned_kernel(
             places,
             ratios,
             missing,
-            flat,
-            columns,
+            laws,
             capped,
             factor,
+            shares,
+            row,
             sums,
         )
         found = _infer(sums, log_prior, known, known_places[task], posterior)
+        reach = _reach(posterior, residual_unit, counts)
         if end > start:
             likely[0] += np.int64(np.rint(found * likely_unit))
             if len(candidates):
                 _try_priors(sums, candidates, known, posterior, shares, likely_unit, tried)
-            reach = _reach(posterior, truth_unit, truth_counts, residual_unit, counts)
-        for row in range(start, end):
-            worker = worker_codes[row]
-            place, ratio = _columns(worker, columns, places[row], ratios[row])
-            filled = missing[row] if len(missing) else -np.inf
-            told = _count(
-                posterior,
-                flat,
+            _count_truth(posterior, truth_unit, truth_counts)
+        for report in range(start, end):
+            worker, place, ratio = worker_codes[report], places[report], ratios[report]
+            if len(missing) or len(supported):
+                fill_row(worker, place, ratio, laws, shares, row)
+            if len(missing):
+                answered[worker] += _answered(
+                    posterior, row, missing[report], residual_unit, counts
+                )
+                mix(missing[report], row)
+            _tell(
+                worker,
                 place,
                 ratio,
-                filled,
-                residual_unit,
-                reach,
+                laws,
                 counts,
-                flat_residuals,
+                reach,
+                residual_unit,
+                likely_unit,
+                room,
+                flat,
+                evidence,
             )
-            if len(answered):
-                answered[worker] += told
             if len(supported) and end - start > 1:
-                total = _leave_out(
-                    sums, log_prior, flat, place, ratio, filled, known, posterior, without
-                )
+                total = _leave_out(sums, log_prior, row, known, posterior, without)
+                filled = np.exp(missing[report]) if len(missing) else 0.0
                 support(
                     without,
                     total,
                     densities,
-                    places[row],
-                    ratios[row],
-                    np.exp(filled),
+                    place,
+                    ratio,
+                    filled,
                     likely_unit,
                     room,
                     supported[worker],
