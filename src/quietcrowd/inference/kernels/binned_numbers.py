@@ -310,6 +310,16 @@ def _leave_out(
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
+def _infer(
+    sums: Counts, log_prior: Floats, known: bool, known_place: float, posterior: Floats
+) -> float:
+    """Turn the sums of a task into the posterior of its truth; return its log evidence."""
+    if known:
+        return _pin(known_place, sums, log_prior, posterior)
+    return _normalise(sums, log_prior, posterior)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def binned_kernel(
     offsets: Counts,
     worker_codes: Codes,
@@ -409,18 +419,15 @@ def binned_kernel(
             capped, factor = cap(worker_codes[start:end], weights, borne)
             capped += start
         _add_up(start, end, worker_codes, places, missing, flat, distances, capped, factor, sums)
-        if known:
-            found = _pin(known_places[task], sums, log_prior, posterior)
-        else:
-            found = _normalise(sums, log_prior, posterior)
+        found = _infer(sums, log_prior, known, known_places[task], posterior)
         if end > start:
             likely[0] += np.int64(np.rint(found * likely_unit))
             if len(candidates) and not known:
                 _try_priors(sums, candidates, shares, likely_unit, tried)
             first, last = _reach(posterior, truth_unit, truth_counts, residual_unit, counts)
         for row in range(start, end):
-            worker = worker_codes[row]
-            begins = np.int64(worker) * distances + places[row]
+            worker, place = worker_codes[row], places[row]
+            begins = np.int64(worker) * distances + place
             if len(missing):
                 answered[worker] += _answered(
                     posterior, flat, begins, missing[row], residual_unit, counts
@@ -429,16 +436,8 @@ def binned_kernel(
             if len(supported) and end - start > 1:
                 filled = missing[row] if len(missing) else -np.inf
                 total = _leave_out(sums, log_prior, flat, begins, filled, known, posterior, without)
-                support(
-                    without,
-                    total,
-                    densities,
-                    places[row],
-                    np.exp(filled),
-                    likely_unit,
-                    room,
-                    supported[worker],
-                )
+                told, filled = supported[worker], np.exp(filled)
+                support(without, total, densities, place, filled, likely_unit, room, told)
         moved = 0.0
         if not known and len(truths) + len(quantiles):
             moved = _rounded_off(start, end, worker_codes, cut, weights, task_unit)

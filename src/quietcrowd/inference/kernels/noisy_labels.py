@@ -133,6 +133,57 @@ def _compare(
             calibration[i] += to_integer(max(told, -1e3) * unit)
 
 
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _take_twice(
+    votes: npt.NDArray[np.float64],
+    final: npt.NDArray[np.float64],
+    labels: int,
+    count: int,
+    twice: npt.NDArray[np.float64],
+) -> None:
+    """Fill in what `_correct` takes from the final votes of a block, times its probability."""
+    for label in range(labels):
+        for place in range(count):
+            twice[label, place] = 2.0 * (final[label, place] - votes[label, place])
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def _estimate(
+    offsets: npt.NDArray[np.int64],
+    worker_codes: npt.NDArray[np.uint32],
+    values: npt.NDArray[Any],
+    known: npt.NDArray[np.int32],
+    first: int,
+    beliefs: Beliefs,
+    draws: npt.NDArray[np.uint64],
+    seed: np.uint64,
+    even: npt.NDArray[np.int64],
+    credit: npt.NDArray[np.int64],
+    sums: LabelCounts,
+    room: LabelRoom,
+) -> None:
+    """Fill in the estimates of a block that begins at task `first`; see `settle`."""
+    end = first + len(known)
+    settle(
+        beliefs,
+        offsets,
+        worker_codes,
+        values,
+        known,
+        draws[first:end],
+        seed,
+        even,
+        credit,
+        sums.agreed,
+        room.truths[first:end],
+        room.confidence[first:end],
+        room.tied[first:end],
+    )
+    if len(room.posterior):
+        for place in range(end - first):
+            room.posterior[first + place] = beliefs.shares[:, place]
+
+
 @lru_cache(maxsize=64)
 def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
     """Return the kernel for so many labels and kinds of reports, known when it is compiled.
@@ -145,7 +196,7 @@ def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
       ``(worker reports + report) labels`` on what a report adds to each label's log-odds, while
       the crowd is learnt and in the last pass;
     - ``nats``, float: see above;
-    - ``log_priors``, float64 per label;
+    - ``priors``, float64 per label: their logarithms;
     - ``last``, bool: whether this is the last pass, which takes ``votes``;
     - ``sharpness``, float: what log-odds are multiplied by for estimates;
     - ``temperatures``, float64: such factors, to compare with known truths;
@@ -161,14 +212,14 @@ def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
     @numba.njit(nogil=True, cache=True, error_model="numpy")
     def infer(
         offsets: npt.NDArray[np.int64],
-        worker_codes: npt.NDArray[np.uint32],
+        codes: npt.NDArray[np.uint32],
         values: npt.NDArray[Any],
         draws: npt.NDArray[np.uint64],
         known_truths: npt.NDArray[np.int32],
         log_odds: npt.NDArray[np.int32],
         votes: npt.NDArray[np.int32],
         nats: float,
-        log_priors: npt.NDArray[np.float64],
+        priors: npt.NDArray[np.float64],
         last: bool,
         sharpness: float,
         temperatures: npt.NDArray[np.float64],
@@ -184,82 +235,45 @@ def noisy_label_kernel(labels: int, reports: int) -> Callable[..., int]:
         final, twice = np.zeros((labels, block)), np.zeros((labels, block))
         damped = np.empty((labels, block))
         beliefs = no_beliefs(labels, block)
+        learnt = beliefs.votes
         entropy = np.int64(0)
         for first in range(0, len(offsets) - 1, block):
             end = min(first + block, len(offsets) - 1)
             rows, known = offsets[first : end + 1], known_truths[first:end]
             gather(
-                rows,
-                worker_codes,
-                values,
-                log_odds,
-                labels,
-                reports,
-                False,
-                nats,
-                log_priors,
-                added,
-                beliefs.votes,
+                rows, codes, values, log_odds, labels, reports, False, nats, priors, added, learnt
             )
             if last or known.max() >= 0:
                 gather(
-                    rows,
-                    worker_codes,
-                    values,
-                    votes,
-                    labels,
-                    reports,
-                    False,
-                    nats,
-                    log_priors,
-                    added,
-                    final,
+                    rows, codes, values, votes, labels, reports, False, nats, priors, added, final
                 )
-                for label in range(labels):
-                    for place in range(end - first):
-                        twice[label, place] = 2.0 * (
-                            final[label, place] - beliefs.votes[label, place]
-                        )
+                _take_twice(learnt, final, labels, end - first, twice)
             if last:
                 _correct(beliefs, final, twice, damped, known)
             else:
                 believe(beliefs, known)
             leave_out(beliefs, rows, known)
             entropy += to_units(beliefs, end - first, unit, all_credit, sums.classes)
-            scatter(
-                rows,
-                worker_codes,
-                values,
-                all_credit,
-                labels,
-                reports,
-                False,
-                credit,
-                sums.counts,
-            )
+            scatter(rows, codes, values, all_credit, labels, reports, False, credit, sums.counts)
             if known.max() >= 0:
                 _compare(rows, final, twice, known, temperatures, told_unit, sums.calibration)
             if last:
                 beliefs.votes[:] *= sharpness
                 believe(beliefs, known)
-                settle(
-                    beliefs,
+                _estimate(
                     rows,
-                    worker_codes,
+                    codes,
                     values,
                     known,
-                    draws[first:end],
+                    first,
+                    beliefs,
+                    draws,
                     seed,
                     even,
                     credit,
-                    sums.agreed,
-                    room.truths[first:end],
-                    room.confidence[first:end],
-                    room.tied[first:end],
+                    sums,
+                    room,
                 )
-                if len(room.posterior):
-                    for place in range(end - first):
-                        room.posterior[first + place] = beliefs.shares[:, place]
         return int(entropy)
 
     return infer
