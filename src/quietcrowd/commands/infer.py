@@ -73,8 +73,8 @@ def infer(
 ) -> None:
     """Infer truths and workers' quality from reports.
 
-    Overwrites nothing. Plain answers of a file are of what occurs in it, unless --labels, --levels
-    or --between say what an answer can be.
+    Overwrites nothing. With --plain, answers can be what occurs in the file, unless --labels,
+    --levels or --between say what they can be.
 
     Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
 
@@ -119,14 +119,21 @@ def infer(
     _check_files(reports, gold, output, workers, posterior)
     known = None if gold is None else read_gold(gold, field, beside_answers=plain)
     data = _read_plain(reports, said, chosen) if plain else _read_reports(reports, said, gold)
-    try:
-        estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
-    except KnownTruthError as error:
-        raise AnswerError(error.in_file(gold)) from None
+    estimate = _fit(chosen or choose(_usual_method(data)), data, known, gold)
     _show_estimate(estimate, output, workers, posterior, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
     for sentence in estimate.notes:
         note(sentence)
+
+
+def _fit(
+    method: FittingMethod[Any, Any], data: Reports | Answers, known: Any, gold: Path | None
+) -> TruthEstimate:
+    """Return what a method finds; an error about known truths names their file."""
+    try:
+        return method.fit(data, gold=known)
+    except KnownTruthError as error:
+        raise AnswerError(error.in_file(gold)) from None
 
 
 @frozen(kw_only=True)
