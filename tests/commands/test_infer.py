@@ -23,10 +23,11 @@ def test_a_round_from_answers_to_truths(run, folder, tmp_path):
     assert "60 tasks, 15 workers, 360 answers" in errors
     assert "no model of the noise" not in errors
     assert "; method noise-aware, by default; " in errors
-    status, _, errors = run("infer", reports, "--method", "weighted-vote", "-o", truths)
+    other = tmp_path / "other.csv"
+    status, _, errors = run("infer", reports, "--method", "weighted-vote", "-o", other)
     assert status == 0
     assert "note: WeightedVote has no model of the noise" in errors
-    assert len(pd.read_csv(truths)) == 60
+    assert len(pd.read_csv(truths)) == len(pd.read_csv(other)) == 60
     assert len(pd.read_json(workers, lines=True)) == 15
 
 
@@ -201,3 +202,57 @@ def test_errors_of_the_system_name_the_file_first(run, folder, name):
     assert "Errno" not in errors
     assert errors.startswith("quietcrowd: error: ")
     assert errors.rstrip().endswith("there is no such folder")
+
+
+@pytest.mark.parametrize("option", ["-o", "--workers", "--posterior"])
+def test_nothing_is_overwritten(run, folder, tmp_path, option):
+    target = tmp_path / "there.csv"
+    target.write_text("mine")
+    status, output, errors = run("infer", folder, "--plain", option, target)
+    assert (status, output) == (2, "")
+    assert errors == f"quietcrowd: error: {target} is there already: name a new file\n"
+    assert target.read_text() == "mine"
+
+
+LABELS_THAT_OCCUR = {
+    "no": ("no", "maybe", "yes"),
+    "2": (2, 10, 30),
+    "007": ("007", "1", "2"),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS_THAT_OCCUR.values(), ids=LABELS_THAT_OCCUR)
+@pytest.mark.parametrize("method", [None, "majority", "dawid-skene"])
+def test_without_labels_plain_answers_are_of_what_occurs(run, tmp_path, labels, method):
+    answers = qc.synthetic_crowd(tasks=30, workers=9, answers_per_task=4, labels=labels).answers
+    qc.write_answers(answers, tmp_path / "a.csv")
+    words = ("infer", tmp_path / "a.csv", "--plain", *(("--method", method) if method else ()))
+    known = ",".join(map(str, sorted(labels)))
+    status, output, errors = run(*words)
+    assert status == 0
+    assert (output, errors) == run(*words, "--labels", known)[1:]
+
+
+def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
+    frame = qc.sensor_crowd(tasks=10, workers=8).answers.to_frame()
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    expected = qc.WeightedMean().fit(frame).truths["truth"]
+    for more in ((), ("--method", "weighted-mean")):
+        status, output, _ = run("infer", tmp_path / "a.csv", "--plain", *more)
+        assert status == 0
+        assert list(pd.read_csv(io.StringIO(output))["truth"]) == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("task,worker,label\n", "a.csv: there is no answer: column 'label' is empty"),
+        ("task,worker,said\n1,a,no\n", "column 'label' is missing"),
+        ("task,worker,label\n1,a,no\n1,b,\n", "Drop the row with --skip-outside"),
+    ],
+)
+def test_files_without_labels_that_occur(run, tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text)
+    status, _, errors = run("infer", tmp_path / "a.csv", "--plain")
+    assert status == 2
+    assert message in errors

@@ -16,11 +16,23 @@ def test_a_store_gives_what_its_reports_give(run, reports, store, tmp_path):
     assert (status, output) == (0, "")
     found, found_workers = pd.read_parquet(truths), pd.read_csv(workers)
     assert kept.exists()
-    in_memory = run("infer", reports, *targets)
+    truths, others = tmp_path / "memory.parquet", tmp_path / "memory.csv"
+    in_memory = run("infer", reports, "-o", truths, "--workers", others)
     assert in_memory[2] == errors
     expected = pd.read_parquet(truths)
     pd.testing.assert_frame_equal(found.sort_values("task", ignore_index=True), expected)
-    pd.testing.assert_frame_equal(found_workers, pd.read_csv(workers))
+    pd.testing.assert_frame_equal(found_workers, pd.read_csv(others))
+
+
+def test_nothing_is_overwritten_by_what_a_store_gives(run, store, tmp_path):
+    for name in ("-o", "--workers"):
+        target = tmp_path / "there.csv"
+        target.write_text("mine")
+        words = ("infer", store, "-o", tmp_path / "new.csv") if name == "--workers" else ()
+        status, output, errors = run(*(words or ("infer", store)), name, target)
+        assert (status, output) == (2, "")
+        assert errors == f"quietcrowd: error: {target} is there already: name a new file\n"
+        assert target.read_text() == "mine"
 
 
 def test_known_truths(run, store, tmp_path):
@@ -28,7 +40,7 @@ def test_known_truths(run, store, tmp_path):
     gold.write_text("task,label\n3,yes\n")
     assert "1 truth known" in run("infer", store, "-o", truths, "--gold", gold)[2]
     gold.write_text("task,label\n3,yes\n99,no\n")
-    status, _, errors = run("infer", store, "-o", truths, "--gold", gold)
+    status, _, errors = run("infer", store, "-o", tmp_path / "u.parquet", "--gold", gold)
     assert status == 2
     assert "gold.csv: row 1: task '99' is no task of the answers" in errors
 

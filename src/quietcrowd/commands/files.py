@@ -5,18 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quietcrowd.answer_errors import AdviceName
+import numpy as np
+import pyarrow as pa
+
+from quietcrowd.answer_errors import AdviceName, plain_type
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import counted, note
-from quietcrowd.exceptions import FormatError, ParameterError
+from quietcrowd.domains import Domain, as_numbers
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table, read_truths
+from quietcrowd.formats.columns import Choice
 from quietcrowd.formats.files import check_folder
 from quietcrowd.formats.tables import read_names
+from quietcrowd.frames import as_frame
 from quietcrowd.mechanisms import Mechanism
+from quietcrowd.report_domains import Reals
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from quietcrowd.inference.fitting import FittingMethod
 
 __all__ = [
     "check_label_config",
@@ -37,11 +44,13 @@ def read_plain(
     field: str | None = None,
     *,
     advice: AdviceName,
+    method: FittingMethod[Any, Any] | None = None,
     **lists: Any,
 ) -> Answers:
     """Read plain answers; `domain` is what ``--labels``, ``--levels``, ``--between`` say.
 
     `advice` is that of the command, for a file; that of a folder is its own, but about claims.
+    Where a file has no domain and a `method` is given, answers are what it finds in the file.
     """
     if path.is_dir():
         if any(domain) or field is not None:
@@ -53,10 +62,15 @@ def read_plain(
         ways = advice if advice == "claims" else "folder"
         answers = load_dataset(path, duplicates=duplicates, advice=ways, **lists).answers
     else:
+        names = options.three_columns(columns)
+        if method is not None and all(option is None for option in domain):
+            public = _found_domain(path, names, field, method)
+        else:
+            public = options.build_domain(*domain)
         answers = read_answers(
             path,
-            options.build_domain(*domain),
-            *options.three_columns(columns),
+            public,
+            *names,
             duplicates=duplicates,
             field=field,
             advice=advice,
@@ -64,6 +78,35 @@ def read_plain(
         )
     tell_dropped(answers.dropped)
     return answers
+
+
+def _found_domain(
+    path: Path, names: tuple[str, str, str], field: str | None, method: FittingMethod[Any, Any]
+) -> Domain:
+    """Return the domain that a method finds in a file of answers, as in a frame of them.
+
+    Texts that all are numbers are numbers, as those of a CSV file are in a frame.
+    """
+    table = read_table(path, names, choice=Choice(field=field))
+    if names[2] not in table.column_names:
+        return Reals()  # the reader says what is missing
+    labels = table[names[2]].drop_null().unique()
+    if pa.types.is_string(plain_type(labels.type)):
+        labels = _as_numbers_or_labels(labels)
+    try:
+        return method.domain_of(as_frame(pa.table({"label": labels})))
+    except AnswerError as error:
+        raise AnswerError(f"{path}: {error}") from None
+
+
+def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
+    """Return what is written as texts: numbers, if all are and one has a fraction; else labels."""
+    numbers = as_numbers(texts)
+    if np.isfinite(numbers).all() and (numbers % 1 != 0).any():
+        return pa.array(numbers)
+    labels = options.labels_as_printed(texts.to_pylist())
+    small = all(isinstance(label, int) and abs(label) < 2**63 for label in labels)
+    return pa.array(labels) if small else texts
 
 
 def is_store(path: Path) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import frozen
 
 from quietcrowd.answers import Answers
 from quietcrowd.commands import options
@@ -16,12 +18,13 @@ from quietcrowd.commands.files import is_store, read_gold, read_plain
 from quietcrowd.commands.printing import closing_words, note, print_frame
 from quietcrowd.exceptions import AnswerError, ParameterError
 from quietcrowd.formats import check_target, read_reports, write_table
-from quietcrowd.formats.files import refuse_overwriting
+from quietcrowd.formats.files import check_new, refuse_overwriting
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.mechanisms import Reports
 
 if TYPE_CHECKING:
     from quietcrowd.inference import TruthEstimate
+    from quietcrowd.inference.fitting import FittingMethod
 
 __all__ = ["app", "infer"]
 
@@ -70,6 +73,9 @@ def infer(
 ) -> None:
     """Infer truths and workers' quality from reports.
 
+    Overwrites nothing. With --plain, answers can be what occurs in the file, unless --labels,
+    --levels or --between say what they can be.
+
     Example: quietcrowd infer reports.parquet -o truths.csv --workers workers.csv
 
     Example: quietcrowd infer reports.parquet --gold known.csv
@@ -79,29 +85,28 @@ def infer(
     Example: quietcrowd infer big -o truths.parquet --checkpoint big.checkpoint
     """
     choose = partial(choose_method, max_iterations=max_iterations, seed=seed)
-    targets = {"output": output, "workers": workers}
-    domain = (labels, levels, between)
+    said = _Said(
+        domain=(labels, levels, between),
+        columns=columns,
+        duplicates=duplicates,
+        field=field,
+        skip_outside=skip_outside,
+    )
     if any(map(is_store, reports)):
-        from quietcrowd.commands.stores import infer_from_store, refuse_beside_store
-
-        refuse_beside_store(
-            {
-                "--plain": plain,
-                **dict(zip(options.DOMAIN, domain, strict=True)),
-                "--columns": columns,
-                "--duplicates": duplicates,
-                "--field": field if gold is None else None,
-                "--skip-outside": skip_outside,
-                "--posterior": posterior,
-                "--json": as_json,
-            }
-        )
-        infer_from_store(
+        beside = {
+            "--plain": plain,
+            **said.by_option(with_field=gold is None),
+            "--posterior": posterior,
+            "--json": as_json,
+        }
+        _infer_from_store(
             reports,
             choose,
             method,
             scheduler,
-            **targets,
+            beside,
+            output=output,
+            workers=workers,
             gold=gold,
             field=field,
             checkpoint=checkpoint,
@@ -111,40 +116,81 @@ def infer(
         option = "--scheduler" if checkpoint is None else "--checkpoint"
         raise ParameterError(f"{option} goes with a store: quietcrowd partition makes one")
     chosen = None if method is None else choose(method)
-    _check_files(reports, gold, *targets.values(), posterior)
+    _check_files(reports, gold, output, workers, posterior)
     known = None if gold is None else read_gold(gold, field, beside_answers=plain)
-    data: Reports | Answers
-    if plain:
-        data = _read_plain(reports, domain, columns, duplicates, field, skip_outside=skip_outside)
-    else:
-        _check_reports_options(columns, duplicates, field, gold, skip_outside=skip_outside)
-        data = _read_reports(reports, domain)
-    try:
-        estimate = (chosen or choose(_usual_method(data))).fit(data, gold=known)
-    except KnownTruthError as error:
-        raise AnswerError(error.in_file(gold)) from None
+    data = _read_plain(reports, said, chosen) if plain else _read_reports(reports, said, gold)
+    estimate = _fit(chosen or choose(_usual_method(data)), data, known, gold)
     _show_estimate(estimate, output, workers, posterior, as_json=as_json)
     note(_closing_words(estimate, by_default=chosen is None))
     for sentence in estimate.notes:
         note(sentence)
 
 
-def _check_reports_options(
-    columns: str, duplicates: str, field: str | None, gold: Path | None, *, skip_outside: bool
+def _fit(
+    method: FittingMethod[Any, Any], data: Reports | Answers, known: Any, gold: Path | None
+) -> TruthEstimate:
+    """Return what a method finds; an error about known truths names their file."""
+    try:
+        return method.fit(data, gold=known)
+    except KnownTruthError as error:
+        raise AnswerError(error.in_file(gold)) from None
+
+
+@frozen(kw_only=True)
+class _Said:
+    """What the options say of how plain answers are read.
+
+    Attributes
+    ----------
+    domain : (str, str, str)
+        ``--labels``, ``--levels`` and ``--between``, each None where it is not given.
+    columns, duplicates, field, skip_outside
+        As the options of their names.
+    """
+
+    domain: tuple[str | None, str | None, str | None]
+    columns: str
+    duplicates: str
+    field: str | None
+    skip_outside: bool
+
+    def by_option(self, *, with_field: bool) -> dict[str, Any]:
+        """Return what each option says; of ``--field`` nothing where it is about known truths."""
+        return {
+            **dict(zip(options.DOMAIN, self.domain, strict=True)),
+            "--columns": self.columns,
+            "--duplicates": self.duplicates,
+            "--field": self.field if with_field else None,
+            "--skip-outside": self.skip_outside,
+        }
+
+
+def _infer_from_store(
+    folders: list[Path],
+    choose: Callable[..., Any],
+    method: str | None,
+    scheduler: str | None,
+    beside: dict[str, Any],
+    **files: Any,
 ) -> None:
-    """Raise where options of plain answers are given with reports."""
-    if skip_outside or (columns, duplicates) != (options.COLUMNS, options.DUPLICATES):
-        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
-    if field is not None and gold is None:
-        raise ParameterError("--field goes with --plain, or with --gold")
+    """Infer from a store; `beside` is what each option says that does not go with one."""
+    from quietcrowd.commands.stores import infer_from_store, refuse_beside_store
+
+    refuse_beside_store(beside)
+    for name in ("output", "workers"):
+        if files[name] is not None:
+            check_new(files[name])
+    infer_from_store(folders, choose, method, scheduler, **files)
 
 
 def _check_files(sources: list[Path], gold: Path | None, *targets: Path | None) -> None:
-    """Raise unless targets can be written, and are not what is read from: before long work."""
+    """Raise unless targets can be written, and nothing is there yet: before long work."""
     for target in filter(None, targets):
         check_target(target)
     for path in (*sources, *([] if gold is None else [gold])):
         refuse_overwriting(path, *targets)
+    for target in filter(None, targets):
+        check_new(target)
 
 
 def _show_estimate(
@@ -191,32 +237,36 @@ def _usual_method(data: Reports | Answers) -> str:
     return usual_method(data.domain)
 
 
-def _read_plain(
-    paths: list[Path],
-    domain: tuple[str | None, str | None, str | None],
-    columns: str,
-    duplicates: str,
-    field: str | None,
-    *,
-    skip_outside: bool,
-) -> Answers:
+def _read_plain(paths: list[Path], said: _Said, method: FittingMethod[Any, Any] | None) -> Answers:
+    """Return plain answers; without a domain, that of what occurs, as a method finds it."""
     if len(paths) > 1:
         raise ParameterError("--plain takes one file or folder")
+    from quietcrowd.inference import NoiseAware
+
     return read_plain(
         paths[0],
-        domain,
-        columns,
-        duplicates,
-        field,
+        said.domain,
+        said.columns,
+        said.duplicates,
+        said.field,
         advice="infer",
-        out_of_domain="skip" if skip_outside else "error",
+        method=method or NoiseAware(),  # it takes labels and numbers
+        out_of_domain="skip" if said.skip_outside else "error",
     )
 
 
-def _read_reports(paths: list[Path], domain: tuple[str | None, str | None, str | None]) -> Reports:
+def _read_reports(paths: list[Path], said: _Said, gold: Path | None) -> Reports:
+    """Return reports; raise where options of plain answers are given with them."""
+    if said.skip_outside or (said.columns, said.duplicates) != (
+        options.COLUMNS,
+        options.DUPLICATES,
+    ):
+        raise ParameterError("--columns, --skip-outside and --duplicates go with --plain")
+    if said.field is not None and gold is None:
+        raise ParameterError("--field goes with --plain, or with --gold")
     if any(path.is_dir() for path in paths):
         raise ParameterError("a dataset folder holds plain answers: say --plain")
-    if any(domain):
+    if any(said.domain):
         raise ParameterError(
             "--labels, --levels and --between go with --plain: reports carry their own"
         )

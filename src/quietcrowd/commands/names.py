@@ -36,6 +36,7 @@ FIGURES = (
     "sun2018-4",
     "sun2018-5",
     "sun2018-3-spread",
+    "sun2018-2-kept",
     "huai2019-2",
     "huai2019-2-silverman",
     "huai2019-2-mad",

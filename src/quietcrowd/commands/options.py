@@ -39,6 +39,7 @@ __all__ = [
     "SkipOutside",
     "as_printed",
     "build_domain",
+    "labels_as_printed",
     "parse_numbers",
     "split",
     "split_all",
@@ -221,9 +222,13 @@ def build_domain(labels: str | None, levels: str | None, between: str | None = N
         return Interval(low=bounds[0], high=bounds[1])
     if levels is not None:
         return Ordinal([as_printed(number) for number in parse_numbers([levels], "--levels")])
-    parts = split(labels or "")
+    return Categorical(labels_as_printed(split(labels or "")))
+
+
+def labels_as_printed(parts: list[str]) -> list[Label]:
+    """Return labels that are written as texts: numbers where all of them print as numbers."""
     values: list[Label] = [_label(part) for part in parts]
-    return Categorical(parts if any(isinstance(value, str) for value in values) else values)
+    return [*parts] if any(isinstance(value, str) for value in values) else values
 
 
 def as_printed(number: float) -> int | float:

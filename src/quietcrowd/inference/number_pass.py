@@ -1,4 +1,4 @@
-"""A pass of the model of numbers on bins: where reports lie, and what a kernel is evidence of them."""
+"""A pass of the model of numbers on bins: where reports lie, and what a kernel is told of them."""
 
 from __future__ import annotations
 

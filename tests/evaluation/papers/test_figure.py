@@ -141,6 +141,23 @@ def test_sizes_are_those_of_the_paper():
         assert (len(answers.workers), len(answers.tasks)) == (workers, tasks)
 
 
+@pytest.mark.slow
+def test_crowds_of_figure_2_where_nothing_is_filled_in():
+    figure = FIGURES["sun2018-2-kept"]
+    parts = figure.parts(2, 0)
+    assert [part.columns["dataset"] for part in parts] == [
+        "normal truths, 90% missing",
+        "normal truths, 50% missing",
+        "uniform truths, 90% missing",
+        "uniform truths, 50% missing",
+    ]
+    crowds = [qc.sparse_crowd(tasks=15, workers=30, sparsity=0.5, seed=seed) for seed in (0, 1)]
+    frame = attrs.evolve(parts[0].experiment(), dataset=crowds, epsilons=[1.0]).run().frame
+    sent = frame[frame["mechanism"] == "laplace"].set_index("method")
+    assert list(sent.index) == ["mean", "weighted-mean", "noise-aware"]
+    assert not sent["participation_protected"].any()
+
+
 def test_real_sets_are_asked_for_by_name(monkeypatch):
     monkeypatch.delenv("QUIETCROWD_DATA", raising=False)
     with pytest.raises(FormatError, match="wsd: there is no such dataset folder"):

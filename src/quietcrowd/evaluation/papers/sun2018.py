@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 from quietcrowd.datasets.folder import load_dataset
 from quietcrowd.datasets.synthetic import Truths, sparse_crowd
 from quietcrowd.evaluation.experiment import Experiment
 from quietcrowd.evaluation.papers.figure import Across, Figure, Part
-from quietcrowd.inference.averaging import WeightedMean
+from quietcrowd.inference.averaging import Mean, WeightedMean
+from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.mechanisms.laplace import LaplacePerturbation
 from quietcrowd.mechanisms.matrix_factorization import MatrixFactorization
 from quietcrowd.mechanisms.mechanism import Mechanism
@@ -146,6 +147,33 @@ def _real(title: str, names: Sequence[str], epsilons: Sequence[float]) -> Figure
     return Figure(title=title, parts=parts)
 
 
+def _kept(trials: int, seed: int) -> list[Part]:
+    """Return the crowds of Figure 2 where answers alone are sent, and nothing is filled in."""
+
+    def experiment(sparsity: float, truths: Truths) -> Experiment:
+        return Experiment(
+            dataset=[
+                sparse_crowd(sparsity=sparsity, truths=truths, seed=seed + trial)
+                for trial in range(trials)
+            ],
+            mechanisms={"laplace": partial(LaplacePerturbation, fill=None)},
+            epsilons=EPSILONS,
+            methods={"mean": Mean(), **METHODS, "noise-aware": NoiseAware()},
+            trials=trials,
+            seed=seed,
+            equal_exact=False,
+        )
+
+    return [
+        Part(
+            columns={"dataset": f"{truths} truths, {sparsity:.0%} missing"},
+            experiment=partial(experiment, sparsity, truths),
+        )
+        for truths in get_args(Truths)
+        for sparsity in (0.9, 0.5)
+    ]
+
+
 SUN_2018: Mapping[str, Figure] = MappingProxyType(
     {
         "sun2018-2": _synthetic(
@@ -176,6 +204,12 @@ SUN_2018: Mapping[str, Figure] = MappingProxyType(
             tasks=200,
             truths="uniform",
             across="sparsity",
+        ),
+        "sun2018-2-kept": Figure(
+            title="The crowds of Figure 2, where nothing is filled in",
+            lines="method",
+            scores=("mae",),
+            parts=_kept,
         ),
     }
 )
