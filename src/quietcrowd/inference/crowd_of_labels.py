@@ -269,13 +269,13 @@ def _laws(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
 
     Shapes are (kinds, channels, labels, places, reports) and (kinds, channels, labels, reports).
     """
-    tables = reports.tables
-    right = np.eye(reports.labels)[:, np.newaxis] * ACCURACIES[:, np.newaxis]
-    wrong = mistakes[:, np.newaxis] * (1.0 - ACCURACIES)[:, np.newaxis]
-    laws = np.einsum("kga,cmal->cmkgl", right + wrong, tables)
+    tables = reports.tables[:, :, :, np.newaxis]
+    wrong = (mistakes @ reports.tables)[:, :, :, np.newaxis]
+    right = ACCURACIES[:, np.newaxis]
+    laws = right * tables + (1.0 - right) * wrong
     rest = (1.0 - CONSTANT_RATE) / reports.labels
     constant = np.eye(reports.labels) * CONSTANT_RATE + rest
-    return np.maximum(laws, LEAST), np.maximum(constant @ tables, LEAST)
+    return np.maximum(laws, LEAST), np.maximum(constant @ reports.tables, LEAST)
 
 
 @frozen(kw_only=True, eq=False)
@@ -356,8 +356,9 @@ def _learned_mistakes(reports: WorkerReports, sums: CrowdSums, state: CrowdState
     """Return the most probable law of mistakes, given expected reports of each accuracy."""
     laws, _ = _laws(reports, state.mistakes)
     per_law = sums.reports / reports.report_unit / laws
-    wrong = (1.0 - ACCURACIES)[np.newaxis, :, np.newaxis] * state.mistakes[:, np.newaxis]
-    expected: Floats = np.einsum("cmkgl,kga,cmal->ka", per_law, wrong, reports.tables)
+    wrong = ((1.0 - ACCURACIES)[:, np.newaxis] * per_law).sum(axis=3)
+    by_answer = (wrong @ np.swapaxes(reports.tables, 2, 3)).sum(axis=(0, 1))
+    expected: Floats = state.mistakes * by_answer
     return _normalised(expected + PRIOR_MISTAKES * _prior_mistakes(state.guesses))
 
 

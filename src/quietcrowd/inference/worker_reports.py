@@ -12,6 +12,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.kernels.label_crowd import bound_votes
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.report_law import ReportLaw
 
@@ -133,12 +134,7 @@ class WorkerReports:
         counts = np.append(self.summary.answers_per_worker, 1)
         if len(law.tables) > 1 and law.tables.shape[1] > self.labels:
             counts[:] = self.summary.tasks
-        most = np.ldexp(_losses(law, counts), bits)[:, np.newaxis, np.newaxis]
-        low, high = votes.min(axis=2, keepdims=True), votes.max(axis=2, keepdims=True)
-        apart = (high - low).astype(np.float64)
-        if (apart > most).any():
-            factor = np.minimum(1.0, most / np.maximum(apart, 1.0))
-            votes[:] = low + np.floor((votes - low) * factor).astype(np.int32)
+        bound_votes(votes, np.ldexp(_losses(law, counts), bits))
         return votes
 
 
