@@ -207,14 +207,13 @@ class NoiseAwareLabels(
             raise ParameterError(
                 f"{labels:,} labels and {reports:,} kinds of reports make {laws:,} tables of "
                 f"{labels * PLACES * reports:,} numbers, one per channel and rate of participation:"
-                f" more than {MOST_LAWS:,} in all. Take WeightedVote, or fewer labels."
+                f" more than {MOST_LAWS:,} in all. {_way_out(summary)}"
             )
         if (summary.workers + 1) * reports * labels > MOST_CELLS:
             raise ParameterError(
                 f"{summary.workers:,} workers, {labels:,} labels and {reports:,} kinds of reports "
                 f"make tables of {summary.workers * reports * labels:,} numbers, more than "
-                f"{MOST_CELLS:,}. Take DawidSkene(one_coin=True), one number per worker, or fewer "
-                "labels."
+                f"{MOST_CELLS:,}. {_way_out(summary)}"
             )
         return reports
 
@@ -332,3 +331,13 @@ class NoiseAwareLabels(
             agreed=extension.sums(tally.agreed),
             told=extension.sums(tally.told) if tally.told.ndim else tally.told,
         )
+
+
+def _way_out(summary: Summary) -> str:
+    """Return what to do where there are too many workers and labels."""
+    if summary.other_reports:
+        return "Take fewer labels: no other method reads such reports."
+    return (
+        "Take WeightedVote, one number per worker (on the command line: --method weighted-vote), "
+        "or fewer labels."
+    )
