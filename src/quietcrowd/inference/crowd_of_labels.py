@@ -26,6 +26,8 @@ __all__ = [
     "TOLD_ONE",
     "CrowdState",
     "CrowdTally",
+    "first_frequencies",
+    "fixed_logarithms",
     "law_of_guesses",
     "learn_crowd",
     "prior_crowd",
@@ -235,12 +237,8 @@ def prior_crowd(reports: WorkerReports, histogram: npt.NDArray[np.int64], prior:
     """
     labels = reports.labels
     guesses = law_of_guesses(histogram, reports.mean_table)
-    wrong = (1.0 - FIRST_ACCURACY) / max(labels - 1, 1)
+    wrong = _first_mistakes(labels)
     theta = np.where(np.eye(labels, dtype=bool), FIRST_ACCURACY, wrong)
-    frequencies = prior
-    if prior is None:
-        frequencies = np.maximum((guesses - wrong) / (FIRST_ACCURACY - wrong), RARE)
-        frequencies = _normalised(_normalised(frequencies) ** START_POWER)
     likely = np.maximum(theta @ reports.mean_table, LEAST)
     rows = _to_32_bits(np.log(likely).T)
     tables = np.repeat(rows[np.newaxis], reports.workers + 1, axis=0)
@@ -248,7 +246,7 @@ def prior_crowd(reports: WorkerReports, histogram: npt.NDArray[np.int64], prior:
         log_odds=tables,
         votes=tables.copy(),
         constancy=np.full(reports.workers + 1, CONSTANT_SHARE),
-        log_priors=integer_sums.to_fixed(np.log(np.maximum(frequencies, LEAST))),
+        log_priors=fixed_logarithms(first_frequencies(guesses, prior)),
         guesses=guesses,
         communities=_prior_communities(),
         constants=_prior_constants(labels),
@@ -257,6 +255,34 @@ def prior_crowd(reports: WorkerReports, histogram: npt.NDArray[np.int64], prior:
         sharpness=1.0,
         updates=0,
     )
+
+
+def _first_mistakes(labels: int) -> float:
+    """Return how often each wrong label is given at a truth, in the first pass."""
+    return (1.0 - FIRST_ACCURACY) / max(labels - 1, 1)
+
+
+def first_frequencies(guesses: Floats, prior: Any) -> Floats:
+    """Return how frequent each label is among the truths, in the first pass.
+
+    Parameters
+    ----------
+    guesses : ndarray of float64, shape (labels,)
+        How often each label is given.
+    prior : ndarray of float64 or None
+        As of `prior_crowd`.
+    """
+    if prior is not None:
+        known: Floats = prior
+        return known
+    wrong = _first_mistakes(len(guesses))
+    frequencies = np.maximum((guesses - wrong) / (FIRST_ACCURACY - wrong), RARE)
+    return _normalised(_normalised(frequencies) ** START_POWER)
+
+
+def fixed_logarithms(frequencies: Floats) -> npt.NDArray[np.int64]:
+    """Return the logarithms of frequencies, in units of 2^-32."""
+    return integer_sums.to_fixed(np.log(np.maximum(frequencies, LEAST)))
 
 
 def _to_32_bits(logs: Floats) -> npt.NDArray[np.int32]:

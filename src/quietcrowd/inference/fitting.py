@@ -98,7 +98,10 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         if start is not None:
             self._check_start(start, observed.domain)
         partition, summary, known = self.prepare(observed, gold)
-        first: Any = None if start is None else start.state_of(observed.answers.workers)
+        first: Any = None
+        if start is not None:
+            earlier: Any = start.state_of(observed.answers.workers)
+            first = self.start_from(earlier, start.method, summary)
         warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
         result = run_loop(self, [partition], summary, start=first, threads=threads)
         scatter = Scatter.of(result.estimates)

@@ -90,6 +90,12 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         Where `prior` is no mapping to numbers from 0 on that sum to at most 1; by `fit`, where it
         names no label, or there are too many workers and labels.
 
+    Notes
+    -----
+    `fit` with ``start=`` takes over what an earlier estimate knows of the workers. Where that had
+    another `prior`, or none, the frequencies of the truths are those of this method from the first
+    pass on. `extend` needs an estimate with the same `prior`.
+
     References
     ----------
     ``docs/theory/noise-aware-labels.md``, ``docs/theory/noise-aware-numbers.md``. How near it comes
@@ -191,6 +197,10 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
     @override
     def first_state(self, summary: Summary, tally: Any) -> Any:
         return self._kind(summary.domain).first_state(summary, tally)
+
+    @override
+    def start_from(self, state: Any, earlier: Any, summary: Summary) -> Any:
+        return self._kind(summary.domain).start_from(state, earlier, summary)
 
     @override
     def sweep(self, partition: Partition, summary: Summary, state: Any, estimates: Any) -> Any:

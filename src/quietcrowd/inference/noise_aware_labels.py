@@ -29,6 +29,8 @@ from quietcrowd.inference.crowd_of_labels import (
     TOLD_ONE,
     CrowdState,
     CrowdTally,
+    first_frequencies,
+    fixed_logarithms,
     learn_crowd,
     prior_crowd,
 )
@@ -92,6 +94,17 @@ class NoiseAwareLabels(
     @override
     def first_state(self, summary: Summary, tally: CrowdTally) -> CrowdState:
         return prior_crowd(WorkerReports.of(summary), tally.histogram, self._frequencies(summary))
+
+    @override
+    def start_from(self, state: CrowdState, earlier: Any, summary: Summary) -> CrowdState:
+        """Take over what is known of workers; frequencies of truths too, if the prior is the same.
+
+        Otherwise they are those of `prior`, or start as they do without an earlier estimate.
+        """
+        if _as_pairs(earlier.prior) == _as_pairs(self.prior):
+            return state
+        frequencies = first_frequencies(state.guesses, self._frequencies(summary))
+        return evolve(state, log_priors=fixed_logarithms(frequencies))
 
     @override
     def sweep(
@@ -331,6 +344,11 @@ class NoiseAwareLabels(
             agreed=extension.sums(tally.agreed),
             told=extension.sums(tally.told) if tally.told.ndim else tally.told,
         )
+
+
+def _as_pairs(prior: Any) -> Any:
+    """Return what a prior is compared by: a mapping, or (label, frequency) pairs."""
+    return None if prior is None else dict(prior)
 
 
 def _way_out(summary: Summary) -> str:
