@@ -209,7 +209,12 @@ def _loss(table: _Floats) -> float:
 def _answering(summary: Summary, table: _Floats) -> _Floats:
     """Return how often each worker answers, from the share of the tasks with a label report.
 
-    ``share = r answered + (1 - r) silent``, where a report is a label with those probabilities.
+    ``share = r answered + (1 - r) silent``, where a report is a label with those probabilities;
+    r is solved for, by the mean table. `worker_reports` asks something else, and finds it in
+    another way: what share of the label reports comes from answers, ``r answered / share``, by a
+    law of r that is learnt from the crowd and with secret draws summed out, since `NoiseAware`
+    finds truths by it. Here r weighs the quality that every method tells, also those that learn
+    nothing of the crowd; where a worker has two secret draws, no quality is told.
     """
     labels = slice(0, summary.labels)
     silent = float(table[-1, labels].sum())

@@ -161,6 +161,9 @@ def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArra
     the mean of ``r a / s`` is taken over them. The law of r in the crowd is learnt by expectation
     maximisation from an even one. Workers with equally many such reports are one case, so that the
     order of workers changes no bit. It is the same for all sweeps, and found once.
+
+    `accuracies` solves for r itself, of each worker alone and by the mean table: it serves methods
+    that learn nothing of the crowd, and its r decides over no truth.
     """
     labels = summary.labels
     told = 1.0 - law.tables[:, :labels, -1].mean(axis=1)
