@@ -166,11 +166,11 @@ def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArra
     that learn nothing of the crowd, and its r decides over no truth.
     """
     labels = summary.labels
-    told = 1.0 - law.tables[:, :labels, -1].mean(axis=1)
+    kept = 1.0 - law.tables[:, :labels, -1].mean(axis=1)
     made = 1.0 - law.tables[:1, -1, -1] if law.made_up is None else law.made_up
     shares = (np.arange(KINDS) + 0.5) / KINDS
-    told, made, rates = (part.ravel() for part in np.meshgrid(told, made, shares, indexing="ij"))
-    chance = np.clip(rates * told + (1.0 - rates) * made, 1e-12, 1.0 - 1e-12)
+    kept, made, rates = (part.ravel() for part in np.meshgrid(kept, made, shares, indexing="ij"))
+    chance = np.clip(rates * kept + (1.0 - rates) * made, 1e-12, 1.0 - 1e-12)
     draws = np.repeat(law.chances, len(chance) // len(law.chances))
     values, case, workers = np.unique(
         summary.answers_per_worker, return_inverse=True, return_counts=True
@@ -184,5 +184,5 @@ def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArra
         chances /= chances.sum(axis=1, keepdims=True)
         expected = (workers @ chances).reshape(-1, KINDS).sum(axis=0)
         crowd = (expected + 1.0 / KINDS) / (summary.workers + 1.0)
-    means = chances @ (rates * told / chance)
+    means = chances @ (rates * kept / chance)
     return shares, np.clip((means * KINDS).astype(np.int64), 0, KINDS - 1)[case]
