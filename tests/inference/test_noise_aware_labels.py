@@ -13,7 +13,7 @@ import quietcrowd as qc
 from quietcrowd.evaluation import expected_calibration_error
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference import noise_aware_labels
-from quietcrowd.inference.crowd_of_labels import CrowdState, CrowdTally
+from quietcrowd.inference.label_state import CrowdState, CrowdTally
 from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
 from quietcrowd.inference.observations import Observations
