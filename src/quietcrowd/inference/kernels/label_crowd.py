@@ -113,11 +113,11 @@ def _exponentiate(row: npt.NDArray[np.float64], best: npt.NDArray[np.float64]) -
         row[lane] = exp_minus(best[lane] - row[lane])
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _take_logarithms(row: npt.NDArray[np.float64]) -> None:
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _take_logarithms(numbers: npt.NDArray[np.float64]) -> None:
     """Replace numbers by their logarithms."""
-    for lane in range(len(row)):
-        row[lane] = log(row[lane])
+    for place in range(len(numbers)):
+        numbers[place] = log(numbers[place])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
@@ -278,7 +278,8 @@ def _expect_laws(
     """Fill in the expected logarithms, and the expected values, of the laws of reports."""
     channels, labels, _, reports = logs.shape
     communities, lanes = len(crowd.communities), odds.shape[2]
-    constant_odds, constant_means = np.zeros((2, reports, lanes))
+    constant_odds = np.zeros((reports, lanes))
+    constant_means = np.zeros((reports, lanes))
     for channel in range(channels):
         constants = chances[channel, communities:]
         for report in range(reports):
@@ -399,7 +400,8 @@ def weigh_workers(
     evidence = np.empty((channels, communities, labels, lanes))
     offsets, best = np.empty((channels, lanes)), np.empty(lanes)
     chances = np.empty((channels, communities + labels, lanes))
-    odds, means = np.empty((2, labels, reports, lanes))
+    odds = np.empty((labels, reports, lanes))
+    means = np.empty((labels, reports, lanes))
     climbed = np.int64(0)
     for first in range(0, len(members), max(lanes, 1)):
         used = min(lanes, len(members) - first)
@@ -413,9 +415,7 @@ def weigh_workers(
         if asked:
             _count_reports(records, likely, report_unit, sums.reports)
         _write(members[first : first + used], odds, one, log_odds)
-        for label in range(labels):
-            for report in range(reports):
-                _take_logarithms(means[label, report])
+        _take_logarithms(means.reshape(-1))
         _write(members[first : first + used], means, one, votes)
         for lane in range(used):
             climbed += to_integer(best[lane] * evidence_unit)
