@@ -33,8 +33,9 @@ from quietcrowd.inference import METHODS
         ("moon:alpha=true", "alpha must be a finite number, at least 0; got True"),
         ("moon:alpha=1e999", "alpha must be a finite number, at least 0; got inf"),
         ("gtm:prior_sd=none", "prior_sd must be a number from 0.01 to 100; got None"),
-        ("noise-aware:prior=no=0.9/yes", "label=number/label=number; got 'no=0.9/yes'"),
-        ("noise-aware:prior=no=0.9/no=0.1", "label=number/label=number; got 'no=0.9/no=0.1'"),
+        ("noise-aware:prior=no=0.9/yes", "label=number, with %2F for a slash"),
+        ("noise-aware:prior=no=0.9/no=0.1", " in a label; got 'no=0.9/no=0.1'"),
+        ("noise-aware:prior=a=0.9/%61=0.1", " in a label; got 'a=0.9/%61=0.1'"),
         ("noise-aware:prior=no=a", "prior of 'no' must be a finite number, at least 0; got 'a'"),
         ("noise-aware:prior=no", "(on the command line: prior=no=0.9), each label once; got 'no'"),
         ("crh:loss=a=1", "loss must be"),
@@ -77,6 +78,8 @@ def test_a_method_with_its_defaults_written_out_is_the_method(kind):
         ("weighted-mean:smoothing=1e30", qc.WeightedMean(smoothing=1e30)),
         ("noise-aware:prior=no=0.9/yes=0.1", qc.NoiseAware(prior={"no": 0.9, "yes": 0.1})),
         ("noise-aware:prior=a=b=1e-2", qc.NoiseAware(prior={"a=b": 0.01})),
+        ("noise-aware:prior=a%2Fb=0.2/c%3a%25=0.5", qc.NoiseAware(prior={"a/b": 0.2, "c:%": 0.5})),
+        ("noise-aware:prior=100%=0.2", qc.NoiseAware(prior={"100%": 0.2})),
     ],
 )
 def test_parameters_are_numbers_booleans_none_and_words(text, method):

@@ -177,6 +177,27 @@ def test_numbers_from_answers_to_truths(run, ratings):
     assert "by default" not in run("infer", ratings / "r.jsonl", "--method", "median")[2]
 
 
+@pytest.mark.parametrize(
+    ("module", "labels", "way"),
+    [
+        ("noise_aware_labels", True, "weighted-vote"),
+        ("noise_aware_numbers", False, "moon:truth_prior=normal"),
+    ],
+)
+def test_a_crowd_too_large_for_the_usual_method_is_told_another(
+    run, reports, ratings, monkeypatch, module, labels, way
+):
+    monkeypatch.setattr(f"quietcrowd.inference.{module}.MOST_CELLS", 1)
+    data = (reports,) if labels else (ratings / "answers.csv", "--plain", "--between", "0,9")
+    data = (*data, "--method", "noise-aware")
+    status, _, errors = run("infer", *data)
+    assert status == 2
+    assert f"(on the command line: --method {way})" in errors
+    status, output, _ = run("infer", *data[:-1], way)
+    assert status == 0
+    assert len(output.splitlines()) == (61 if labels else 21)
+
+
 def test_null_reports_are_counted_aloud(run, ratings):
     words = ["randomize", ratings / "answers.csv", "--levels", "0,1,2,3,4,5,6,7,8,9"]
     run(*words, "-m", "one-layer:null=category", "--simulate", "1", "-o", ratings / "r.csv")

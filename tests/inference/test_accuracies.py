@@ -5,7 +5,7 @@ from attrs import evolve
 
 import quietcrowd as qc
 from quietcrowd.inference import noise_ignored
-from quietcrowd.inference.accuracies import OwnVotes, accuracies, tell_of_workers
+from quietcrowd.inference.accuracies import OwnVotes, accuracies, accuracy_histograms
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.mechanisms.channel import FiniteChannel
 
@@ -112,8 +112,8 @@ def test_a_channel_that_is_no_randomised_response():
     words = lambda count: rng.integers(0, 2**32, count, dtype=np.uint32)  # noqa: E731
     reports = evolve(answers, values=channel.sample(answers.values, words))
     summary = Summary.of(reports, channel)
-    told = tell_of_workers(Partition.of(reports), summary, OwnVotes())
-    found = accuracies(summary, told)
+    histograms = accuracy_histograms(Partition.of(reports), summary, OwnVotes())
+    found = accuracies(summary, histograms)
     order = answers.workers.to_numpy(zero_copy_only=False)
     assert abs(found["quality"] - accuracy[order]).mean() < 0.07
     assert (

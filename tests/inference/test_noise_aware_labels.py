@@ -13,7 +13,8 @@ import quietcrowd as qc
 from quietcrowd.evaluation import expected_calibration_error
 from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference import noise_aware_labels
-from quietcrowd.inference.crowd_of_labels import CrowdState, CrowdTally
+from quietcrowd.inference.label_state import CrowdState, CrowdTally
+from quietcrowd.inference.noise_aware import NoiseAware
 from quietcrowd.inference.noise_aware_labels import NoiseAwareLabels
 from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.partition import Partition, Summary
@@ -205,6 +206,23 @@ def test_a_store_with_a_checkpoint_gives_the_bits_of_memory(name, tmp_path):
     np.testing.assert_array_equal(truths["confidence"], expected.truths["confidence"])
     pd.testing.assert_frame_equal(found.workers.to_pandas(), expected.workers, check_exact=True)
     assert whole.fit(reports, gold=gold).history == expected.history
+
+
+@pytest.mark.parametrize("prior", [None, {"a": 0.1, "b": 0.2, "c": 0.7}])
+@pytest.mark.parametrize("earlier", [None, {"a": 1.0}, {"a": 0.3, "b": 0.3, "c": 0.4}])
+def test_of_a_start_with_another_prior_workers_are_taken_over_alone(prior, earlier):
+    reports = reported(CROWD, "one layer", epsilon=1.0)
+    start = NoiseAware(prior=earlier, max_iterations=10).fit(reports)
+    method = NoiseAware(prior=prior, max_iterations=60)
+    found, anew = method.fit(reports, start=start), method.fit(reports)
+    assert (found.truths["truth"] == anew.truths["truth"]).mean() > 0.95
+    passed = NoiseAware(prior=prior, max_iterations=1).fit(reports, start=start)
+    if prior is not None:
+        shares = np.exp(passed.state.log_priors / 2.0**32)
+        np.testing.assert_allclose(shares, list(prior.values()), atol=1e-9)
+        assert passed.history[0] == pytest.approx(found.history[0], abs=1e-12)
+    with pytest.raises(ParameterError, match=r"start must be an estimate of .*prior=.*got one of"):
+        NoiseAware(prior={"b": 0.5}).extend(start, reports)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -415,7 +433,7 @@ def test_what_it_cannot_read_or_hold_is_refused(monkeypatch):
     with pytest.raises(ParameterError, match=r"3 labels and 3 kinds of reports make 9 tables"):
         NoiseAwareLabels().fit(reported(CROWD, "flips"))
     monkeypatch.setattr(noise_aware_labels, "MOST_CELLS", 100)
-    with pytest.raises(ParameterError, match=r"24 workers, 3 labels and 3 kinds of reports"):
+    with pytest.raises(ParameterError, match=r"24 workers, 3 labels and 3 kinds .*vote\)"):
         NoiseAwareLabels().fit(CROWD.answers)
 
 
@@ -423,7 +441,7 @@ def test_hundreds_of_labels_are_refused_before_there_is_no_memory():
     domain = qc.Categorical(list(range(900)))
     rows = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [3, 4]})
     answers = qc.Answers.from_frame(rows, domain)
-    with pytest.raises(ParameterError, match=r"900 labels .* Take WeightedVote, or fewer labels"):
+    with pytest.raises(ParameterError, match=r"900 labels .* Take WeightedVote, .* or fewer"):
         NoiseAwareLabels().fit(answers)
 
 

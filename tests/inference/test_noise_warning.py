@@ -8,6 +8,7 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse
+from quietcrowd.scale import infer_store, partition_parquet
 
 CROWD = qc.synthetic_crowd(tasks=20, workers=10, answers_per_task=5, seed=1)
 DOMAIN = CROWD.answers.domain
@@ -121,6 +122,20 @@ def test_an_epsilon_of_0_is_told(method, null):
         pytest.warns(qc.NoSignalWarning, match=r"RandomizedResponse tell nothing .* epsilon is 0"),
     ):
         method.fit(nothing.randomize(CROWD.answers))
+
+
+@pytest.mark.parametrize("mechanism", [qc.RandomizedResponse, qc.LaplacePerturbation])
+def test_an_epsilon_of_0_is_told_once(mechanism, tmp_path):
+    crowd, more = CROWD, {}
+    if mechanism is qc.LaplacePerturbation:
+        crowd, more = qc.number_crowd(tasks=30, workers=12), {"fill": None}
+    nothing = mechanism(domain=crowd.answers.domain, epsilon=1e-9, **more)
+    reports = nothing.randomize(crowd.answers)
+    assert told(qc.NoiseAware().fit, reports) == [qc.NoSignalWarning]
+    qc.write_reports(reports, tmp_path / "reports.parquet")
+    store = partition_parquet(tmp_path / "reports.parquet", tmp_path / "store", partitions=2)
+    target = tmp_path / "truths.parquet"
+    assert told(infer_store, store, qc.NoiseAware(), target) == [qc.NoSignalWarning]
 
 
 def test_a_secret_probability_around_a_half_is_not_called_nothing():

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 import quietcrowd as qc
-from quietcrowd.exceptions import AnswerError
-from quietcrowd.inference import CRH, GLAD, DawidSkene, MajorityVote, NoiseAware, WeightedVote
+from quietcrowd.exceptions import AnswerError, ParameterError
+from quietcrowd.inference import (
+    CRH,
+    GLAD,
+    DawidSkene,
+    MajorityVote,
+    NoiseAware,
+    WeightedVote,
+    noise_aware_labels,
+)
 from quietcrowd.inference.method import TruthInference
 from quietcrowd.inference.observations import Observations
 from quietcrowd.mechanisms import FiniteChannel, RandomizedResponse
@@ -80,6 +88,12 @@ def test_new_tasks_are_found_beside_earlier_ones():
 def test_what_reads_reports_as_answers_refuses_others(kind, method):
     with pytest.raises(AnswerError, match=r"reads reports as answers.*--method noise-aware"):
         method.fit(reports_of(kind))
+
+
+def test_where_no_other_method_reads_the_reports_none_is_named(monkeypatch):
+    monkeypatch.setattr(noise_aware_labels, "MOST_CELLS", 100)
+    with pytest.raises(ParameterError, match=r"Take fewer labels: no other method reads such"):
+        NoiseAware().fit(reports_of(TwoBits))
 
 
 @pytest.mark.parametrize("method", [NoiseAware(), MajorityVote()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import unquote
 
 import typer
 from attrs import fields_dict
@@ -104,8 +105,9 @@ def choose_method(text: str, **options: Any) -> FittingMethod[Any, Any]:
     """Return a method by its name with its parameters, and those of the options not None.
 
     ``crh:loss=absolute`` is `CRH` with ``loss="absolute"``; ``noise-aware:prior=no=0.9/yes=0.1`` is
-    `NoiseAware` with ``prior={"no": 0.9, "yes": 0.1}``. `options` are parameters that have an
-    option of their own on the command line, and no other place.
+    `NoiseAware` with ``prior={"no": 0.9, "yes": 0.1}``. In a label ``%2F`` is a slash, ``%3A`` a
+    colon and ``%25`` a percent sign, as in an address of the web. `options` are parameters that
+    have an option of their own on the command line, and no other place.
     """
     from quietcrowd.inference import METHODS
 
@@ -152,11 +154,12 @@ _LARGEST_WHOLE = 2**53
 def _parameter(text: str) -> Any:
     if "=" in text:
         pairs = [part.rpartition("=") for part in text.split("/")]
-        if len({label for label, _, _ in pairs}) < len(pairs) or not all(map(all, pairs)):
+        if len({unquote(label) for label, _, _ in pairs}) < len(pairs) or not all(map(all, pairs)):
             raise ParameterError(
-                f"labels and numbers are written label=number/label=number; got {text!r}"
+                "labels and numbers are written label=number/label=number, with %2F for a slash, "
+                f"%3A for a colon and %25 for % in a label; got {text!r}"
             )
-        return {label: _parameter(number) for label, _, number in pairs}
+        return {unquote(label): _parameter(number) for label, _, number in pairs}
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:

@@ -35,9 +35,9 @@ from quietcrowd.inference.partition import Partition, Summary
 __all__ = [
     "OwnVotes",
     "accuracies",
+    "accuracy_histograms",
     "answers_worth",
-    "tell_of_workers",
-    "told_nothing",
+    "no_histograms",
 ]
 
 _Floats = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ SKILLS = (0.5, 0.8)
 MOST_ODDS = 12.0
 """No report adds more log-odds of its worker's own, nor more than its channel lets it tell."""
 
-PLACES = 32
+NODES = 32
 MOST_SPAN = 10.0
 """Nodes reach so far: beyond, a report's likelihood is linear in v."""
 
@@ -58,7 +58,7 @@ LEARNT_FROM = 30.0
 MEANS, RECORDS = 24, (5.0, 10.0, 20.0)
 """How many means laws of accuracies have, and of how many answers they are worth."""
 
-PRIOR_WORKERS = 100.0
+FITTED_LAW_WORKERS = 100.0
 """The law that fits best among them counts as so many workers when the crowd's own is learnt."""
 
 ROUNDS = 5
@@ -174,8 +174,8 @@ class _Noise:
         else:
             keep, other = (float(rate) for rate in self.rates.mean(axis=0))
         share = _mean(self.answering)
-        told = (share * (keep - other)) ** 2
-        return told / (told + self.labels * other * (1.0 - other)) if told else 0.0
+        signal = (share * (keep - other)) ** 2
+        return signal / (signal + self.labels * other * (1.0 - other)) if signal else 0.0
 
 
 def _rates(tables: _Floats, labels: int) -> _Floats | None:
@@ -209,7 +209,12 @@ def _loss(table: _Floats) -> float:
 def _answering(summary: Summary, table: _Floats) -> _Floats:
     """Return how often each worker answers, from the share of the tasks with a label report.
 
-    ``share = r answered + (1 - r) silent``, where a report is a label with those probabilities.
+    ``share = r answered + (1 - r) silent``, where a report is a label with those probabilities;
+    r is solved for, by the mean table. `worker_reports` asks something else, and finds it in
+    another way: what share of the label reports comes from answers, ``r answered / share``, by a
+    law of r that is learnt from the crowd and with secret draws summed out, since `NoiseAware`
+    finds truths by it. Here r weighs the quality that every method tells, also those that learn
+    nothing of the crowd; where a worker has two secret draws, no quality is told.
     """
     labels = slice(0, summary.labels)
     silent = float(table[-1, labels].sum())
@@ -223,7 +228,7 @@ def _answering(summary: Summary, table: _Floats) -> _Floats:
 def _nodes(loss: float) -> _Floats:
     """Return where v is counted: it is no larger than the loss."""
     span = min(loss, MOST_SPAN)
-    steps = np.linspace(-1.0, 1.0, PLACES) * math.asinh(span / SPREAD)
+    steps = np.linspace(-1.0, 1.0, NODES) * math.asinh(span / SPREAD)
     nodes: _Floats = SPREAD * np.sinh(steps)
     return nodes
 
@@ -255,7 +260,7 @@ def _two_labels(noise: _Noise) -> tuple[_Floats, _Floats]:
     return np.stack([keep, other], 1)[:, None], np.stack([other, mixed], 1)[:, None]
 
 
-def told_nothing() -> npt.NDArray[np.int64]:
+def no_histograms() -> npt.NDArray[np.int64]:
     """Return what a pass tells of workers' accuracies that does not look: it adds to any other."""
     return np.zeros((), np.int64)
 
@@ -280,7 +285,7 @@ def _cavity_votes(summary: Summary, noise: _Noise, votes: OwnVotes, tables: bool
     )
 
 
-def tell_of_workers(
+def accuracy_histograms(
     partition: Partition, summary: Summary, votes: OwnVotes
 ) -> npt.NDArray[np.int64]:
     """Return what the reports on the tasks of a partition tell of their workers' accuracies.
@@ -291,10 +296,10 @@ def tell_of_workers(
         See `quietcrowd.inference.kernels.cavity.coin_cavities`; to be added up.
     """
     noise = _Noise.of(summary)
-    shape = (summary.workers, len(SKILLS), len(noise.weights), PLACES + 1)
-    told = np.zeros(shape, np.int64)
+    shape = (summary.workers, len(SKILLS), len(noise.weights), NODES + 1)
+    histograms = np.zeros(shape, np.int64)
     if summary.labels < 2 or noise.loss == 0.0:
-        return told
+        return histograms
     tables = noise.rates is None or (votes.own is not None and len(votes.own) != summary.workers)
     right, wrong = noise.tables() if tables else (noise.rates, np.zeros((1, 1)))
     laws = ReportLaws(
@@ -306,8 +311,16 @@ def tell_of_workers(
     )
     kernel = table_cavities if tables else coin_cavities
     offsets, codes, values, _, known = partition.labels
-    kernel(offsets, codes, values, known, _cavity_votes(summary, noise, votes, tables), laws, told)
-    return told
+    kernel(
+        offsets,
+        codes,
+        values,
+        known,
+        _cavity_votes(summary, noise, votes, tables),
+        laws,
+        histograms,
+    )
+    return histograms
 
 
 @lru_cache(maxsize=32)
@@ -341,7 +354,7 @@ def _untold(labels: int) -> _Floats:
 
 
 def _learn_crowd(
-    told: npt.NDArray[np.int64], logs: _Floats, log_weights: _Floats, labels: int
+    histograms: npt.NDArray[np.int64], logs: _Floats, log_weights: _Floats, labels: int
 ) -> tuple[int, _Floats]:
     """Return which assumed crowd fits, and the law of its accuracies on the grid.
 
@@ -349,23 +362,23 @@ def _learn_crowd(
     """
     laws, crowds, weights = _laws(labels)
     scores = weights.copy()
-    for crowd in range(told.shape[1]):
+    for crowd in range(histograms.shape[1]):
         own = crowds == crowd
-        found = evidences(np.ascontiguousarray(told[:, crowd]), logs, log_weights, laws[own])
+        found = evidences(np.ascontiguousarray(histograms[:, crowd]), logs, log_weights, laws[own])
         scores[own] += found / EVIDENCE_ONE / 2.0
     shares = np.exp(scores - scores.max())
-    best = int(np.argmax([shares[crowds == crowd].sum() for crowd in range(told.shape[1])]))
+    best = int(np.argmax([shares[crowds == crowd].sum() for crowd in range(histograms.shape[1])]))
     start = shares @ laws / shares.sum()
-    law, chosen = start, np.ascontiguousarray(told[:, best])
+    law, chosen = start, np.ascontiguousarray(histograms[:, best])
     for _ in range(ROUNDS):
         counts = crowd_counts(chosen, logs, log_weights, law) / 2.0**32
-        law = PRIOR_WORKERS * start + counts
+        law = FITTED_LAW_WORKERS * start + counts
         law /= law.sum()
     return best, law
 
 
 def accuracies(
-    summary: Summary, told: npt.NDArray[np.int64], *, medians: bool = False
+    summary: Summary, histograms: npt.NDArray[np.int64], *, medians: bool = False
 ) -> dict[str, _Floats]:
     """Return ``quality`` of the workers, and the ends of an interval of 90 %.
 
@@ -376,8 +389,8 @@ def accuracies(
     ----------
     summary : Summary
         Of all answers.
-    told : ndarray of int64
-        Of all reports, as of `tell_of_workers`.
+    histograms : ndarray of int64
+        Of all reports, as of `accuracy_histograms`.
     medians : bool
         Whether to return a ``median`` of each worker's accuracy, too.
     """
@@ -392,8 +405,8 @@ def accuracies(
     nodes, log_weights = _nodes(noise.loss), np.log(np.array(noise.weights))
     angles = (np.arange(GRID) + 0.5) / GRID * np.pi
     logs = report_logs(nodes, np.sin(angles / 2) ** 2)
-    best, law = _learn_crowd(told, logs, log_weights, summary.labels)
-    chosen = np.ascontiguousarray(told[:, best])
+    best, law = _learn_crowd(histograms, logs, log_weights, summary.labels)
+    chosen = np.ascontiguousarray(histograms[:, best])
     tail = (1.0 - COVERED) / 2.0
     found = estimate_accuracies(chosen, nodes, log_weights, law, tail)
     before = estimate_accuracies(

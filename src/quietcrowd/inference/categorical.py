@@ -19,8 +19,8 @@ from quietcrowd.frames import column_of
 from quietcrowd.inference.accuracies import (
     OwnVotes,
     accuracies,
-    tell_of_workers,
-    told_nothing,
+    accuracy_histograms,
+    no_histograms,
 )
 from quietcrowd.inference.fitting import FittingMethod
 from quietcrowd.inference.kernels import integer_sums
@@ -47,17 +47,19 @@ class AgreementTally(Tally):
     ----------
     agreed : ndarray of int64, shape (workers,)
         Sums of `integer_sums.shares`: an agreement with one of t tied labels counts 1 / t.
-    told : ndarray of int64
-        What reports tell of workers' accuracies: `tell_of_workers`, or nothing in passes that
+    histograms : ndarray of int64
+        What reports tell of workers' accuracies: `accuracy_histograms`, or nothing in passes that
         estimate nothing.
     """
 
     agreed: npt.NDArray[np.int64]
-    told: npt.NDArray[np.int64] = field(factory=told_nothing)
+    histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
     @override
     def extended(self, extension: Extension) -> Self:
-        return type(self)(agreed=extension.sums(self.agreed), told=extension.sums(self.told))
+        return type(self)(
+            agreed=extension.sums(self.agreed), histograms=extension.sums(self.histograms)
+        )
 
 
 def sweep_votes(
@@ -97,10 +99,10 @@ def sweep_votes(
         agreed,
         *room.arrays,
     )
-    told = told_nothing()
+    histograms = no_histograms()
     if estimates is not None:
-        told = tell_of_workers(partition, summary, votes or OwnVotes())
-    return AgreementTally(agreed=agreed, told=told)
+        histograms = accuracy_histograms(partition, summary, votes or OwnVotes())
+    return AgreementTally(agreed=agreed, histograms=histograms)
 
 
 def other_reports(mechanism: Any) -> bool:
@@ -163,7 +165,7 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         """Return the share of each worker's answers that agree with the estimates.
 
         NaN for a worker without answers. Here of a tally whose ``agreed`` is as that of
-        `AgreementTally`, as its ``told`` has to be, too.
+        `AgreementTally`, as its ``histograms`` have to be, too.
         """
         agreed: npt.NDArray[np.int64] = tally.agreed  # type: ignore[attr-defined]
         with np.errstate(invalid="ignore"):
@@ -218,5 +220,5 @@ class CategoricalMethod(FittingMethod[StateT, TallyT]):
         tally: TallyT,
         state: StateT | None,
     ) -> dict[str, npt.NDArray[np.float64]]:
-        told: npt.NDArray[np.int64] = tally.told  # type: ignore[attr-defined]
-        return {"agreement": self.agreement(summary, tally), **accuracies(summary, told)}
+        histograms: npt.NDArray[np.int64] = tally.histograms  # type: ignore[attr-defined]
+        return {"agreement": self.agreement(summary, tally), **accuracies(summary, histograms)}

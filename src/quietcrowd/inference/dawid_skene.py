@@ -14,8 +14,8 @@ from quietcrowd.exceptions import ParameterError
 from quietcrowd.inference.accuracies import (
     LEARNT_FROM,
     OwnVotes,
-    tell_of_workers,
-    told_nothing,
+    accuracy_histograms,
+    no_histograms,
 )
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
@@ -102,7 +102,7 @@ class ConfusionTally(Tally):
         Sum of the entropies of the posteriors.
     agreed : ndarray of int64, shape (workers,)
         Agreements with the estimates, as in `AgreementTally`; 0 in passes that estimate nothing.
-    told : ndarray of int64
+    histograms : ndarray of int64
         As in `AgreementTally`.
     """
 
@@ -110,7 +110,7 @@ class ConfusionTally(Tally):
     classes: npt.NDArray[np.int64]
     entropy: int
     agreed: npt.NDArray[np.int64]
-    told: npt.NDArray[np.int64] = field(factory=told_nothing)
+    histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
 
 @frozen(kw_only=True, slots=False)
@@ -200,11 +200,11 @@ class DawidSkene(
             agreed,
             *room.arrays,
         )
-        told = told_nothing()
+        histograms = no_histograms()
         if estimates is not None:
-            told = tell_of_workers(partition, summary, self._votes(summary, state))
+            histograms = accuracy_histograms(partition, summary, self._votes(summary, state))
         return ConfusionTally(
-            counts=counts, classes=classes, entropy=entropy, agreed=agreed, told=told
+            counts=counts, classes=classes, entropy=entropy, agreed=agreed, histograms=histograms
         )
 
     def _votes(self, summary: Summary, state: ConfusionState | None) -> OwnVotes:
@@ -245,7 +245,7 @@ class DawidSkene(
             classes=extension.total(tally.classes, self.unit),
             entropy=int(entropy[0]),
             agreed=extension.sums(tally.agreed),
-            told=extension.sums(tally.told),
+            histograms=extension.sums(tally.histograms),
         )
 
     def unit(self, summary: Summary) -> float:

@@ -19,7 +19,7 @@ from quietcrowd.inference.extending import (
     refuse_swept_tasks,
 )
 from quietcrowd.inference.method import Scatter, StateT, TallyT, TruthInference
-from quietcrowd.inference.noise_warning import noise_warnings, warn_of
+from quietcrowd.inference.noise_warning import noise_warnings, signal_warnings, warn_of
 from quietcrowd.inference.observations import Observations
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopResult, run_loop
@@ -98,11 +98,17 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         if start is not None:
             self._check_start(start, observed.domain)
         partition, summary, known = self.prepare(observed, gold)
-        first: Any = None if start is None else start.state_of(observed.answers.workers)
+        first: Any = None
+        if start is not None:
+            earlier: Any = start.state_of(observed.answers.workers)
+            first = self.start_from(earlier, start.method, summary)
         warn_of(noise_warnings(self, observed), 3)  # after all errors of what came in
         result = run_loop(self, [partition], summary, start=first, threads=threads)
         scatter = Scatter.of(result.estimates)
-        warn_of(self.signal_warnings(summary, result.tally, result.state, scatter), 3)
+        told = signal_warnings(
+            self, observed.mechanism, summary, result.tally, result.state, scatter
+        )
+        warn_of(told, 3)
         return self._estimate(observed, known, summary, result, partition.draws, partition)
 
     def extend(self, start: TruthEstimate, data: Any, *, gold: Any = None) -> TruthEstimate:
@@ -167,7 +173,10 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         warn_of(noise_warnings(self, observed), 2)
         result = extend_loop(self, start, earlier, partition, summary)
         scatter = Scatter.of(result.estimates)
-        warn_of(self.signal_warnings(summary, result.tally, result.state, scatter), 2)
+        told = signal_warnings(
+            self, observed.mechanism, summary, result.tally, result.state, scatter
+        )
+        warn_of(told, 2)
         swept = np.concatenate([start.swept, partition.draws])
         return self._estimate(observed, known, summary, result, swept, partition)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.inference.accuracies import OwnVotes, tell_of_workers, told_nothing
+from quietcrowd.inference.accuracies import OwnVotes, accuracy_histograms, no_histograms
 from quietcrowd.inference.categorical import CategoricalMethod
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.glad import MOST_EASE, PRIOR_EASE, glad_kernel
@@ -102,7 +102,7 @@ class GladTally(Tally):
         See above.
     agreed : ndarray of int64, shape (workers,)
         Agreements with the estimates, as in `AgreementTally`; 0 in passes that estimate nothing.
-    told : ndarray of int64
+    histograms : ndarray of int64
         As in `AgreementTally`.
     """
 
@@ -110,7 +110,7 @@ class GladTally(Tally):
     bends: npt.NDArray[np.int64]
     rest: int
     agreed: npt.NDArray[np.int64]
-    told: npt.NDArray[np.int64] = field(factory=told_nothing)
+    histograms: npt.NDArray[np.int64] = field(factory=no_histograms)
 
 
 @frozen(kw_only=True, slots=False)
@@ -187,10 +187,10 @@ class GLAD(
             agreed,
             *room.arrays,
         )
-        told = told_nothing()
+        histograms = no_histograms()
         if estimates is not None:
-            told = tell_of_workers(partition, summary, _votes(summary, state))
-        return GladTally(pulls=pulls, bends=bends, rest=rest, agreed=agreed, told=told)
+            histograms = accuracy_histograms(partition, summary, _votes(summary, state))
+        return GladTally(pulls=pulls, bends=bends, rest=rest, agreed=agreed, histograms=histograms)
 
     @override
     def update(
@@ -222,7 +222,7 @@ class GLAD(
             bends=extension.sums(tally.bends, unit),
             rest=int(rest[0]),
             agreed=extension.sums(tally.agreed),
-            told=extension.sums(tally.told),
+            histograms=extension.sums(tally.histograms),
         )
 
     def _units(self, summary: Summary) -> tuple[float, float]:

@@ -362,6 +362,20 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
             Room for the estimates of the partition's tasks, to be filled where it is given.
         """
 
+    def start_from(self, state: StateT, earlier: Any, summary: Summary) -> StateT:  # noqa: ARG002
+        """Return what the first pass believes where an earlier estimate is the start.
+
+        Parameters
+        ----------
+        state : State
+            What that estimate believed of the workers.
+        earlier : TruthInference
+            The method that it is of, of the same class.
+        summary : Summary
+            Of all answers.
+        """
+        return state
+
     def extend_tally(self, tally: TallyT, extension: Extension) -> TallyT:
         """Return the tally of an earlier pass as one of the workers and units of more answers."""
         return tally.extended(extension)

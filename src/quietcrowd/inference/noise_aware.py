@@ -90,6 +90,12 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         Where `prior` is no mapping to numbers from 0 on that sum to at most 1; by `fit`, where it
         names no label, or there are too many workers and labels.
 
+    Notes
+    -----
+    `fit` with ``start=`` takes over what an earlier estimate knows of the workers. Where that had
+    another `prior`, or none, the frequencies of the truths are those of this method from the first
+    pass on. `extend` needs an estimate with the same `prior`.
+
     References
     ----------
     ``docs/theory/noise-aware-labels.md``, ``docs/theory/noise-aware-numbers.md``. How near it comes
@@ -123,7 +129,7 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         prior = None if self.prior is None else dict(self.prior)
         return {**super().to_dict(), "prior": prior}
 
-    def _kind(self, domain: Domain) -> Any:
+    def _model(self, domain: Domain) -> Any:
         """Return the model of such answers."""
         shared = {
             "max_iterations": self.max_iterations,
@@ -155,85 +161,89 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
 
     @override
     def models_noise(self, mechanism: Any) -> bool:
-        return bool(self._kind(self.truth_domain(mechanism)).models_noise(mechanism))
+        return bool(self._model(self.truth_domain(mechanism)).models_noise(mechanism))
 
     @override
     def refuse(self, mechanism: Any) -> None:
-        self._kind(self.truth_domain(mechanism)).refuse(mechanism)
+        self._model(self.truth_domain(mechanism)).refuse(mechanism)
 
     @override
     def domain_of(self, frame: nw.DataFrame[Any]) -> Domain:
         numbers = "label" in frame.columns and pa.types.is_floating(column_of(frame, "label").type)
-        kind = self._kind(Reals() if numbers else Categorical(["no", "yes"]))
-        domain: Domain = kind.domain_of(frame)
+        model = self._model(Reals() if numbers else Categorical(["no", "yes"]))
+        domain: Domain = model.domain_of(frame)
         return domain
 
     @override
     def known(self, tasks: pa.Array, domain: Domain, truths: Any) -> npt.NDArray[Any]:
-        known: npt.NDArray[Any] = self._kind(domain).known(tasks, domain, truths)
+        known: npt.NDArray[Any] = self._model(domain).known(tasks, domain, truths)
         return known
 
     @override
     def summarize(self, summary: Summary, known: npt.NDArray[Any]) -> Summary:
-        found: Summary = self._kind(summary.domain).summarize(summary, known)
+        found: Summary = self._model(summary.domain).summarize(summary, known)
         return found
 
     @override
     def scale(self, partition: Partition, summary: Summary) -> Partition:
-        scaled: Partition = self._kind(summary.domain).scale(partition, summary)
+        scaled: Partition = self._model(summary.domain).scale(partition, summary)
         return scaled
 
     @override
     def room(self, tasks: int, summary: Summary) -> Estimates:
-        room: Estimates = self._kind(summary.domain).room(tasks, summary)
+        room: Estimates = self._model(summary.domain).room(tasks, summary)
         return room
 
     @override
     def first_state(self, summary: Summary, tally: Any) -> Any:
-        return self._kind(summary.domain).first_state(summary, tally)
+        return self._model(summary.domain).first_state(summary, tally)
+
+    @override
+    def start_from(self, state: Any, earlier: Any, summary: Summary) -> Any:
+        return self._model(summary.domain).start_from(state, earlier, summary)
 
     @override
     def sweep(self, partition: Partition, summary: Summary, state: Any, estimates: Any) -> Any:
-        return self._kind(summary.domain).sweep(partition, summary, state, estimates)
+        return self._model(summary.domain).sweep(partition, summary, state, estimates)
 
     @override
     def update(self, summary: Summary, tally: Any, state: Any) -> tuple[Any, float]:
-        learned: tuple[Any, float] = self._kind(summary.domain).update(summary, tally, state)
+        learned: tuple[Any, float] = self._model(summary.domain).update(summary, tally, state)
         return learned
 
     @override
     def update_partly(self, summary: Summary, tally: Any, state: Any) -> tuple[Any, float]:
-        kind = self._kind(summary.domain)
-        learned: tuple[Any, float] = kind.update_partly(summary, tally, state)
+        model = self._model(summary.domain)
+        learned: tuple[Any, float] = model.update_partly(summary, tally, state)
         return learned
 
     @override
     def extend_tally(self, tally: Any, extension: Extension) -> Any:
-        return self._kind(extension.new.domain).extend_tally(tally, extension)
+        return self._model(extension.new.domain).extend_tally(tally, extension)
 
     @override
     def finish(self, estimates: Any, known: npt.NDArray[Any], summary: Summary) -> Estimates:
-        found: Estimates = self._kind(summary.domain).finish(estimates, known, summary)
+        found: Estimates = self._model(summary.domain).finish(estimates, known, summary)
         return found
 
     @override
     def qualities(self, summary: Summary, tally: Any, state: Any) -> dict[str, npt.NDArray[Any]]:
-        found: dict[str, Any] = self._kind(summary.domain).qualities(summary, tally, state)
+        found: dict[str, Any] = self._model(summary.domain).qualities(summary, tally, state)
         return found
 
     @override
     def posterior(self, partition: Partition, summary: Summary, state: Any) -> Any:
-        return self._kind(summary.domain).posterior(partition, summary, state)
+        return self._model(summary.domain).posterior(partition, summary, state)
 
     @override
     def notes(self, summary: Summary, state: Any, tally: Any) -> tuple[str, ...]:
-        found: tuple[str, ...] = self._kind(summary.domain).notes(summary, state, tally)
+        found: tuple[str, ...] = self._model(summary.domain).notes(summary, state, tally)
         return found
 
     @override
     def signal_warnings(
         self, summary: Summary, tally: Any, state: Any, scatter: Scatter
     ) -> list[Warning]:
-        kind = self._kind(summary.domain)
-        found: list[Warning] = kind.signal_warnings(summary, tally, state, scatter)
+        model = self._model(summary.domain)
+        found: list[Warning] = model.signal_warnings(summary, tally, state, scatter)
         return found

@@ -16,22 +16,11 @@ from quietcrowd.exceptions import AnswerError, NoSignalWarning, ParameterError
 from quietcrowd.inference.accuracies import (
     OwnVotes,
     accuracies,
+    accuracy_histograms,
     answers_worth,
-    tell_of_workers,
-    told_nothing,
+    no_histograms,
 )
 from quietcrowd.inference.categorical import CategoricalMethod, reads_by_table
-from quietcrowd.inference.crowd_of_labels import (
-    ENOUGH,
-    FRACTION_BITS,
-    PLACES,
-    TEMPERATURES,
-    TOLD_ONE,
-    CrowdState,
-    CrowdTally,
-    learn_crowd,
-    prior_crowd,
-)
 from quietcrowd.inference.dawid_skene import MOST_CELLS
 from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.kernels.noisy_labels import (
@@ -39,9 +28,21 @@ from quietcrowd.inference.kernels.noisy_labels import (
     LabelRoom,
     noisy_label_kernel,
 )
+from quietcrowd.inference.label_learning import LEAST_KNOWN_TRUTHS, learn_crowd
+from quietcrowd.inference.label_state import (
+    ACCURACY_STEPS,
+    CALIBRATION_ONE,
+    FRACTION_BITS,
+    TEMPERATURES,
+    CrowdState,
+    CrowdTally,
+    first_frequencies,
+    fixed_logarithms,
+    prior_crowd,
+)
 from quietcrowd.inference.method import IterativeInference, LabelEstimates, Scatter
 from quietcrowd.inference.partition import Extension, Partition, Summary
-from quietcrowd.inference.worker_flags import FEWEST, worker_flags
+from quietcrowd.inference.worker_flags import LEAST_ANSWERS, worker_flags
 from quietcrowd.inference.worker_reports import KINDS, WorkerReports
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.validation import at_least, plain, whole_number
@@ -91,7 +92,20 @@ class NoiseAwareLabels(
 
     @override
     def first_state(self, summary: Summary, tally: CrowdTally) -> CrowdState:
-        return prior_crowd(WorkerReports.of(summary), tally.histogram, self._frequencies(summary))
+        return prior_crowd(
+            WorkerReports.of(summary), tally.report_counts, self._frequencies(summary)
+        )
+
+    @override
+    def start_from(self, state: CrowdState, earlier: Any, summary: Summary) -> CrowdState:
+        """Take over what is known of workers; frequencies of truths too, if the prior is the same.
+
+        Otherwise they are those of `prior`, or start as they do without an earlier estimate.
+        """
+        if _as_pairs(earlier.prior) == _as_pairs(self.prior):
+            return state
+        frequencies = first_frequencies(state.guesses, self._frequencies(summary))
+        return evolve(state, log_priors=fixed_logarithms(frequencies))
 
     @override
     def sweep(
@@ -105,13 +119,13 @@ class NoiseAwareLabels(
         tally = self._empty_tally(summary)
         if state is None:
             start, end = partition.offsets[0], partition.offsets[-1]
-            reports = len(tally.histogram)
-            tally.histogram[:] = np.bincount(partition.values[start:end], minlength=reports)
+            reports = len(tally.report_counts)
+            tally.report_counts[:] = np.bincount(partition.values[start:end], minlength=reports)
             return tally
         found = self._infer(partition, summary, state, estimates, None, tally)
         if estimates is None:
             return found
-        return evolve(found, told=self._tell(partition, summary, state))
+        return evolve(found, histograms=self._tell(partition, summary, state))
 
     def posterior(
         self, partition: Partition, summary: Summary, state: CrowdState
@@ -145,7 +159,7 @@ class NoiseAwareLabels(
             state.sharpness,
             TEMPERATURES,
             self.unit(summary),
-            TOLD_ONE,
+            CALIBRATION_ONE,
             integer_sums.shares(labels),
             np.uint64(self.seed),
             LabelCounts(tally.counts.reshape(-1), tally.classes, tally.calibration, tally.agreed),
@@ -161,7 +175,7 @@ class NoiseAwareLabels(
             counts=tally.counts,
             classes=tally.classes,
             entropy=entropy,
-            histogram=tally.histogram,
+            report_counts=tally.report_counts,
             calibration=tally.calibration,
             compared=int((answered & (partition.known_truths != UNKNOWN)).sum()),
             agreed=tally.agreed,
@@ -172,7 +186,7 @@ class NoiseAwareLabels(
     ) -> npt.NDArray[np.int64]:
         """Return what reports tell of workers' accuracies, by the votes of the last pass."""
         if summary.other_reports:
-            return told_nothing()
+            return no_histograms()
         votes = OwnVotes()
         if state.votes.shape[1] == summary.labels:
             votes = OwnVotes(
@@ -181,7 +195,7 @@ class NoiseAwareLabels(
                 log_priors=state.log_priors / integer_sums.ONE,
                 learnt_from=0.0,
             )
-        return tell_of_workers(partition, summary, votes)
+        return accuracy_histograms(partition, summary, votes)
 
     def _empty_tally(self, summary: Summary) -> CrowdTally:
         reports = self._reports(summary)
@@ -190,7 +204,7 @@ class NoiseAwareLabels(
             counts=np.zeros((summary.workers, reports, summary.labels), np.int64),
             classes=np.zeros(summary.labels, np.int64),
             entropy=0,
-            histogram=np.zeros(reports, np.int64),
+            report_counts=np.zeros(reports, np.int64),
             calibration=np.zeros(len(TEMPERATURES), np.int64),
             compared=0,
             agreed=np.zeros(summary.workers, np.int64),
@@ -203,18 +217,17 @@ class NoiseAwareLabels(
         if law is not None:
             null = law.tables.shape[1] - labels
             reports, laws = law.tables.shape[2] - null, len(law.tables) * (KINDS if null else 1)
-        if laws * labels * PLACES * reports > MOST_LAWS:
+        if laws * labels * ACCURACY_STEPS * reports > MOST_LAWS:
             raise ParameterError(
                 f"{labels:,} labels and {reports:,} kinds of reports make {laws:,} tables of "
-                f"{labels * PLACES * reports:,} numbers, one per channel and rate of participation:"
-                f" more than {MOST_LAWS:,} in all. Take WeightedVote, or fewer labels."
+                f"{labels * ACCURACY_STEPS * reports:,} numbers, one per channel and "
+                f"rate of participation: more than {MOST_LAWS:,} in all. {_way_out(summary)}"
             )
         if (summary.workers + 1) * reports * labels > MOST_CELLS:
             raise ParameterError(
                 f"{summary.workers:,} workers, {labels:,} labels and {reports:,} kinds of reports "
                 f"make tables of {summary.workers * reports * labels:,} numbers, more than "
-                f"{MOST_CELLS:,}. Take DawidSkene(one_coin=True), one number per worker, or fewer "
-                "labels."
+                f"{MOST_CELLS:,}. {_way_out(summary)}"
             )
         return reports
 
@@ -239,7 +252,7 @@ class NoiseAwareLabels(
             names = ("agreement", "quality", "quality_low", "quality_high")
             nothing = {name: np.full(summary.workers, np.nan) for name in names}
             return {**nothing, "flag": np.full(summary.workers, None, object)}
-        found = accuracies(summary, tally.told, medians=True)
+        found = accuracies(summary, tally.histograms, medians=True)
         flags = worker_flags(
             WorkerReports.of(summary),
             tally.counts / self.unit(summary),
@@ -255,7 +268,7 @@ class NoiseAwareLabels(
     ) -> tuple[str, ...]:
         assert state is not None
         found = []
-        if tally.compared >= ENOUGH:
+        if tally.compared >= LEAST_KNOWN_TRUTHS:
             found.append(
                 f"{tally.compared:,} known truths tell how sure estimates are: log-odds are "
                 f"multiplied by {state.sharpness:.2f}."
@@ -263,14 +276,14 @@ class NoiseAwareLabels(
         else:
             found.append(
                 "Workers who err together are not seen without known truths: where they do, "
-                f"estimates are surer than they should be. From {ENOUGH} known truths (gold) on, "
-                "that is corrected."
+                f"estimates are surer than they should be. From {LEAST_KNOWN_TRUTHS} known truths "
+                "(gold) on, that is corrected."
             )
         worth = answers_worth(summary)
-        if summary.labels > 1 and np.sort(worth)[len(worth) // 2] < FEWEST:
+        if summary.labels > 1 and np.sort(worth)[len(worth) // 2] < LEAST_ANSWERS:
             found.append(
-                f"Half of the workers' reports are worth fewer than {FEWEST:.0f} answers without "
-                "noise each: an honest worker cannot be told from one who guesses."
+                f"Half of the workers' reports are worth fewer than {LEAST_ANSWERS:.0f} answers "
+                "without noise each: an honest worker cannot be told from one who guesses."
             )
         return tuple(found)
 
@@ -322,13 +335,29 @@ class NoiseAwareLabels(
     @override
     def extend_tally(self, tally: CrowdTally, extension: Extension) -> CrowdTally:
         entropy = extension.total(np.array([tally.entropy]), self.unit)
+        histograms = tally.histograms
         return CrowdTally(
             counts=extension.sums(tally.counts, self.unit),
             classes=extension.total(tally.classes, self.unit),
             entropy=int(entropy[0]),
-            histogram=tally.histogram,
+            report_counts=tally.report_counts,
             calibration=tally.calibration,
             compared=tally.compared,
             agreed=extension.sums(tally.agreed),
-            told=extension.sums(tally.told) if tally.told.ndim else tally.told,
+            histograms=extension.sums(histograms) if histograms.ndim else histograms,
         )
+
+
+def _as_pairs(prior: Any) -> Any:
+    """Return what a prior is compared by: a mapping, or (label, frequency) pairs."""
+    return None if prior is None else dict(prior)
+
+
+def _way_out(summary: Summary) -> str:
+    """Return what to do where there are too many workers and labels."""
+    if summary.other_reports:
+        return "Take fewer labels: no other method reads such reports."
+    return (
+        "Take WeightedVote, one number per worker (on the command line: --method weighted-vote), "
+        "or fewer labels."
+    )

@@ -8,10 +8,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from quietcrowd.exceptions import NoiseIgnoredWarning, NoSignalWarning, SimulatedNoiseWarning
-from quietcrowd.inference.method import TruthInference
+from quietcrowd.inference.method import Scatter, TruthInference
 from quietcrowd.inference.observations import Observations
+from quietcrowd.inference.partition import Summary
 
-__all__ = ["noise_ignored", "noise_warnings", "report_warnings", "warn_of"]
+__all__ = [
+    "noise_ignored",
+    "noise_warnings",
+    "report_warnings",
+    "signal_warnings",
+    "warn_of",
+]
 
 Method = TruthInference[Any, Any]
 
@@ -63,6 +70,24 @@ def report_warnings(method: Method, mechanism: Any, *, simulated: bool) -> Itera
             "every task, and what was filled in for no answer counts as an answer and draws the "
             'truths towards it. With participation="released", RatioMean is free of that.'
         )
+
+
+def signal_warnings(
+    method: Method, mechanism: Any, summary: Summary, tally: Any, state: Any, scatter: Scatter
+) -> Iterator[Warning]:
+    """Yield what to warn of after an inference, but where it was said before.
+
+    Reports that tell nothing whatever is found in them are told of by `report_warnings`.
+
+    Parameters
+    ----------
+    method, mechanism
+        As of `report_warnings`; the mechanism is None where answers are plain.
+    summary, tally, state, scatter
+        As of `TruthInference.signal_warnings`.
+    """
+    if mechanism is None or not mechanism.tells_nothing:
+        yield from method.signal_warnings(summary, tally, state, scatter)
 
 
 def _ignored(method: Method, mechanism: Any) -> NoiseIgnoredWarning:

@@ -45,7 +45,7 @@ def register_method(kind: MethodT) -> MethodT:
     return kind
 
 
-for _kind in (
+for _method in (
     NoiseAware,
     MajorityVote,
     WeightedVote,
@@ -61,7 +61,7 @@ for _kind in (
     MOON,
     RatioMean,
 ):
-    register_method(_kind)
+    register_method(_method)
 
 
 def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference.crowd_of_labels import ACCURACIES, LEAST
+from quietcrowd.inference.label_state import ACCURACIES, LEAST
 from quietcrowd.inference.worker_reports import WorkerReports
 
 __all__ = ["CONSTANT", "NOT_RANDOMISED", "OPPOSITE", "RANDOM", "worker_flags"]
@@ -21,7 +21,7 @@ LIKELY = 0.5
 LEAST_SKILL = 0.1
 """Who is right by chance has less skill than this; an opposite worker less than minus this."""
 
-FEWEST = 20.0
+LEAST_ANSWERS = 20.0
 """A worker is flagged as random or opposite only if its reports are worth so many answers without
 noise: fewer cannot tell."""
 
@@ -59,9 +59,9 @@ def worker_flags(
     if reports.labels < 2:
         return flags
     skill = (accuracy - 1.0 / reports.labels) / (1.0 - 1.0 / reports.labels)
-    told = worth >= FEWEST
-    flags[told & (np.abs(skill) <= LEAST_SKILL)] = RANDOM
-    flags[told & (skill < -LEAST_SKILL)] = OPPOSITE
+    enough = worth >= LEAST_ANSWERS
+    flags[enough & (np.abs(skill) <= LEAST_SKILL)] = RANDOM
+    flags[enough & (skill < -LEAST_SKILL)] = OPPOSITE
     flags[constancy > LIKELY] = CONSTANT
     flags[_unrandomised(reports, counts) > DECISIVE] = NOT_RANDOMISED
     return flags
@@ -99,6 +99,6 @@ def _evidence(
 ) -> npt.NDArray[np.float64]:
     """Return the log-evidence of workers' reports, by laws (places, labels, reports)."""
     logs = np.log(np.maximum(laws, LEAST))
-    told = np.tensordot(counts, logs, axes=([1, 2], [2, 1]))
-    evidence: npt.NDArray[np.float64] = np.logaddexp.reduce(told, axis=1) - np.log(len(laws))
+    fits = np.tensordot(counts, logs, axes=([1, 2], [2, 1]))
+    evidence: npt.NDArray[np.float64] = np.logaddexp.reduce(fits, axis=1) - np.log(len(laws))
     return evidence

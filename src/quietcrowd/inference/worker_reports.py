@@ -12,6 +12,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.kernels.label_crowd import bound_votes
 from quietcrowd.inference.partition import Summary
 from quietcrowd.mechanisms.report_law import ReportLaw
 
@@ -133,12 +134,7 @@ class WorkerReports:
         counts = np.append(self.summary.answers_per_worker, 1)
         if len(law.tables) > 1 and law.tables.shape[1] > self.labels:
             counts[:] = self.summary.tasks
-        most = np.ldexp(_losses(law, counts), bits)[:, np.newaxis, np.newaxis]
-        low, high = votes.min(axis=2, keepdims=True), votes.max(axis=2, keepdims=True)
-        apart = (high - low).astype(np.float64)
-        if (apart > most).any():
-            factor = np.minimum(1.0, most / np.maximum(apart, 1.0))
-            votes[:] = low + np.floor((votes - low) * factor).astype(np.int32)
+        bound_votes(votes, np.ldexp(_losses(law, counts), bits))
         return votes
 
 
@@ -165,13 +161,16 @@ def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArra
     the mean of ``r a / s`` is taken over them. The law of r in the crowd is learnt by expectation
     maximisation from an even one. Workers with equally many such reports are one case, so that the
     order of workers changes no bit. It is the same for all sweeps, and found once.
+
+    `accuracies` solves for r itself, of each worker alone and by the mean table: it serves methods
+    that learn nothing of the crowd, and its r decides over no truth.
     """
     labels = summary.labels
-    told = 1.0 - law.tables[:, :labels, -1].mean(axis=1)
+    kept = 1.0 - law.tables[:, :labels, -1].mean(axis=1)
     made = 1.0 - law.tables[:1, -1, -1] if law.made_up is None else law.made_up
     shares = (np.arange(KINDS) + 0.5) / KINDS
-    told, made, rates = (part.ravel() for part in np.meshgrid(told, made, shares, indexing="ij"))
-    chance = np.clip(rates * told + (1.0 - rates) * made, 1e-12, 1.0 - 1e-12)
+    kept, made, rates = (part.ravel() for part in np.meshgrid(kept, made, shares, indexing="ij"))
+    chance = np.clip(rates * kept + (1.0 - rates) * made, 1e-12, 1.0 - 1e-12)
     draws = np.repeat(law.chances, len(chance) // len(law.chances))
     values, case, workers = np.unique(
         summary.answers_per_worker, return_inverse=True, return_counts=True
@@ -185,5 +184,5 @@ def _participation(summary: Summary, law: ReportLaw) -> tuple[Floats, npt.NDArra
         chances /= chances.sum(axis=1, keepdims=True)
         expected = (workers @ chances).reshape(-1, KINDS).sum(axis=0)
         crowd = (expected + 1.0 / KINDS) / (summary.workers + 1.0)
-    means = chances @ (rates * told / chance)
+    means = chances @ (rates * kept / chance)
     return shares, np.clip((means * KINDS).astype(np.int64), 0, KINDS - 1)[case]

@@ -27,7 +27,7 @@ from quietcrowd.frames import as_frame, column_of, positions_by_text
 from quietcrowd.inference.estimate import truth_columns, worker_columns
 from quietcrowd.inference.fitting import FittingMethod, is_known
 from quietcrowd.inference.method import IterativeInference, Scatter, State, Tally
-from quietcrowd.inference.noise_warning import report_warnings, warn_of
+from quietcrowd.inference.noise_warning import report_warnings, signal_warnings, warn_of
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopProgress, available_threads, estimate, iterate
 from quietcrowd.known_truths import UNKNOWN
@@ -342,7 +342,8 @@ def infer_store(
         save = None if states is None else states.save
         reached = iterate(method, job.summary, run.tally, reached, save)
         last = run.estimate(reached.state, target)
-    warn_of(method.signal_warnings(job.summary, last.tally, reached.state, last.scatter), 2)
+    found = (job.summary, last.tally, reached.state, last.scatter)
+    warn_of(signal_warnings(method, store.mechanism, *found), 2)
     qualities = method.qualities(job.summary, last.tally, reached.state)
     table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
     if workers is not None:

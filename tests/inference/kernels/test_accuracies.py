@@ -11,7 +11,7 @@ from quietcrowd.inference.kernels.accuracies import (
     evidences,
     report_logs,
 )
-from quietcrowd.inference.kernels.cavity import TOLD_ONE
+from quietcrowd.inference.kernels.cavity import REPORT_ONE
 
 NODES = np.linspace(-10.0, 10.0, 5)
 ANGLES = (np.arange(GRID) + 0.5) / GRID * np.pi
@@ -20,13 +20,13 @@ EVEN = np.sin(ANGLES) / np.sin(ANGLES).sum()
 ALONE = np.zeros(1)
 
 
-def told(*records):
+def histograms(*records):
     """Return what plain answers to known truths tell, given how many were right and wrong."""
     found = np.zeros((len(records), 1, len(NODES) + 1))
     for place, (right, wrong) in enumerate(records):
         found[place, 0, -2], found[place, 0, 0] = right, wrong
         found[place, 0, -1] = -10.0 * right
-    return np.rint(found * TOLD_ONE).astype(np.int64)
+    return np.rint(found * REPORT_ONE).astype(np.int64)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def told(*records):
 )
 def test_the_posterior_is_that_of_a_coin(record):
     right, wrong = record
-    found = estimate_accuracies(told(record), NODES, ALONE, EVEN, 0.05)[:, 0]
+    found = estimate_accuracies(histograms(record), NODES, ALONE, EVEN, 0.05)[:, 0]
     exact = stats.beta(right + 1, wrong + 1)
     close = 0.03 * exact.std() + 2e-4
     assert found[0] == pytest.approx(exact.mean(), abs=close)
@@ -44,16 +44,16 @@ def test_the_posterior_is_that_of_a_coin(record):
 def test_evidence_is_that_of_a_coin_and_workers_add_up():
     records = [(3, 1), (10, 5), (0, 2)]
     logs = report_logs(NODES, GRID_ACCURACIES)
-    found = evidences(told(*records), logs, ALONE, EVEN[None]) / EVIDENCE_ONE
+    found = evidences(histograms(*records), logs, ALONE, EVEN[None]) / EVIDENCE_ONE
     exact = sum(betaln(right + 1, wrong + 1) for right, wrong in records)
     assert found[0] == pytest.approx(exact, abs=0.02)
-    turned = evidences(told(*records[::-1]), logs, ALONE, EVEN[None]) / EVIDENCE_ONE
+    turned = evidences(histograms(*records[::-1]), logs, ALONE, EVEN[None]) / EVIDENCE_ONE
     assert turned[0] == found[0]
 
 
 def test_the_crowd_is_counted_where_its_workers_are():
     logs = report_logs(NODES, GRID_ACCURACIES)
-    found = crowd_counts(told((900, 100), (100, 900)), logs, ALONE, EVEN) / 2.0**32
+    found = crowd_counts(histograms((900, 100), (100, 900)), logs, ALONE, EVEN) / 2.0**32
     assert found.sum() == pytest.approx(2.0)
     assert found[GRID_ACCURACIES > 0.5].sum() == pytest.approx(1.0)
     assert abs(found @ GRID_ACCURACIES - 1.0) < 0.01
@@ -61,8 +61,8 @@ def test_the_crowd_is_counted_where_its_workers_are():
 
 def test_channels_are_mixed_with_their_weights():
     """Of a worker whose noise is one of two laws, the reports tell which."""
-    two = np.concatenate([told((80, 20)), told((20, 80))], axis=1)
-    two[0, 0, -1] -= np.int64(50 * TOLD_ONE)
+    two = np.concatenate([histograms((80, 20)), histograms((20, 80))], axis=1)
+    two[0, 0, -1] -= np.int64(50 * REPORT_ONE)
     for weights, expected in (([0.5, 0.5], 0.2), ([1.0, 1e-300], 0.8)):
         found = estimate_accuracies(two, NODES, np.log(np.array(weights)), EVEN, 0.05)
         assert found[0, 0] == pytest.approx(expected, abs=0.02)

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import softmax
 
 from quietcrowd.inference.kernels.cavity import (
+    REPORT_ONE,
     SPREAD,
-    TOLD_ONE,
     CavityVotes,
     ReportLaws,
     coin_cavities,
@@ -51,16 +51,16 @@ def table_laws(channel, answering=1.0):
     return ReportLaws(right, wrong, silent, np.full(WORKERS, answering), nodes_to(3.0))
 
 
-def told_of(kernel, data, votes, laws):
-    told = np.zeros((WORKERS, 2, len(laws.silent), 33), np.int64)
-    kernel(*data, votes, laws, told)
-    return told
+def histograms_of(kernel, data, votes, laws):
+    histograms = np.zeros((WORKERS, 2, len(laws.silent), 33), np.int64)
+    kernel(*data, votes, laws, histograms)
+    return histograms
 
 
 def expected(data, votes, laws):
     """Return the same from the definition, one report after the other."""
     offsets, codes, values, known = data
-    told = np.zeros((WORKERS, 2, 33))
+    histograms = np.zeros((WORKERS, 2, 33))
     own = votes.own.reshape(WORKERS, LABELS, LABELS) * votes.nats
     own = np.maximum(own - own.max(axis=2, keepdims=True), -votes.most)
     for task in range(TASKS):
@@ -79,16 +79,18 @@ def expected(data, votes, laws):
                 right = share * shares @ laws.right[0, :, report] + silent
                 wrong = share * shares @ laws.wrong[0, :, report] + silent
                 v = np.log(right / wrong)
-                told[worker, crowd, :32] += [np.interp(v, laws.nodes, one) for one in np.eye(32)]
-                told[worker, crowd, 32] += np.log(wrong)
-    return told
+                histograms[worker, crowd, :32] += [
+                    np.interp(v, laws.nodes, one) for one in np.eye(32)
+                ]
+                histograms[worker, crowd, 32] += np.log(wrong)
+    return histograms
 
 
 @pytest.mark.parametrize("known", [-1, 2])
 @pytest.mark.parametrize("answering", [1.0, 0.4])
 def test_reports_tell_what_the_definition_says(known, answering):
     data, votes, laws = rows(known=known), table_votes(), table_laws(CHANNEL, answering)
-    found = told_of(table_cavities, data, votes, laws)[:, :, 0] / TOLD_ONE
+    found = histograms_of(table_cavities, data, votes, laws)[:, :, 0] / REPORT_ONE
     np.testing.assert_allclose(found, expected(data, votes, laws), atol=1e-5)
 
 
@@ -111,20 +113,22 @@ def test_one_number_per_worker_tells_what_its_table_does(known):
     as_table = table_laws(np.full((LABELS, LABELS), OTHER) + (KEEP - OTHER) * np.eye(LABELS), 0.7)
     laws = as_table._replace(right=rates, wrong=np.zeros((1, 1)))
     crowd = np.array([np.eye(LABELS) * one for one in coins.crowd])
-    found = told_of(coin_cavities, data, coins, laws) / TOLD_ONE
-    tables = told_of(table_cavities, data, coins._replace(crowd=crowd), as_table) / TOLD_ONE
+    found = histograms_of(coin_cavities, data, coins, laws) / REPORT_ONE
+    tables = histograms_of(table_cavities, data, coins._replace(crowd=crowd), as_table) / REPORT_ONE
     np.testing.assert_allclose(found, tables, atol=1e-5)
 
 
 def test_no_order_of_rows_and_no_split_changes_a_bit():
     (offsets, codes, values, known), laws = rows(), table_laws(CHANNEL)
     votes = table_votes()
-    whole = told_of(table_cavities, (offsets, codes, values, known), votes, laws)
+    whole = histograms_of(table_cavities, (offsets, codes, values, known), votes, laws)
     turned = np.concatenate([np.arange(*pair)[::-1] for pair in pairwise(offsets)])
-    again = told_of(table_cavities, (offsets, codes[turned], values[turned], known), votes, laws)
+    again = histograms_of(
+        table_cavities, (offsets, codes[turned], values[turned], known), votes, laws
+    )
     assert (again == whole).all()
     halves = [
-        told_of(table_cavities, (offsets[part], codes, values, known[:20]), votes, laws)
+        histograms_of(table_cavities, (offsets[part], codes, values, known[:20]), votes, laws)
         for part in (slice(0, 21), slice(20, None))
     ]
     assert (sum(halves) == whole).all()
@@ -140,13 +144,13 @@ def test_a_report_that_decides_counts_at_the_last_node():
         np.ones(WORKERS),
         nodes_to(10.0),
     )
-    found = told_of(coin_cavities, data, coin_votes(np.ones(WORKERS), 12.0), laws)[:, 0, 0]
+    found = histograms_of(coin_cavities, data, coin_votes(np.ones(WORKERS), 12.0), laws)[:, 0, 0]
     right = np.bincount(data[1], data[2] == 1, WORKERS)
-    np.testing.assert_array_equal(found[:, 31] / TOLD_ONE, right)
-    np.testing.assert_array_equal(found[:, 0] / TOLD_ONE, np.bincount(data[1]) - right)
+    np.testing.assert_array_equal(found[:, 31] / REPORT_ONE, right)
+    np.testing.assert_array_equal(found[:, 0] / REPORT_ONE, np.bincount(data[1]) - right)
     assert (found[:, 1:31] == 0).all()
     np.testing.assert_allclose(
-        found[:, 32] / TOLD_ONE,
+        found[:, 32] / REPORT_ONE,
         -10.0 * right + np.log(0.5) * (np.bincount(data[1]) - right),
         atol=1e-6,
     )

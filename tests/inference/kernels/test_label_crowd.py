@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from quietcrowd.inference.kernels.label_crowd import LANES, Crowd, CrowdSums, weigh_workers
+from quietcrowd.inference.kernels.label_crowd import (
+    LANES,
+    Crowd,
+    CrowdSums,
+    bound_votes,
+    weigh_workers,
+)
 
 ONE, UNIT = 2.0**24, 2.0**30
 COUNT_UNIT = 2.0**40
@@ -193,3 +199,10 @@ def test_thousands_of_reports_overflow_nothing():
     found = run(np.arange(LANES), counts * 2**10, crowd)
     assert np.isfinite(found[2]).all()
     assert 0.999 < found[3].communities.sum() / UNIT / LANES + found[2].mean() < 1.001
+
+
+def test_votes_are_scaled_to_what_a_report_may_tell():
+    votes = np.array([[[0, -10, -40], [5, 5, 6]], [[0, -10, -40], [5, 5, 6]]], np.int32)
+    bound_votes(votes, np.array([20.0, np.inf]))
+    np.testing.assert_array_equal(votes[0], [[-20, -25, -40], [5, 5, 6]])
+    np.testing.assert_array_equal(votes[1], [[0, -10, -40], [5, 5, 6]])

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from quietcrowd.inference.kernels.cavity import TOLD_ONE
+from quietcrowd.inference.kernels.cavity import REPORT_ONE
 from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer
 
 __all__ = ["GRID", "crowd_counts", "estimate_accuracies", "evidences", "report_logs"]
@@ -21,7 +21,7 @@ GRID = 64
 EVIDENCE_ONE = 2.0**20
 COUNT_ONE = 2.0**32
 
-_FEWEST = 24
+_FEWEST_PLACES = 24
 """Fewer places than this that can be true are looked at through a finer grid."""
 
 _MOST_LOOKS = 5
@@ -44,7 +44,7 @@ def report_logs(
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _fill_likelihood(
-    told: npt.NDArray[np.int64],
+    histograms: npt.NDArray[np.int64],
     logs: npt.NDArray[np.float64],
     log_weights: npt.NDArray[np.float64],
     room: npt.NDArray[np.float64],
@@ -56,18 +56,18 @@ def _fill_likelihood(
     """
     places = len(logs)
     most = -np.inf
-    for channel in range(len(told)):
-        base = told[channel, places] / TOLD_ONE + log_weights[channel]
+    for channel in range(len(histograms)):
+        base = histograms[channel, places] / REPORT_ONE + log_weights[channel]
         room[channel] = base
         for place in range(places):
-            count = told[channel, place] / TOLD_ONE
+            count = histograms[channel, place] / REPORT_ONE
             if count != 0.0:
                 for at in range(logs.shape[1]):
                     room[channel, at] += count * logs[place, at]
         for at in range(logs.shape[1]):
             most = max(most, room[channel, at])
     likelihood[:] = 0.0
-    for channel in range(len(told)):
+    for channel in range(len(histograms)):
         for at in range(logs.shape[1]):
             likelihood[at] += exp_minus(most - room[channel, at])
     return most
@@ -75,7 +75,7 @@ def _fill_likelihood(
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def evidences(
-    told: npt.NDArray[np.int64],
+    histograms: npt.NDArray[np.int64],
     logs: npt.NDArray[np.float64],
     log_weights: npt.NDArray[np.float64],
     crowds: npt.NDArray[np.float64],
@@ -84,7 +84,7 @@ def evidences(
 
     Parameters
     ----------
-    told : ndarray of int64, shape (workers, channels, places + 1)
+    histograms : ndarray of int64, shape (workers, channels, places + 1)
         What `coin_cavities` tells.
     logs : ndarray of float64, shape (places, grid)
         `report_logs` of the accuracies of the grid.
@@ -98,10 +98,10 @@ def evidences(
     ndarray of int64, shape (laws,)
         In units of `EVIDENCE_ONE`.
     """
-    room, likelihood = np.empty((told.shape[1], logs.shape[1])), np.empty(logs.shape[1])
+    room, likelihood = np.empty((histograms.shape[1], logs.shape[1])), np.empty(logs.shape[1])
     sums = np.zeros(len(crowds), np.int64)
-    for worker in range(len(told)):
-        most = _fill_likelihood(told[worker], logs, log_weights, room, likelihood)
+    for worker in range(len(histograms)):
+        most = _fill_likelihood(histograms[worker], logs, log_weights, room, likelihood)
         for law in range(len(crowds)):
             total = 0.0
             for at in range(logs.shape[1]):
@@ -112,7 +112,7 @@ def evidences(
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def crowd_counts(
-    told: npt.NDArray[np.int64],
+    histograms: npt.NDArray[np.int64],
     logs: npt.NDArray[np.float64],
     log_weights: npt.NDArray[np.float64],
     crowd: npt.NDArray[np.float64],
@@ -121,10 +121,10 @@ def crowd_counts(
 
     Parameters as of `evidences`; `crowd` is of shape (grid,).
     """
-    room, likelihood = np.empty((told.shape[1], logs.shape[1])), np.empty(logs.shape[1])
+    room, likelihood = np.empty((histograms.shape[1], logs.shape[1])), np.empty(logs.shape[1])
     sums = np.zeros(logs.shape[1], np.int64)
-    for worker in range(len(told)):
-        _fill_likelihood(told[worker], logs, log_weights, room, likelihood)
+    for worker in range(len(histograms)):
+        _fill_likelihood(histograms[worker], logs, log_weights, room, likelihood)
         total = 0.0
         for at in range(logs.shape[1]):
             total += crowd[at] * likelihood[at]
@@ -169,7 +169,7 @@ def _density(crowd: npt.NDArray[np.float64], angle: float) -> float:
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def estimate_accuracies(
-    told: npt.NDArray[np.int64],
+    histograms: npt.NDArray[np.int64],
     nodes: npt.NDArray[np.float64],
     log_weights: npt.NDArray[np.float64],
     crowd: npt.NDArray[np.float64],
@@ -181,7 +181,7 @@ def estimate_accuracies(
 
     Parameters
     ----------
-    told, log_weights : ndarray
+    histograms, log_weights : ndarray
         As of `evidences`.
     nodes : ndarray of float64, shape (places,)
         As of `ReportLaws`.
@@ -195,15 +195,15 @@ def estimate_accuracies(
     ndarray of float64, shape (3, workers)
         Mean, lower and upper quantile.
     """
-    room, masses = np.empty((told.shape[1], GRID)), np.empty(GRID)
-    found = np.empty((3, len(told)))
+    room, masses = np.empty((histograms.shape[1], GRID)), np.empty(GRID)
+    found = np.empty((3, len(histograms)))
     whole_edges, whole_middles = _grid(0.0, np.pi)
     whole_logs = report_logs(nodes, whole_middles)
-    for worker in range(len(told)):
+    for worker in range(len(histograms)):
         low, high = 0.0, np.pi
         edges, middles, logs = whole_edges, whole_middles, whole_logs
         for look in range(_MOST_LOOKS):
-            _fill_likelihood(told[worker], logs, log_weights, room, masses)
+            _fill_likelihood(histograms[worker], logs, log_weights, room, masses)
             first, last, step = GRID, 0, (high - low) / GRID
             for at in range(GRID):
                 masses[at] *= _density(crowd, low + step * (at + 0.5))
@@ -211,7 +211,7 @@ def estimate_accuracies(
             for at in range(GRID):
                 if masses[at] > least:
                     first, last = min(first, at), max(last, at)
-            if last - first + 1 >= _FEWEST or look == _MOST_LOOKS - 1:
+            if last - first + 1 >= _FEWEST_PLACES or look == _MOST_LOOKS - 1:
                 break
             low, high = low + step * max(first - 1, 0), low + step * min(last + 2, GRID)
             edges, middles = _grid(low, high)

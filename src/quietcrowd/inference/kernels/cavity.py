@@ -22,9 +22,9 @@ import numpy.typing as npt
 from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer, to_whole
 from quietcrowd.inference.kernels.voting import rows_of
 
-__all__ = ["SPREAD", "TOLD_ONE", "CavityVotes", "ReportLaws", "coin_cavities", "table_cavities"]
+__all__ = ["REPORT_ONE", "SPREAD", "CavityVotes", "ReportLaws", "coin_cavities", "table_cavities"]
 
-TOLD_ONE = 2.0**30
+REPORT_ONE = 2.0**30
 """What a report, and a log-probability of 1, is stored as."""
 
 SPREAD = 3.0
@@ -118,7 +118,7 @@ def _tell(
     worker_codes: npt.NDArray[np.uint32],
     crowd: int,
     channel: int,
-    told: npt.NDArray[np.int64],
+    histograms: npt.NDArray[np.int64],
 ) -> None:
     """Add reports to the histograms of their workers, whose last place is the sum of logarithms.
 
@@ -139,10 +139,10 @@ def _tell(
         while place < last - 1 and nodes[place + 1] <= v:
             place += 1
         above = (v - nodes[place]) / (nodes[place + 1] - nodes[place])
-        part = to_integer(min(max(above, 0.0), 1.0) * TOLD_ONE)
-        told[worker, crowd, channel, place] += np.int64(TOLD_ONE) - part
-        told[worker, crowd, channel, place + 1] += part
-        told[worker, crowd, channel, last + 1] += to_integer(wrong[row] * TOLD_ONE)
+        part = to_integer(min(max(above, 0.0), 1.0) * REPORT_ONE)
+        histograms[worker, crowd, channel, place] += np.int64(REPORT_ONE) - part
+        histograms[worker, crowd, channel, place + 1] += part
+        histograms[worker, crowd, channel, last + 1] += to_integer(wrong[row] * REPORT_ONE)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
@@ -246,7 +246,7 @@ def coin_cavities(
     known_truths: npt.NDArray[np.int32],
     votes: CavityVotes,
     laws: ReportLaws,
-    told: npt.NDArray[np.int64],
+    histograms: npt.NDArray[np.int64],
 ) -> None:
     """Tell what reports say of workers where all labels are alike: one log-odds per worker.
 
@@ -258,7 +258,7 @@ def coin_cavities(
         One log-odds per worker.
     laws : ReportLaws
         Two probabilities per channel.
-    told : ndarray of int64, shape (workers, crowds, channels, places + 1)
+    histograms : ndarray of int64, shape (workers, crowds, channels, places + 1)
         To be added to.
     """
     own, nats, most, trust, crowds, log_priors = votes
@@ -288,7 +288,7 @@ def coin_cavities(
                     silent = (1.0 - share) * silence[channel, given[row]]
                     right[row] = share * right[row] + silent
                     wrong[row] = share * wrong[row] + silent
-                _tell(right, wrong, nodes, lookup, codes, crowd, channel, told)
+                _tell(right, wrong, nodes, lookup, codes, crowd, channel, histograms)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -412,7 +412,7 @@ def table_cavities(
     known_truths: npt.NDArray[np.int32],
     votes: CavityVotes,
     laws: ReportLaws,
-    told: npt.NDArray[np.int64],
+    histograms: npt.NDArray[np.int64],
 ) -> None:
     """Tell what reports say of workers, by tables; parameters as of `coin_cavities`."""
     own, nats, most, trust, crowds, log_priors = votes
@@ -443,4 +443,4 @@ def table_cavities(
                     silent = (1.0 - share) * silence[channel, given[row]]
                     right[row] = share * right[row] + silent
                     wrong[row] = share * wrong[row] + silent
-                _tell(right, wrong, nodes, lookup, codes, crowd, channel, told)
+                _tell(right, wrong, nodes, lookup, codes, crowd, channel, histograms)

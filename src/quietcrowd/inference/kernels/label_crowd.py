@@ -14,11 +14,14 @@ import numpy.typing as npt
 
 from quietcrowd.inference.kernels.vector_math import exp_minus, log, to_integer
 
-__all__ = ["LANES", "Crowd", "CrowdSums", "weigh_workers"]
+__all__ = ["LANES", "Crowd", "CrowdSums", "bound_votes", "weigh_workers"]
 
 LANES = 64
-"""So many workers are done side by side: enough for a compiler to check once that no two arrays
-overlap."""
+"""So many workers are done side by side, or fewer where there are fewer: enough that it matters
+little that a compiled loop first looks whether two arrays overlap."""
+
+_VECTOR = 8
+"""The number of workers done side by side is a multiple of this, as vector registers hold."""
 
 
 class Crowd(NamedTuple):
@@ -70,29 +73,58 @@ class CrowdSums(NamedTuple):
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _add(total: npt.NDArray[np.float64], row: npt.NDArray[np.float64], weight: float) -> None:
     """Add a row times a weight to another."""
-    for lane in range(LANES):
+    for lane in range(len(total)):
         total[lane] += row[lane] * weight
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _add_rows(
+    total: npt.NDArray[np.float64],
+    rows: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
+) -> None:
+    """Add some rows, each times its weight, to another, in their order; four are read at a time."""
+    whole = len(rows) - len(rows) % 4
+    for first in range(0, whole, 4):
+        one, two, three, four = rows[first], rows[first + 1], rows[first + 2], rows[first + 3]
+        for lane in range(len(total)):
+            total[lane] = (
+                total[lane]
+                + one[lane] * weights[first]
+                + two[lane] * weights[first + 1]
+                + three[lane] * weights[first + 2]
+                + four[lane] * weights[first + 3]
+            )
+    for at in range(whole, len(rows)):
+        _add(total, rows[at], weights[at])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _raise_to(best: npt.NDArray[np.float64], row: npt.NDArray[np.float64]) -> None:
     """Raise each entry to that of a row, if that is greater."""
-    for lane in range(LANES):
+    for lane in range(len(best)):
         best[lane] = row[lane] if row[lane] > best[lane] else best[lane]
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _exponentiate(row: npt.NDArray[np.float64], best: npt.NDArray[np.float64]) -> None:
     """Replace logarithms by what they stand for, divided by the greatest."""
-    for lane in range(LANES):
+    for lane in range(len(best)):
         row[lane] = exp_minus(best[lane] - row[lane])
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _take_logarithms(numbers: npt.NDArray[np.float64]) -> None:
+    """Replace numbers by their logarithms."""
+    for place in range(len(numbers)):
+        numbers[place] = log(numbers[place])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", inline="always")
 def _sum_of(row: npt.NDArray[np.float64], other: npt.NDArray[np.float64], unit: float) -> np.int64:
     """Return the sum of the products of two rows, each rounded to whole units."""
     total = np.int64(0)
-    for lane in range(LANES):
+    for lane in range(len(row)):
         total += to_integer(row[lane] * other[lane] * unit)
     return total
 
@@ -106,12 +138,13 @@ def _read(
     records: npt.NDArray[np.float64],
 ) -> None:
     """Fill in the records of a block of workers; those behind the last are empty."""
-    cells = len(records)
+    labels, reports, lanes = records.shape
     records[:] = 0.0
-    for lane in range(min(LANES, len(members) - first)):
-        start = members[first + lane] * cells
-        for cell in range(cells):
-            records[cell, lane] = counts[start + cell] * inverse
+    for lane in range(min(lanes, len(members) - first)):
+        start = members[first + lane] * labels * reports
+        for report in range(reports):
+            for label in range(labels):
+                records[label, report, lane] = counts[start + report * labels + label] * inverse
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -124,8 +157,8 @@ def _weigh_accuracies(
     offsets: npt.NDArray[np.float64],
 ) -> None:
     """Fill in likelihoods of accuracies, up to a factor, and each community's evidence."""
-    channels, labels, places, reports = logs.shape
-    best = np.empty(LANES)
+    channels, labels, places, _ = logs.shape
+    best = np.empty(records.shape[2])
     likely[:] = 0.0
     offsets[:] = 0.0
     evidence[:] = 0.0
@@ -134,17 +167,13 @@ def _weigh_accuracies(
             best[:] = -np.inf
             rows = likely[channel, label]
             for place in range(places):
-                for report in range(reports):
-                    weight = logs[channel, label, place, report]
-                    _add(rows[place], records[report * labels + label], weight)
+                _add_rows(rows[place], records[label], logs[channel, label, place])
                 _raise_to(best, rows[place])
             _add(offsets[channel], best, 1.0)
             for place in range(places):
                 _exponentiate(rows[place], best)
             for community in range(len(accuracies)):
-                for place in range(places):
-                    weight = accuracies[community, label, place]
-                    _add(evidence[channel, community, label], rows[place], weight)
+                _add_rows(evidence[channel, community, label], rows, accuracies[community, label])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -158,22 +187,23 @@ def _log_chances(
 ) -> None:
     """Fill in the logarithms of the evidence for each community, and for constant answers."""
     channels, labels, reports = constant_logs.shape
-    communities = len(crowd.communities)
+    communities, lanes = len(crowd.communities), records.shape[2]
+    given = np.zeros((reports, lanes))
+    for label in range(labels):
+        for report in range(reports):
+            _add(given[report], records[label, report], 1.0)
     for channel in range(channels):
         for community in range(communities):
             row = chances[channel, community]
             row[:] = np.log(crowd.channels[channel] * crowd.communities[community])
             _add(row, offsets[channel], 1.0)
             for label in range(labels):
-                for lane in range(LANES):
+                for lane in range(lanes):
                     row[lane] += log(evidence[channel, community, label, lane])
         for label in range(labels):
             row = chances[channel, communities + label]
             row[:] = np.log(crowd.channels[channel] * crowd.constants[label])
-            for report in range(reports):
-                weight = constant_logs[channel, label, report]
-                for truth in range(labels):
-                    _add(row, records[report * labels + truth], weight)
+            _add_rows(row, given, constant_logs[channel, label])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -182,7 +212,8 @@ def _normalise(chances: npt.NDArray[np.float64], used: int, best: npt.NDArray[np
 
     Behind the workers that are used all become 0.
     """
-    total = np.zeros(LANES)
+    lanes = len(best)
+    total = np.zeros(lanes)
     best[:] = -np.inf
     for channel in range(len(chances)):
         for kind in range(chances.shape[1]):
@@ -191,12 +222,12 @@ def _normalise(chances: npt.NDArray[np.float64], used: int, best: npt.NDArray[np
         for kind in range(chances.shape[1]):
             _exponentiate(chances[channel, kind], best)
             _add(total, chances[channel, kind], 1.0)
-    for lane in range(LANES):
+    for lane in range(lanes):
         best[lane] += log(total[lane])
         total[lane] = 1.0 / total[lane] if lane < used else 0.0
     for channel in range(len(chances)):
         for kind in range(chances.shape[1]):
-            for lane in range(LANES):
+            for lane in range(lanes):
                 chances[channel, kind, lane] *= total[lane]
 
 
@@ -211,11 +242,12 @@ def _expect_accuracies(
 ) -> None:
     """Turn likelihoods of accuracies into probabilities, and add them up."""
     communities, labels, places = crowd.accuracies.shape
-    factors, part = np.empty((communities, LANES)), np.empty(LANES)
+    lanes = chances.shape[2]
+    factors, part = np.empty((communities, lanes)), np.empty(lanes)
     for channel in range(len(likely)):
         for label in range(labels):
             for community in range(communities):
-                for lane in range(LANES):
+                for lane in range(lanes):
                     factors[community, lane] = (
                         chances[channel, community, lane]
                         / evidence[channel, community, label, lane]
@@ -223,13 +255,13 @@ def _expect_accuracies(
             for place in range(places):
                 row = likely[channel, label, place]
                 part[:] = 0.0
+                _add_rows(part, factors, crowd.accuracies[:, label, place])
                 for community in range(communities):
                     weight = crowd.accuracies[community, label, place]
-                    _add(part, factors[community], weight)
                     sums.accuracies[community, label, place] += _sum_of(
                         factors[community], row, weight * unit
                     )
-                for lane in range(LANES):
+                for lane in range(lanes):
                     row[lane] *= part[lane]
 
 
@@ -244,30 +276,28 @@ def _expect_laws(
     means: npt.NDArray[np.float64],
 ) -> None:
     """Fill in the expected logarithms, and the expected values, of the laws of reports."""
-    channels, labels, places, reports = logs.shape
-    odds[:] = 0.0
-    means[:] = 0.0
+    channels, labels, _, reports = logs.shape
+    communities, lanes = len(crowd.communities), odds.shape[2]
+    constant_odds = np.zeros((reports, lanes))
+    constant_means = np.zeros((reports, lanes))
     for channel in range(channels):
-        for label in range(labels):
-            for place in range(places):
-                row = likely[channel, label, place]
-                for report in range(reports):
-                    cell = report * labels + label
-                    _add(odds[cell], row, logs[channel, label, place, report])
-                    _add(means[cell], row, crowd.laws[channel, label, place, report])
-        for constant in range(labels):
-            row = chances[channel, len(crowd.communities) + constant]
+        constants = chances[channel, communities:]
+        for report in range(reports):
+            _add_rows(constant_odds[report], constants, constant_logs[channel, :, report])
+            _add_rows(constant_means[report], constants, crowd.constant_laws[channel, :, report])
+    for label in range(labels):
+        odds[label], means[label] = constant_odds, constant_means
+        for channel in range(channels):
+            rows = likely[channel, label]
             for report in range(reports):
-                for label in range(labels):
-                    cell = report * labels + label
-                    _add(odds[cell], row, constant_logs[channel, constant, report])
-                    _add(means[cell], row, crowd.constant_laws[channel, constant, report])
+                _add_rows(odds[label, report], rows, logs[channel, label, :, report])
+                _add_rows(means[label, report], rows, crowd.laws[channel, label, :, report])
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _count_kinds(chances: npt.NDArray[np.float64], unit: float, sums: CrowdSums) -> None:
     """Add expected workers of each community, and of each constant answer."""
-    communities, ones = len(sums.communities), np.ones(LANES)
+    communities, ones = len(sums.communities), np.ones(chances.shape[2])
     for channel in range(len(chances)):
         for community in range(communities):
             sums.communities[community] += _sum_of(chances[channel, community], ones, unit)
@@ -289,8 +319,26 @@ def _count_reports(
             for place in range(places):
                 for report in range(reports):
                     expected[channel, label, place, report] += _sum_of(
-                        likely[channel, label, place], records[report * labels + label], unit
+                        likely[channel, label, place], records[label, report], unit
                     )
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _write(
+    workers: npt.NDArray[np.int64],
+    logs: npt.NDArray[np.float64],
+    one: float,
+    written: npt.NDArray[np.int32],
+) -> None:
+    """Write the logarithms of a block of workers, rounded, to where they are kept."""
+    labels, reports, _ = logs.shape
+    for lane in range(len(workers)):
+        start = workers[lane] * labels * reports
+        for report in range(reports):
+            for label in range(labels):
+                written[start + report * labels + label] = to_integer(
+                    logs[label, report, lane] * one
+                )
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -345,16 +393,18 @@ def weigh_workers(
         The sum of the logarithms of the workers' evidence, in units.
     """
     channels, labels, places, reports = logs.shape
-    communities, cells = len(crowd.communities), labels * reports
-    records = np.empty((cells, LANES))
-    likely = np.empty((channels, labels, places, LANES))
-    evidence = np.empty((channels, communities, labels, LANES))
-    offsets, best = np.empty((channels, LANES)), np.empty(LANES)
-    chances = np.empty((channels, communities + labels, LANES))
-    odds, means = np.empty((cells, LANES)), np.empty((cells, LANES))
+    communities = len(crowd.communities)
+    lanes = min(LANES, (len(members) + _VECTOR - 1) // _VECTOR * _VECTOR)
+    records = np.empty((labels, reports, lanes))
+    likely = np.empty((channels, labels, places, lanes))
+    evidence = np.empty((channels, communities, labels, lanes))
+    offsets, best = np.empty((channels, lanes)), np.empty(lanes)
+    chances = np.empty((channels, communities + labels, lanes))
+    odds = np.empty((labels, reports, lanes))
+    means = np.empty((labels, reports, lanes))
     climbed = np.int64(0)
-    for first in range(0, len(members), LANES):
-        used = min(LANES, len(members) - first)
+    for first in range(0, len(members), max(lanes, 1)):
+        used = min(lanes, len(members) - first)
         _read(members, first, counts, 1.0 / count_unit, records)
         _weigh_accuracies(records, logs, crowd.accuracies, likely, evidence, offsets)
         _log_chances(records, crowd, constant_logs, evidence, offsets, chances)
@@ -364,11 +414,35 @@ def weigh_workers(
         _count_kinds(chances, worker_unit, sums)
         if asked:
             _count_reports(records, likely, report_unit, sums.reports)
+        _write(members[first : first + used], odds, one, log_odds)
+        _take_logarithms(means.reshape(-1))
+        _write(members[first : first + used], means, one, votes)
         for lane in range(used):
             climbed += to_integer(best[lane] * evidence_unit)
             worker = members[first + lane]
             constancy[worker] = chances[:, communities:, lane].sum()
-            for cell in range(cells):
-                log_odds[worker * cells + cell] = to_integer(odds[cell, lane] * one)
-                votes[worker * cells + cell] = to_integer(log(means[cell, lane]) * one)
     return int(climbed)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def bound_votes(votes: npt.NDArray[np.int32], most: npt.NDArray[np.float64]) -> None:
+    """Scale votes that say more, from label to label, than a report may tell.
+
+    Parameters
+    ----------
+    votes : ndarray of int32, shape (workers, reports, labels)
+        To be changed.
+    most : ndarray of float64, shape (workers,)
+        What the votes of one report of each worker may lie apart at most.
+    """
+    for worker in range(len(votes)):
+        for report in range(votes.shape[1]):
+            row = votes[worker, report]
+            low, high = row[0], row[0]
+            for label in range(1, len(row)):
+                low, high = min(low, row[label]), max(high, row[label])
+            apart = np.float64(high) - np.float64(low)
+            if apart > most[worker]:
+                factor = most[worker] / apart
+                for label in range(len(row)):
+                    row[label] = low + np.int32(np.floor((row[label] - low) * factor))

@@ -1,26 +1,21 @@
-"""What is believed of a crowd before and after a look at its workers."""
+"""What is learnt of a crowd from a pass."""
 
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import quietcrowd as qc
-from quietcrowd.inference import crowd_of_labels
-from quietcrowd.inference.accuracies import told_nothing
-from quietcrowd.inference.crowd_of_labels import (
+from quietcrowd.inference import label_state
+from quietcrowd.inference.accuracies import no_histograms
+from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.label_learning import LEAST_KNOWN_TRUTHS, learn_crowd
+from quietcrowd.inference.label_state import (
     ACCURACIES,
-    CENTRES,
-    ENOUGH,
+    CALIBRATION_ONE,
     TEMPERATURES,
-    TOLD_ONE,
     CrowdTally,
-    law_of_guesses,
-    learn_crowd,
     prior_crowd,
 )
-from quietcrowd.inference.kernels import integer_sums
 from quietcrowd.inference.partition import Summary
 from quietcrowd.inference.worker_reports import WorkerReports
 
@@ -49,11 +44,11 @@ def tally_of(counts, classes, **others):
         "counts": np.rint(counts * UNIT).astype(np.int64),
         "classes": np.rint(np.asarray(classes) * UNIT).astype(np.int64),
         "entropy": 0,
-        "histogram": np.zeros(reports, np.int64),
+        "report_counts": np.zeros(reports, np.int64),
         "calibration": np.zeros(len(TEMPERATURES), np.int64),
         "compared": 0,
         "agreed": np.zeros(workers, np.int64),
-        "told": told_nothing(),
+        "histograms": no_histograms(),
     }
     return CrowdTally(**{**fields, **others})
 
@@ -62,53 +57,6 @@ def drawn_counts(labels, accuracy, workers=6, each=60.0):
     """Return expected reports of workers who are right so often and else give the next label."""
     law = accuracy * np.eye(labels) + (1.0 - accuracy) * np.roll(np.eye(labels), 1, axis=0)
     return np.tile(each * law, (workers, 1, 1))
-
-
-@pytest.mark.parametrize("labels", range(1, 7))
-def test_what_is_believed_at_first_is_probabilities(labels):
-    histogram = np.arange(labels) * 50 + 10
-    state = prior_crowd(reports_of(labels), histogram, None)
-    assert state.communities.sum() + state.constants.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(state.accuracies.sum(axis=2), 1.0)
-    np.testing.assert_allclose(state.mistakes.sum(axis=1), 1.0)
-    np.testing.assert_allclose(state.guesses.sum(), 1.0)
-    np.testing.assert_allclose(np.exp(state.log_priors / integer_sums.ONE).sum(), 1.0)
-    assert state.log_odds.shape == (7, labels, labels)
-    assert (state.log_odds == state.votes).all()
-    if labels > 1:
-        assert (np.diagonal(state.mistakes) == 0).all()
-    if labels == 2:  # with even guesses a community's mean accuracy is its centre
-        even = prior_crowd(reports_of(2), np.array([7, 7]), None)
-        means = even.accuracies @ ACCURACIES
-        np.testing.assert_allclose(means, np.tile(CENTRES[:, np.newaxis], 2), atol=0.03)
-
-
-def test_frequencies_that_are_known_are_taken():
-    state = prior_crowd(reports_of(3), np.array([9, 9, 9]), np.array([0.7, 0.3, 0.0]))
-    shares = np.exp(state.log_priors / integer_sums.ONE)
-    np.testing.assert_allclose(shares, [0.7, 0.3, 0.0], atol=1e-9)
-
-
-@pytest.mark.slow
-@settings(max_examples=30)
-@given(st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_the_law_of_guesses_is_the_most_probable(labels, seed):
-    rng = np.random.default_rng(seed)
-    table = 0.5 * np.eye(labels) + 0.5 * rng.dirichlet(np.ones(labels), labels)
-    histogram = rng.integers(0, 3000, labels)
-    law = law_of_guesses(histogram, table)
-
-    def log_density(shares):
-        return histogram @ np.log(shares @ table) + 20.0 * np.log(shares).sum()
-
-    assert law.sum() == pytest.approx(1.0)
-    for _ in range(20):
-        other = np.exp(np.log(law) + 0.05 * rng.normal(size=labels))
-        assert log_density(other / other.sum()) < log_density(law) + 1e-6
-    exact = np.array([0.6, 0.3, 0.1])
-    table = qc.RandomizedResponse(domain=qc.Categorical(list("abc")), epsilon=1.0)
-    noisy = np.rint(1e7 * exact @ table.channel.probabilities).astype(int)
-    np.testing.assert_allclose(law_of_guesses(noisy, table.channel.probabilities), exact, atol=1e-3)
 
 
 @pytest.mark.parametrize("labels", [2, 3, 5])
@@ -161,7 +109,7 @@ def test_frequencies_are_learnt_unless_they_are_known():
     state = prior_crowd(reports, np.array([50, 50]), None)
     learnt, _ = learn_crowd(reports, tally, state, UNIT, None)
     shares = np.exp(learnt.log_priors / integer_sums.ONE)
-    counts = np.array([90.0, 10.0]) + crowd_of_labels.PRIOR_TASKS
+    counts = np.array([90.0, 10.0]) + label_state.PRIOR_TASKS
     np.testing.assert_allclose(shares, counts / counts.sum(), rtol=0.05)
     known, _ = learn_crowd(reports, tally, state, UNIT, np.array([0.5, 0.5]))
     np.testing.assert_allclose(known.log_priors / integer_sums.ONE, np.log(0.5), atol=1e-9)
@@ -192,16 +140,16 @@ def test_sharpness_is_told_by_enough_known_truths():
     reports = reports_of(2)
     state = prior_crowd(reports, np.array([50, 50]), None)
     best = 9
-    told = -500.0 * np.log(TEMPERATURES / TEMPERATURES[best]) ** 2
-    calibration = np.rint(told * TOLD_ONE).astype(np.int64)
+    logs = -500.0 * np.log(TEMPERATURES / TEMPERATURES[best]) ** 2
+    calibration = np.rint(logs * CALIBRATION_ONE).astype(np.int64)
     found = []
-    for compared in (0, ENOUGH - 1, ENOUGH):
+    for compared in (0, LEAST_KNOWN_TRUTHS - 1, LEAST_KNOWN_TRUTHS):
         tally = tally_of(drawn_counts(2, 0.8), [30, 30], calibration=calibration, compared=compared)
         found.append(learn_crowd(reports, tally, state, UNIT, None)[0].sharpness)
     assert found[:2] == [1.0, 1.0]
     assert found[2] == pytest.approx(TEMPERATURES[best], rel=0.02)
     # where they tell nothing, what is believed before them holds, cut off at 2: a little below 1
-    tally = tally_of(drawn_counts(2, 0.8), [30, 30], compared=ENOUGH)
+    tally = tally_of(drawn_counts(2, 0.8), [30, 30], compared=LEAST_KNOWN_TRUTHS)
     told_nothing_of = learn_crowd(reports, tally, state, UNIT, None)[0]
     assert told_nothing_of.sharpness == pytest.approx(0.83, abs=0.01)
 
@@ -215,9 +163,3 @@ def test_of_a_new_worker_nothing_is_known():
     np.testing.assert_array_equal(taken.votes, state.votes[[3, -1, 0, -1]])
     np.testing.assert_array_equal(taken.constancy, state.constancy[[3, -1, 0, -1]])
     assert taken.updates == state.updates
-
-
-def test_constants_of_the_model_are_laws():
-    assert crowd_of_labels.SHARES.sum() == pytest.approx(1.0)
-    assert len(crowd_of_labels.SHARES) == len(CENTRES)
-    assert (np.diff(TEMPERATURES) > 0).all()

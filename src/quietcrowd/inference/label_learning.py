@@ -1,0 +1,228 @@
+"""What `NoiseAware` learns of a crowd that gives labels from a pass: one step of maximisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
+from scipy import special
+
+from quietcrowd.inference.kernels import integer_sums
+from quietcrowd.inference.kernels.label_crowd import Crowd, CrowdSums, weigh_workers
+from quietcrowd.inference.label_state import (
+    ACCURACIES,
+    ACCURACY_STEPS,
+    CALIBRATION_ONE,
+    CENTRES,
+    CONSTANT_RATE,
+    FRACTION_BITS,
+    LEAST,
+    PRIOR_ACCURACIES,
+    PRIOR_MISTAKES,
+    PRIOR_TASKS,
+    PRIOR_WORKERS,
+    TEMPERATURES,
+    CrowdState,
+    CrowdTally,
+    normalised,
+    prior_accuracies,
+    prior_communities,
+    prior_constants,
+    prior_mistakes,
+)
+from quietcrowd.inference.worker_reports import WorkerReports
+
+__all__ = ["LEAST_KNOWN_TRUTHS", "learn_crowd"]
+
+Floats = npt.NDArray[np.float64]
+
+MISTAKES_EVERY = 4
+"""What mistakes are is learnt in every fourth update: it takes a second look at all workers."""
+
+
+def _laws(reports: WorkerReports, mistakes: Floats) -> tuple[Floats, Floats]:
+    """Return the laws of reports by accuracy, and those of constant answers.
+
+    Shapes are (kinds, channels, labels, places, reports) and (kinds, channels, labels, reports).
+    """
+    tables = reports.tables[:, :, :, np.newaxis]
+    wrong = (mistakes @ reports.tables)[:, :, :, np.newaxis]
+    right = ACCURACIES[:, np.newaxis]
+    laws = right * tables + (1.0 - right) * wrong
+    rest = (1.0 - CONSTANT_RATE) / reports.labels
+    constant = np.eye(reports.labels) * CONSTANT_RATE + rest
+    return np.maximum(laws, LEAST), np.maximum(constant @ reports.tables, LEAST)
+
+
+@frozen(kw_only=True, eq=False)
+class _Learned:
+    """What one look at all workers gives."""
+
+    log_odds: npt.NDArray[np.int32]
+    votes: npt.NDArray[np.int32]
+    constancy: Floats
+    sums: CrowdSums
+    evidence: float
+
+
+def _look(
+    reports: WorkerReports,
+    counts: npt.NDArray[np.int64],
+    count_unit: float,
+    state: CrowdState,
+    *,
+    mistakes_too: bool,
+) -> _Learned:
+    """Weigh all workers by their expected reports, and by what is believed of the crowd."""
+    labels, kinds = reports.labels, len(reports.tables)
+    shape = (reports.workers + 1, reports.reports, labels)
+    log_odds, votes = np.empty(shape, np.int32), np.empty(shape, np.int32)
+    constancy = np.empty(reports.workers + 1)
+    laws, constant_laws = _laws(reports, state.mistakes)
+    logs, constant_logs = np.log(laws), np.log(constant_laws)
+    sums = CrowdSums(
+        np.zeros(len(CENTRES), np.int64),
+        np.zeros(labels, np.int64),
+        np.zeros((len(CENTRES), labels, ACCURACY_STEPS), np.int64),
+        np.zeros((kinds, *laws.shape[1:]), np.int64),
+    )
+    nobody = np.zeros(labels * reports.reports, np.int64)
+    evidence = 0
+    for kind in range(kinds):
+        crowd = Crowd(
+            laws[kind],
+            constant_laws[kind],
+            reports.chances,
+            state.communities,
+            state.constants,
+            state.accuracies,
+        )
+        ends = [(reports.members(kind), counts.reshape(-1), slice(0, -1), sums)]
+        if kind == reports.usual_kind:
+            aside = CrowdSums(*(np.zeros_like(part) for part in sums))
+            ends.append((np.zeros(1, np.int64), nobody, slice(-1, None), aside))
+        for members, given, where, added in ends:
+            evidence += weigh_workers(
+                members,
+                given,
+                count_unit,
+                crowd,
+                logs[kind],
+                constant_logs[kind],
+                2.0**FRACTION_BITS,
+                reports.worker_unit,
+                reports.report_unit,
+                reports.evidence_unit,
+                mistakes_too,
+                log_odds[where].reshape(-1),
+                votes[where].reshape(-1),
+                constancy[where],
+                CrowdSums(added[0], added[1], added[2], added[3][kind]),
+            ) * (where.start == 0)
+    return _Learned(
+        log_odds=log_odds,
+        votes=votes,
+        constancy=constancy,
+        sums=sums,
+        evidence=evidence / reports.evidence_unit,
+    )
+
+
+def _learned_mistakes(reports: WorkerReports, sums: CrowdSums, state: CrowdState) -> Floats:
+    """Return the most probable law of mistakes, given expected reports of each accuracy."""
+    laws, _ = _laws(reports, state.mistakes)
+    per_law = sums.reports / reports.report_unit / laws
+    wrong = ((1.0 - ACCURACIES)[:, np.newaxis] * per_law).sum(axis=3)
+    by_answer = (wrong @ np.swapaxes(reports.tables, 2, 3)).sum(axis=(0, 1))
+    expected: Floats = state.mistakes * by_answer
+    return normalised(expected + PRIOR_MISTAKES * prior_mistakes(state.guesses))
+
+
+def _penalty(state: CrowdState) -> float:
+    """Return the log-density of what is believed of the crowd, up to a constant."""
+    labels = len(state.guesses)
+    pairs = [
+        (PRIOR_WORKERS * prior_communities(), state.communities),
+        (PRIOR_WORKERS * prior_constants(labels), state.constants),
+        (PRIOR_ACCURACIES * prior_accuracies(state.guesses), state.accuracies),
+    ]
+    if labels > 2:
+        pairs.append((PRIOR_MISTAKES * prior_mistakes(state.guesses), state.mistakes))
+    return float(sum(special.xlogy(counts, shares).sum() for counts, shares in pairs))
+
+
+def _log_frequencies(classes: Floats) -> tuple[Floats, float]:
+    """Return the expected logarithms of frequencies of labels, and the evidence for them."""
+    counts = classes + PRIOR_TASKS
+    total, prior = counts.sum(), PRIOR_TASKS * len(counts)
+    evidence = special.gammaln(prior) - special.gammaln(total)
+    evidence += (special.gammaln(counts) - special.gammaln(PRIOR_TASKS)).sum()
+    return special.psi(counts) - special.psi(total), float(evidence)
+
+
+def learn_crowd(
+    reports: WorkerReports, tally: CrowdTally, state: CrowdState, unit: float, prior: Any
+) -> tuple[CrowdState, float]:
+    """Return what is believed after a pass, and the objective: a bound of the log-evidence.
+
+    Parameters
+    ----------
+    reports : WorkerReports
+        Laws of reports.
+    tally : CrowdTally
+        Of the pass.
+    state : CrowdState
+        What it believed.
+    unit : float
+        What 1 is stored as in the tally.
+    prior : ndarray of float64 or None
+        As of `prior_crowd`.
+    """
+    labels = reports.labels
+    if labels > 2 and state.updates % MISTAKES_EVERY == 0:
+        seen = _look(reports, tally.counts, unit, state, mistakes_too=True)
+        state = evolve(state, mistakes=_learned_mistakes(reports, seen.sums, state))
+    seen = _look(reports, tally.counts, unit, state, mistakes_too=False)
+    classes = tally.classes / unit
+    if prior is None:
+        log_priors, of_frequencies = _log_frequencies(classes)
+    else:
+        log_priors = np.log(np.maximum(prior, LEAST))
+        of_frequencies = float((classes * log_priors).sum())
+    climbed = seen.evidence + tally.entropy / unit + of_frequencies + _penalty(state)
+    communities = seen.sums.communities / reports.worker_unit + PRIOR_WORKERS * prior_communities()
+    constants = seen.sums.constants / reports.worker_unit + PRIOR_WORKERS * prior_constants(labels)
+    everybody = communities.sum() + constants.sum()
+    accuracies = seen.sums.accuracies / reports.worker_unit
+    accuracies += PRIOR_ACCURACIES * prior_accuracies(state.guesses)
+    return evolve(
+        state,
+        log_odds=seen.log_odds,
+        votes=reports.bounded(seen.votes, FRACTION_BITS),
+        constancy=seen.constancy,
+        log_priors=integer_sums.to_fixed(log_priors),
+        communities=communities / everybody,
+        constants=constants / everybody,
+        accuracies=normalised(accuracies),
+        sharpness=_sharpness(tally),
+        updates=state.updates + 1,
+    ), climbed
+
+
+LEAST_KNOWN_TRUTHS = 10
+"""Known truths from which on they tell how sure estimates should be."""
+
+_LOG_SPREAD = 0.7
+"""Standard deviation of the logarithm of the sharpness, before any known truth."""
+
+
+def _sharpness(tally: CrowdTally) -> float:
+    """Return by what log-odds are multiplied so that known truths are as likely as they come."""
+    if tally.compared < LEAST_KNOWN_TRUTHS:
+        return 1.0
+    logs = np.log(TEMPERATURES)
+    log_shares = tally.calibration / CALIBRATION_ONE - (logs / _LOG_SPREAD) ** 2 / 2.0
+    shares = np.exp(log_shares - log_shares.max())
+    return float(np.exp((shares * logs).sum() / shares.sum()))
