@@ -174,7 +174,8 @@ def test_options_of_answers_do_not_go_with_reports(run, batch):
 def test_known_truths_are_read_from_a_pool(run, batch):
     header = "INPUT:q\tOUTPUT:a\tOUTPUT:b\tGOLDEN:a\tGOLDEN:b\tASSIGNMENT:worker_id\n"
     (batch / "p.tsv").write_text(f"{header}q1\tno\tx\tyes\tx\tw1\nq2\tno\tx\t\t\tw1\n")
-    words = ("infer", "--plain", "p.tsv", "--labels", "no,yes", "--field", "a", "--gold")
+    words = ("infer", "--plain", "p.tsv", "--labels", "no,yes", "--field", "a")
+    words = (*words, "--method", "majority", "--gold")
     (batch / "known.csv").write_text("task,label\nq1,yes\n")
     for gold in ("p.tsv", "known.csv"):
         status, output, errors = run(*words, gold)

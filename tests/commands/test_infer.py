@@ -48,7 +48,7 @@ def test_known_truths_stay_and_are_counted(run, folder, tmp_path):
     assert found.keys() == without.keys()
     assert found["truths"][0].keys() == without["truths"][0].keys()
     assert found["workers"] != without["workers"]
-    assert "known" not in run("infer", folder, "--plain")[2]
+    assert "truths known" not in run("infer", folder, "--plain")[2]
     known.head(1).to_csv(tmp_path / "known.csv", index=False)
     assert "; 1 truth known; " in run(*words)[2]
 
@@ -188,6 +188,7 @@ def test_a_crowd_too_large_for_the_usual_method_is_told_another(
     run, reports, ratings, monkeypatch, module, labels, way
 ):
     monkeypatch.setattr(f"quietcrowd.inference.{module}.MOST_CELLS", 1)
+    monkeypatch.setattr("quietcrowd.inference.number_state.MANY", 1)
     data = (reports,) if labels else (ratings / "answers.csv", "--plain", "--between", "0,9")
     data = (*data, "--method", "noise-aware")
     status, _, errors = run("infer", *data)

@@ -53,7 +53,7 @@ LABELS, LEVELS = Categorical(["no", "yes"]), Ordinal(range(5))
         (TwoLayerRandomizedResponse(domain=LABELS, low=0.1, high=0.4), "noise-aware"),
         (LaplacePerturbation(domain=LEVELS, epsilon=1.0, fill=None), "noise-aware"),
         (LaplacePerturbation(domain=LEVELS, epsilon=1.0), "weighted-mean"),
-        (LaplacePerturbation(domain=LEVELS, epsilon=1.0, participation="released"), "ratio-mean"),
+        (LaplacePerturbation(domain=LEVELS, epsilon=1.0, participation="released"), "noise-aware"),
         (SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.01), "weighted-mean"),
         (MatrixFactorization(domain=LEVELS, epsilon=1.0), "weighted-mean"),
     ],
@@ -66,8 +66,8 @@ def test_reports_have_a_usual_method(mechanism, usual):
 @pytest.mark.parametrize(
     ("domain", "usual"),
     [
-        (LABELS, "weighted-vote"),
-        (LEVELS, "weighted-vote"),
+        (LABELS, "noise-aware"),
+        (LEVELS, "noise-aware"),
         (Interval(low=0, high=1), "weighted-mean"),
     ],
 )

@@ -92,8 +92,9 @@ def method_from_dict(data: Mapping[str, Any]) -> FittingMethod[Any, Any]:
 def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
     """Return the name of the method that suits plain answers, or reports.
 
-    Of reports whose law is a table, or that have Laplace noise of known scale, that is
-    `NoiseAware`, unless numbers are filled in for tasks without an answer.
+    Of labels, and of reports whose law is a table, or that have Laplace noise of known scale, that
+    is `NoiseAware`, unless numbers are filled in for tasks without an answer and no participation
+    bit tells which.
 
     Parameters
     ----------
@@ -107,12 +108,16 @@ def usual_method(domain: Domain, mechanism: Mechanism | None = None) -> str:
     >>> from quietcrowd import Categorical, RandomizedResponse
     >>> labels = Categorical(["no", "yes"])
     >>> usual_method(labels), usual_method(labels, RandomizedResponse(domain=labels, epsilon=1.0))
-    ('weighted-vote', 'noise-aware')
+    ('noise-aware', 'noise-aware')
     """
-    filled = mechanism is not None and mechanism.every_task and isinstance(domain, NumericDomain)
-    if mechanism is not None and not filled and NoiseAware().models_noise(mechanism):
-        return NoiseAware.name
-    if mechanism is not None and mechanism.participation_domain is not None:
-        return RatioMean.name
+    if mechanism is not None:
+        bits = mechanism.participation_domain is not None
+        filled = mechanism.every_task and isinstance(domain, NumericDomain) and not bits
+        if not filled and NoiseAware().models_noise(mechanism):
+            return NoiseAware.name
+        if bits:
+            return RatioMean.name
     labels = isinstance(domain, FiniteDomain) or not isinstance(domain, NumericDomain)
+    if labels and mechanism is None:
+        return NoiseAware.name
     return WeightedVote.name if labels else WeightedMean.name

@@ -27,7 +27,7 @@ def run(
     places, missing=None, known=np.nan, scale=0.1, weights=None, borne=None, ratios=None, few=False
 ):
     """Pass over one task, that workers 0, 1, ... report on; return all that is filled in."""
-    workers, ratios, few = len(places), options.get("ratios"), options.get("few", False)
+    workers = len(places)
     laws = answer_laws(scale)
     distances = len(laws.logs)
     beliefs, by_law = np.tile(laws.share, (workers, 1)), np.ascontiguousarray(laws.logs.T)
