@@ -63,8 +63,8 @@ MethodName = Annotated[
     str | None,
     _method(
         several=False,
-        more=f"{_METHOD_PARAMETERS} Default: noise-aware for labels, and for numbers whose noise it "
-        "knows; else weighted-vote or weighted-mean.",
+        more=f"{_METHOD_PARAMETERS} Default: noise-aware for labels, and for numbers whose noise "
+        "it knows; else weighted-vote or weighted-mean.",
     ),
 ]
 MethodNames = Annotated[list[str] | None, _method(several=True, more=_METHOD_PARAMETERS)]
