@@ -252,7 +252,9 @@ def test_without_labels_plain_answers_are_of_what_occurs(run, tmp_path, labels, 
     known = ",".join(map(str, sorted(labels)))
     status, output, errors = run(*words)
     assert status == 0
-    assert (output, errors) == run(*words, "--labels", known)[1:]
+    line, rest = errors.split("\n", 1)
+    assert line == f"{len(labels)} labels, as they occur: {known.replace(',', ', ')}."
+    assert (output, rest) == run(*words, "--labels", known)[1:]
 
 
 def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
@@ -260,8 +262,9 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     expected = qc.WeightedMean().fit(frame).truths["truth"]
     for more in ((), ("--method", "weighted-mean")):
-        status, output, _ = run("infer", tmp_path / "a.csv", "--plain", *more)
+        status, output, errors = run("infer", tmp_path / "a.csv", "--plain", *more)
         assert status == 0
+        assert errors.startswith("Answers are taken for numbers, as they have points.")
         assert list(pd.read_csv(io.StringIO(output))["truth"]) == list(expected)
 
 
@@ -271,6 +274,10 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
         ("task,worker,label\n", "a.csv: there is no answer: column 'label' is empty"),
         ("task,worker,said\n1,a,no\n", "column 'label' is missing"),
         ("task,worker,label\n1,a,no\n1,b,\n", "Drop the row with --skip-outside"),
+        (
+            "task,worker,label\n" + "".join(f"{i},a,{i}.5\n" for i in range(20)) + "20,a,n/a\n",
+            "20 of 21 different answers are numbers, but 'n/a' is none. Say --between LOW,HIGH",
+        ),
     ],
 )
 def test_files_without_labels_that_occur(run, tmp_path, text, message):
@@ -278,3 +285,12 @@ def test_files_without_labels_that_occur(run, tmp_path, text, message):
     status, _, errors = run("infer", tmp_path / "a.csv", "--plain")
     assert status == 2
     assert message in errors
+
+
+def test_whole_numbers_with_points_are_numbers_and_many_without_are_told(run, tmp_path):
+    rows = [(task, worker) for task in range(5) for worker in range(4)]
+    for point, message in ((".0", "Answers are taken for numbers"), ("", "say --between LOW,HIGH")):
+        lines = [f"{task},{worker},{4 * task + worker}{point}" for task, worker in rows]
+        (tmp_path / "a.csv").write_text("\n".join(["task,worker,label", *lines]))
+        status, _, errors = run("infer", tmp_path / "a.csv", "--plain", "--method", "crh")
+        assert (status, message in errors) == (0, True)

@@ -12,7 +12,7 @@ from quietcrowd.answer_errors import AdviceName, plain_type
 from quietcrowd.answers import Answers, DroppedRows
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import counted, note
-from quietcrowd.domains import Domain, as_numbers
+from quietcrowd.domains import Domain, FiniteDomain, as_numbers
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats import read_answers, read_table, read_truths
 from quietcrowd.formats.columns import Choice
@@ -24,6 +24,12 @@ from quietcrowd.report_domains import Reals
 
 if TYPE_CHECKING:
     from quietcrowd.inference.fitting import FittingMethod
+
+MOST_NAMES = 8
+"""So many labels are named where they are those that occur."""
+
+NEARLY_ALL = 0.9
+"""Where more than this part of the answers are numbers with a point, labels are not meant."""
 
 __all__ = [
     "check_label_config",
@@ -94,16 +100,45 @@ def _found_domain(
     if pa.types.is_string(plain_type(labels.type)):
         labels = _as_numbers_or_labels(labels)
     try:
-        return method.domain_of(as_frame(pa.table({"label": labels})))
+        domain = method.domain_of(as_frame(pa.table({"label": labels})))
     except AnswerError as error:
         raise AnswerError(f"{path}: {error}") from None
+    _tell_domain(domain)
+    return domain
+
+
+def _tell_domain(domain: Domain) -> None:
+    """Say what answers are taken for where no option says it."""
+    if not isinstance(domain, FiniteDomain):
+        note("Answers are taken for numbers, as they have points. For labels say --labels.")
+        return
+    names = [str(label) for label in domain.labels]
+    shown = ", ".join(names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
+    numbers = all(name.lstrip("-").isdigit() for name in names) and len(names) > MOST_NAMES
+    advice = " For numbers say --between LOW,HIGH." * numbers
+    note(f"{counted(len(names), 'label')}, as they occur: {shown}.{advice}")
 
 
 def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
-    """Return what is written as texts: numbers, if all are and one has a fraction; else labels."""
+    """Return what is written as texts: numbers, if all are and one has a point; else labels.
+
+    Raises
+    ------
+    AnswerError
+        Where nearly all are numbers with a point, and some are not numbers.
+    """
     numbers = as_numbers(texts)
-    if np.isfinite(numbers).all() and (numbers % 1 != 0).any():
+    finite = np.isfinite(numbers)
+    points = np.array(["." in text for text in texts.to_pylist()]) & finite
+    if points.any() and finite.all():
         return pa.array(numbers)
+    if points.sum() > NEARLY_ALL * len(texts):
+        odd = texts[int(np.argmin(finite))].as_py()
+        raise AnswerError(
+            f"{finite.sum():,} of {len(texts):,} different answers are numbers, but {odd!r} is none. "
+            "Say --between LOW,HIGH for numbers, with --skip-outside to leave others out, or "
+            "--labels."
+        )
     labels = options.labels_as_printed(texts.to_pylist())
     small = all(isinstance(label, int) and abs(label) < 2**63 for label in labels)
     return pa.array(labels) if small else texts

@@ -270,20 +270,21 @@ class NoiseAwareLabels(
         found = []
         if tally.compared >= LEAST_KNOWN_TRUTHS:
             found.append(
-                f"{tally.compared:,} known truths tell how sure estimates are: log-odds are "
-                f"multiplied by {state.sharpness:.2f}."
+                f"Confidences are corrected by {tally.compared:,} known truths: their log-odds "
+                f"are multiplied by {state.sharpness:.2f}."
             )
         else:
             found.append(
-                "Workers who err together are not seen without known truths: where they do, "
-                f"estimates are surer than they should be. From {LEAST_KNOWN_TRUTHS} known truths "
-                "(gold) on, that is corrected."
+                "Where workers err together, confidences are too high: only known truths (gold) "
+                f"can tell. There are {tally.compared:,}; from {LEAST_KNOWN_TRUTHS} on they "
+                "correct it."
             )
         worth = answers_worth(summary)
         if summary.labels > 1 and np.sort(worth)[len(worth) // 2] < LEAST_ANSWERS:
             found.append(
-                f"Half of the workers' reports are worth fewer than {LEAST_ANSWERS:.0f} answers "
-                "without noise each: an honest worker cannot be told from one who guesses."
+                "For half of the workers all reports together tell less than "
+                f"{LEAST_ANSWERS:.0f} plain answers would: an honest worker among them cannot be "
+                "told from one who guesses."
             )
         return tuple(found)
 

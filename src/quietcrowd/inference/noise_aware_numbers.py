@@ -245,7 +245,7 @@ class NoiseAwareNumbers(
             unsure = silent | (np.log(high / low) > MOST_UNSURE * whole)
         return {
             **super().qualities(summary, tally, state),
-            "sigma": np.where(silent, np.nan, middle),
+            "sigma": np.where(unsure, np.nan, middle),
             "sigma_low": np.where(unsure, np.nan, low),
             "sigma_high": np.where(unsure, np.nan, high),
         }

@@ -15,8 +15,8 @@ __all__ = ["CONSTANT", "NOT_RANDOMISED", "OPPOSITE", "RANDOM", "worker_flags"]
 CONSTANT, RANDOM, OPPOSITE = "constant", "random", "opposite"
 NOT_RANDOMISED = "not randomised"
 
-LIKELY = 0.5
-"""A worker is flagged where it is more probable than not."""
+LIKELY = 0.9
+"""A worker is flagged as constant where that is so probable."""
 
 LEAST_SKILL = 0.1
 """Who is right by chance has less skill than this; an opposite worker less than minus this."""
