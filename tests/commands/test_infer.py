@@ -264,7 +264,7 @@ def test_without_a_domain_numbers_are_any_numbers(run, tmp_path):
     for more in ((), ("--method", "weighted-mean")):
         status, output, errors = run("infer", tmp_path / "a.csv", "--plain", *more)
         assert status == 0
-        assert errors.startswith("Answers are taken for numbers, as they have points.")
+        assert errors.startswith("Answers are taken for numbers. ")
         assert list(pd.read_csv(io.StringIO(output))["truth"]) == list(expected)
 
 
@@ -289,8 +289,11 @@ def test_files_without_labels_that_occur(run, tmp_path, text, message):
 
 def test_whole_numbers_with_points_are_numbers_and_many_without_are_told(run, tmp_path):
     rows = [(task, worker) for task in range(5) for worker in range(4)]
-    for point, message in ((".0", "Answers are taken for numbers"), ("", "say --between LOW,HIGH")):
+    for point, message in (
+        (".0", "Answers are taken for numbers"),
+        ("", "For numbers say --between LOW,HIGH"),
+    ):
         lines = [f"{task},{worker},{4 * task + worker}{point}" for task, worker in rows]
         (tmp_path / "a.csv").write_text("\n".join(["task,worker,label", *lines]))
-        status, _, errors = run("infer", tmp_path / "a.csv", "--plain", "--method", "crh")
+        status, _, errors = run("infer", tmp_path / "a.csv", "--plain", "--method", "noise-aware")
         assert (status, message in errors) == (0, True)

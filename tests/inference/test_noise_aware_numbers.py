@@ -244,3 +244,58 @@ def test_a_new_worker_is_as_the_crowd():
     taken = state.take(np.array([2, -1]))
     np.testing.assert_array_equal(taken.beliefs[0], state.beliefs[2])
     np.testing.assert_array_equal(taken.beliefs[1], state.crowd)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.01, 0.1])
+def test_reports_that_tell_nothing_leave_truths_in_the_middle(epsilon):
+    rng = np.random.default_rng(1)
+    tasks, workers = np.repeat(np.arange(60), 5), np.tile(np.arange(25), 12)
+    frame = pd.DataFrame({"task": tasks, "worker": workers, "label": 0.5})
+    answers = qc.Answers.from_frame(frame, domain=qc.Interval(low=0, high=1))
+    mechanism = qc.LaplacePerturbation(domain=answers.domain, epsilon=epsilon, fill=None)
+    with pytest.warns(NoSignalWarning):
+        truths = NoiseAwareNumbers().fit(mechanism.randomize(answers, rng=rng)).truths
+    assert (abs(truths["truth"] - 0.5) < (0.1 if epsilon < 0.1 else 0.35)).all()
+    assert (truths["standard_error"] > 0.15).all()
+
+
+FILLED = {
+    "none": {"fill": None},
+    "filled": {"fill": "uniform"},
+    "bits": {"participation": "released"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("earlier", FILLED)
+@pytest.mark.parametrize("later", FILLED)
+def test_a_start_fits_reports_that_were_filled_in_or_not(earlier, later):
+    method = NoiseAwareNumbers(max_iterations=12)
+    start = method.fit(noisy(8.0, **FILLED[earlier]))
+    estimate = method.fit(noisy(8.0, **FILLED[later]), start=start)
+    assert qc.mean_absolute_error(estimate, CROWD.truths) < 1.0
+
+
+def test_numbers_beyond_the_earlier_ones_need_a_new_fit():
+    rng = np.random.default_rng(4)
+    tasks, workers = np.repeat(np.arange(40), 5), np.tile(np.arange(10), 20)
+    label = tasks / 40 + rng.normal(0, 0.02, 200)
+    frame = pd.DataFrame({"task": tasks, "worker": workers, "label": label})
+    method = NoiseAwareNumbers(max_iterations=8)
+    first = method.fit(frame)
+    far = frame.assign(task=frame["task"] + 100, label=frame["label"] + 5)
+    with pytest.raises(ParameterError, match="Fit all answers anew"):
+        method.extend(first, far)
+    again = method.fit(pd.concat([frame, far]), start=first)
+    truths = again.truths.set_index("task")["truth"]
+    assert (abs(truths.loc[100:] - truths.loc[:99].to_numpy() - 5) < 0.2).all()
+
+
+@pytest.mark.parametrize("number", [1e17, -1.7e18, 1e-310])
+def test_equal_numbers_of_any_size_are_the_truth(number):
+    tasks, workers = np.repeat(np.arange(20), 3), np.tile(np.arange(3), 20)
+    frame = pd.DataFrame({"task": tasks, "worker": workers, "label": number})
+    np.testing.assert_allclose(
+        NoiseAwareNumbers().fit(frame).truths["truth"], number, rtol=1e-6, atol=1e-9
+    )

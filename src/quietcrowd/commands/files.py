@@ -97,6 +97,8 @@ def _found_domain(
     if names[2] not in table.column_names:
         return Reals()  # the reader says what is missing
     labels = table[names[2]].drop_null().unique()
+    if not len(labels):
+        raise AnswerError(f"{path}: there is no answer: column {names[2]!r} is empty")
     if pa.types.is_string(plain_type(labels.type)):
         labels = _as_numbers_or_labels(labels)
     try:
@@ -110,13 +112,13 @@ def _found_domain(
 def _tell_domain(domain: Domain) -> None:
     """Say what answers are taken for where no option says it."""
     if not isinstance(domain, FiniteDomain):
-        note("Answers are taken for numbers, as they have points. For labels say --labels.")
+        note("Answers are taken for numbers. For labels say --labels.")
         return
     names = [str(label) for label in domain.labels]
-    shown = ", ".join(names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
+    shown = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else ".")
     numbers = all(name.lstrip("-").isdigit() for name in names) and len(names) > MOST_NAMES
     advice = " For numbers say --between LOW,HIGH." * numbers
-    note(f"{counted(len(names), 'label')}, as they occur: {shown}.{advice}")
+    note(f"{counted(len(names), 'label')}, as they occur: {shown}{advice}")
 
 
 def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
@@ -135,8 +137,8 @@ def _as_numbers_or_labels(texts: pa.Array) -> pa.Array:
     if points.sum() > NEARLY_ALL * len(texts):
         odd = texts[int(np.argmin(finite))].as_py()
         raise AnswerError(
-            f"{finite.sum():,} of {len(texts):,} different answers are numbers, but {odd!r} is none. "
-            "Say --between LOW,HIGH for numbers, with --skip-outside to leave others out, or "
+            f"{finite.sum():,} of {len(texts):,} different answers are numbers, but {odd!r} is "
+            "none. Say --between LOW,HIGH for numbers, with --skip-outside to leave others out, or "
             "--labels."
         )
     labels = options.labels_as_printed(texts.to_pylist())

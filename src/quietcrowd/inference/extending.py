@@ -131,9 +131,10 @@ def extend_loop(
     """Run a method on new tasks, on top of what the earlier ones told of the workers.
 
     The earlier answers' part of every tally is the one of the last pass over them. To learn from
-    both parts climbs the objective as expectation maximisation does that looks again at some tasks
-    only (R. Neal and G. Hinton, "A view of the EM algorithm that justifies incremental, sparse,
-    and other variants", 1998).
+    both parts is expectation maximisation that looks again at some tasks only (R. Neal and
+    G. Hinton, "A view of the EM algorithm that justifies incremental, sparse, and other variants",
+    1998). It climbs the objective of methods whose tallies hold all of it; that of numbers by
+    `NoiseAware` keeps the earlier reports' log evidence, and may fall.
     """
     cached = method.extend_tally(
         start.tally, Extension(positions=earlier, old=start.summary, new=summary)

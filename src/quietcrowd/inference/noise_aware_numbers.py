@@ -39,7 +39,7 @@ from quietcrowd.inference.number_state import (
     table_rows,
 )
 from quietcrowd.inference.numeric import NumericMethod
-from quietcrowd.inference.partition import Partition, Summary
+from quietcrowd.inference.partition import Extension, Partition, Summary
 from quietcrowd.mechanisms.channel import Channel, laplace_shift
 from quietcrowd.validation import at_least, plain, whole_number
 
@@ -47,6 +47,9 @@ __all__ = ["LEVELS", "NoiseAwareNumbers"]
 
 MOST_CELLS = 2**27
 """Most distances of all workers in a tally: 1 GiB, and half as much for a table."""
+
+MOST_GROWTH = 1.1
+"""An extension may widen the range of all plain numbers so many times."""
 
 MOST_NOISE = 0.5
 """The noise hides the truths where it is more than this part of their variance."""
@@ -74,8 +77,9 @@ class NoiseAwareNumbers(
     Where unanswered tasks are reported, too, a report is an answer with a probability that is
     learnt for each worker, or else what the mechanism fills in; a noisy participation bit counts.
 
-    The objective is a lower bound of the log posterior, per answer; it cannot fall, but for what
-    rounding of tables takes, less than 2^-22.
+    The objective of a fit is a lower bound of the log posterior, per answer; it cannot fall, but
+    for what rounding of tables takes, less than 2^-22. That of an extension can: the earlier
+    reports' part of it is as the earlier estimate left it.
 
     No report holds more than half of a task's precision, of two or three more than 2 / n, unless
     others bear it out: the truths as the reports of others have them say with a probability of .8
@@ -157,6 +161,38 @@ class NoiseAwareNumbers(
                 "moon:truth_prior=normal), one number per worker."
             )
         return found
+
+    @override
+    def start_from(self, state: NumberState, earlier: Any, summary: Summary) -> NumberState:
+        """Return the earlier state, fitted to the reports; of plain numbers a new one.
+
+        Their range is looked for anew, and what is known of errors is in parts of it.
+        """
+        fresh = first_number_state(summary)
+        if fresh.looks >= 0:
+            return fresh
+        if fresh.answering is None:
+            return evolve(state, answering=None)
+        if state.answering is None:
+            return evolve(state, answering=fresh.answering, trial=fresh.trial)
+        return state
+
+    @override
+    def extend_tally(self, tally: NumberTally, extension: Extension) -> NumberTally:
+        """Return the tally among all workers.
+
+        Raises
+        ------
+        ParameterError
+            Where new plain numbers lie far beyond the earlier ones.
+        """
+        if extension.stretch < 1.0 / MOST_GROWTH:
+            new = extension.new
+            raise ParameterError(
+                f"the new numbers, with the earlier ones from {new.low:g} to {new.high:g}, lie far "
+                "beyond the range that the earlier estimate is of. Fit all answers anew."
+            )
+        return super().extend_tally(tally, extension)
 
     @override
     def weights(self, summary: Summary, state: NumberState | None) -> npt.NDArray[np.float64]:

@@ -16,6 +16,8 @@ from quietcrowd.inference.kernels.number_reports import weigh_kernel
 from quietcrowd.inference.number_answering import Answering
 from quietcrowd.inference.number_pass import error_laws, fills_in
 from quietcrowd.inference.number_state import (
+    LEAST_LENGTH,
+    TINY,
     NumberState,
     NumberTally,
     likely_unit,
@@ -40,8 +42,9 @@ def first_number_state(summary: Summary) -> NumberState:
     """Return what is believed before the first pass."""
     shift = laplace_shift(summary.channel)
     low, high = (summary.low, summary.high) if shift is None else shift.grid.ends
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    if high - low <= LEAST_LENGTH * max(abs(low), abs(high), TINY):
+        half = max(0.5, LEAST_LENGTH * max(abs(low), abs(high)))
+        low, high = low - half, high + half
     truths = None if shift is None else first_truths()
     share = answer_laws(0.0 if shift is None else shift.scale / (high - low)).share
     trial = None if shift is None else Trial.first(fills_in(summary))

@@ -137,7 +137,7 @@ def count_cells(partition: Partition, summary: Summary, state: NumberState) -> N
     """Count the numbers in each cell of the range."""
     rows = partition.values[int(partition.offsets[0]) : int(partition.offsets[-1])]
     numbers = rows * summary.extent + summary.middle
-    cells = np.clip((numbers - state.low) * (CELLS / (state.high - state.low)), 0, CELLS - 1)
+    cells = np.clip((numbers - state.low) / (state.high - state.low) * CELLS, 0, CELLS - 1)
     tally = NumberTally.empty(summary, cells=CELLS)
     return evolve(tally, cells=np.bincount(cells.astype(np.int64), minlength=CELLS))
 

@@ -19,6 +19,8 @@ from quietcrowd.inference.partition import Extension, Summary
 
 __all__ = [
     "CELLS",
+    "LEAST_LENGTH",
+    "TINY",
     "NumberState",
     "NumberTally",
     "find_range",
@@ -47,6 +49,9 @@ MANY = 32
 
 LEAST_LENGTH = 1e-9
 """A range is no shorter than this part of its numbers: floats could not tell bins apart."""
+
+TINY = 1e-290
+"""Numbers closer than this are equal: their range could not be divided."""
 
 
 @frozen(kw_only=True, eq=False)

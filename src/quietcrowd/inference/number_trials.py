@@ -104,9 +104,20 @@ class Trial:
             What was believed of who answers.
         """
         scores = evidence + [law.log_prior for law in self.candidates]
-        place = int(np.argmax(scores))
         odds = reports * float(answering.logs[0, 0]) if answering and self.coarse else 0.0
-        best = FirstLaws(float(scores[place]) + odds, self.candidates[place], answering)
+        best = FirstLaws(float(scores.max()) + odds, _mean_law(self.candidates, scores), answering)
         if self.coarse and self.best is not None and self.best.evidence >= best.evidence:
             best = self.best
         return evolve(self, number=self.number + 1, best=best)
+
+
+def _mean_law(laws: tuple[NormalTruths, ...], scores: Floats) -> NormalTruths:
+    """Return the normal law with the means of all laws' means and log spreads, by their evidence.
+
+    Where reports tell little, no law is far better than the others, and the best one is chance.
+    """
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    mean = float(weights @ np.array([law.mean for law in laws]))
+    log_spread = float(weights @ np.array([law.log_spread for law in laws]))
+    return NormalTruths(mean=mean, log_spread=log_spread)
