@@ -105,19 +105,23 @@ class Trial:
         """
         scores = evidence + [law.log_prior for law in self.candidates]
         odds = reports * float(answering.logs[0, 0]) if answering and self.coarse else 0.0
-        best = FirstLaws(float(scores.max()) + odds, _mean_law(self.candidates, scores), answering)
+        best = FirstLaws(
+            float(scores.max()) + odds, _likely_law(self.candidates, scores), answering
+        )
         if self.coarse and self.best is not None and self.best.evidence >= best.evidence:
             best = self.best
         return evolve(self, number=self.number + 1, best=best)
 
 
-def _mean_law(laws: tuple[NormalTruths, ...], scores: Floats) -> NormalTruths:
-    """Return the normal law with the means of all laws' means and log spreads, by their evidence.
+def _likely_law(laws: tuple[NormalTruths, ...], scores: Floats) -> NormalTruths:
+    """Return the normal law with the spread of most evidence, and the mean of the laws' means.
 
-    Where reports tell little, no law is far better than the others, and the best one is chance.
+    Laws count by their evidence: where reports tell little, no mean is far better than the others,
+    and the best one is chance.
     """
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     mean = float(weights @ np.array([law.mean for law in laws]))
-    log_spread = float(weights @ np.array([law.log_spread for law in laws]))
+    spreads, places = np.unique([law.log_spread for law in laws], return_inverse=True)
+    log_spread = float(spreads[np.argmax(np.bincount(places, weights))])
     return NormalTruths(mean=mean, log_spread=log_spread)
