@@ -7,6 +7,7 @@ units, and exponential: an exact, geometric number of units beyond a public leas
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,18 @@ from attrs import frozen
 
 from quietcrowd.mechanisms.channel import Floats, Noise
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.exact_coins import decaying, shows_heads
+from quietcrowd.mechanisms.randomness import WordSource, system_words
 from quietcrowd.privacy.sampled_variance import MEAN
 
-__all__ = ["MOST_LEAST", "DrawnGaussian"]
+__all__ = ["MOST_LEAST", "DrawnGaussian", "gaussian_noise"]
 
 BLOCK = 2**16
 MOST_LEAST = 2**46
 """The largest least variance, in units."""
+
+_UNSURE = 1.0
+"""A word so near to a chance that is found in floats, in units of 2^-32, is compared exactly."""
 
 _LARGEST = 2**49
 """The largest number of units beyond the least; the square root of a float tells them apart."""
@@ -47,7 +53,7 @@ class DrawnGaussian(Noise):
     References
     ----------
     C. Canonne, G. Kamath, T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS
-    2020, algorithms 2 and 3, as OpenDP implements them.
+    2020, algorithm 3.
     """
 
     unit: float
@@ -120,7 +126,7 @@ class DrawnGaussian(Noise):
         if rng is not None:
             units = rng.standard_exponential(count) * MEAN
         else:
-            units = _geometric(count).astype(np.float64)
+            units = _geometric(count, system_words).astype(np.float64)
         deviations = np.sqrt((units + self.least) * self.unit)
         return np.nextafter(np.nextafter(deviations, np.inf), np.inf)
 
@@ -170,7 +176,7 @@ def _normal_below(steps: Floats, variance: float) -> Floats:
     return corrected
 
 
-def _geometric(count: int) -> npt.NDArray[np.int64]:
+def _geometric(count: int, words: WordSource) -> npt.NDArray[np.int64]:
     """Return whole numbers k from 1 with probabilities proportional to ``exp(-k / MEAN)``.
 
     Zeros are drawn again, and so is what is above the largest: once in e^128 times.
@@ -178,26 +184,62 @@ def _geometric(count: int) -> npt.NDArray[np.int64]:
     law = DiscreteLaplace(scale=float(MEAN))
     drawn = np.zeros(count, np.int64)
     while len(open_places := np.flatnonzero((drawn < 1) | (drawn > _LARGEST))):
-        drawn[open_places] = np.abs(law.sample(len(open_places), None))
+        drawn[open_places] = np.abs(law.draw(len(open_places), words))
     return drawn
+
+
+def gaussian_noise(deviation: float, count: int, words: WordSource) -> npt.NDArray[np.int64]:
+    """Draw `count` independent values of discrete Gaussian noise exactly, from random words.
+
+    In rounds: each open place gets Laplace noise of a whole scale t, the first above the deviation,
+    and keeps it with a chance of ``exp(-(|y| - V / t)^2 / 2 V)``.
+
+    Parameters
+    ----------
+    deviation : float
+        Root of V, in steps; taken as the exact rational number that the float is.
+    count : int
+        How many.
+    words : WordSource
+        Where the randomness comes from: in each round the words of the Laplace noise, one for each
+        place, and then, in order, more for those that this does not settle.
+    """
+    law = DiscreteLaplace(scale=float(math.floor(deviation) + 1))
+    noise, open_places = np.zeros(count, np.int64), np.arange(count)
+    while len(open_places):
+        drawn = law.draw(len(open_places), words)
+        kept = _kept(drawn, deviation, int(law.scale), words)
+        noise[open_places[kept]] = drawn[kept]
+        open_places = open_places[~kept]
+    return noise
+
+
+def _kept(
+    drawn: npt.NDArray[np.int64], deviation: float, scale: int, words: WordSource
+) -> npt.NDArray[np.bool_]:
+    """Return which values are kept.
+
+    Their chances are first found in floats, to 2^-38: only where a word is too near to that the
+    exact one counts.
+    """
+    given = words(len(drawn)).astype(np.float64)
+    apart = (np.abs(drawn) - deviation * deviation / scale) / deviation
+    near = np.exp(-0.5 * apart * apart) * 2.0**32
+    kept: npt.NDArray[np.bool_] = given < near
+    for place in np.flatnonzero(np.abs(given + 0.5 - near) < _UNSURE):
+        variance = Fraction(deviation) ** 2
+        rate = (abs(int(drawn[place])) - variance / scale) ** 2 / (2 * variance)
+        kept[place] = not rate or shows_heads(int(given[place]), decaying(rate), words)
+    return kept
 
 
 def _sample_exactly(
     deviations: npt.NDArray[np.float64], codes: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int64]:
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian
-    from opendp.metrics import l2_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    numbers, metric = vector_domain(atom_domain(T="i64")), l2_distance(T="f64")
+    """Return noise of each code's deviation; one worker after the other."""
     noise = np.empty(len(codes), np.int64)
-    of_workers = np.split(
-        np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=1))[:-1]
-    )
-    for worker, places in enumerate(of_workers):
+    ends = np.cumsum(np.bincount(codes, minlength=1))[:-1]
+    for worker, places in enumerate(np.split(np.argsort(codes, kind="stable"), ends)):
         if len(places):
-            measurement = make_gaussian(numbers, metric, scale=float(deviations[worker]))
-            noise[places] = measurement([0] * len(places))
+            noise[places] = gaussian_noise(float(deviations[worker]), len(places), system_words)
     return noise

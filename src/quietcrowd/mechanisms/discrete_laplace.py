@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,15 @@ from typing_extensions import override
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import Floats, Noise
+from quietcrowd.mechanisms.exact_coins import (
+    Chance,
+    decaying,
+    first_digits,
+    logistic,
+    settled,
+    throw,
+)
+from quietcrowd.mechanisms.randomness import WordSource, system_words
 from quietcrowd.privacy.rounding import ratio_up
 
 __all__ = [
@@ -39,8 +48,12 @@ __all__ = [
     "require_positive_epsilon",
 ]
 
-BLOCK = 2**16
+BLOCK = 2**12
+"""Values that are drawn at a time."""
 LARGEST_POWER = 46
+
+DRAWN_REACH = 32
+"""Geometric numbers beyond so many scales take a rest beside their binary digits."""
 
 WORD_BYTES = 32
 WORD = 2 ** (8 * WORD_BYTES)
@@ -77,7 +90,7 @@ class DiscreteLaplace(Noise):
     References
     ----------
     C. Canonne, G. Kamath, T. Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS
-    2020, algorithm 2, as OpenDP implements it.
+    2020, has the law and another sampler; this one: ``docs/theory/exact-noise.md``.
 
     Examples
     --------
@@ -147,7 +160,7 @@ class DiscreteLaplace(Noise):
             For a fast simulation in floats; None draws exactly, from the operating system.
         """
         if rng is None:
-            return self._sample_exactly(count)
+            return self.draw(count, system_words)
         noise = np.empty(count, np.int64)
         for start in range(0, count, BLOCK):
             block = noise[start : start + BLOCK]
@@ -155,21 +168,59 @@ class DiscreteLaplace(Noise):
             block[:] = np.floor(up * self.scale) - np.floor(down * self.scale)
         return noise
 
-    def _sample_exactly(self, count: int) -> npt.NDArray[np.int64]:
-        from opendp.domains import atom_domain, vector_domain
-        from opendp.measurements import make_laplace
-        from opendp.metrics import l1_distance
-        from opendp.mod import enable_features
+    def draw(self, count: int, words: WordSource) -> npt.NDArray[np.int64]:
+        """Draw `count` independent values exactly, from random words.
 
-        enable_features("contrib")
-        measurement = make_laplace(
-            vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=self.scale
-        )
+        A value is the difference of two geometric numbers. Their binary digits below 2^D are
+        independent coins, and what is left, in units of 2^D, is geometric again: almost always 0.
+        So a value takes ``2 (D + 1)`` words, and hardly ever more; how many says nothing of it.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+        words : WordSource
+            Where the randomness comes from. `BLOCK` values at a time take the first word of each
+            coin: of each value those of its first number, lowest digit first and the rest last,
+            then those of its second. Then each coin that these do not settle takes more, in order,
+            and then each number with a rest.
+        """
         parts = [
-            np.array(measurement([0] * min(BLOCK, count - start)), np.int64)
+            _draw_block(self.scale, min(BLOCK, count - start), words)
             for start in range(0, count, BLOCK)
         ]
         return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _draw_block(scale: float, count: int, words: WordSource) -> npt.NDArray[np.int64]:
+    """Return `count` values; see `DiscreteLaplace.draw`."""
+    digits = _binary_digits(scale)
+    first = np.array([first_digits(_coin(scale, place)) for place in range(digits + 1)], np.uint32)
+    drawn = words(2 * count * (digits + 1)).reshape(2 * count, digits + 1)
+    heads = settled(drawn, first, partial(_coin, scale), words)
+    numbers = heads[:, :digits].astype(np.int64) @ (1 << np.arange(digits, dtype=np.int64))
+    for place in np.flatnonzero(heads[:, digits]):
+        rest = 1
+        while throw(_coin(scale, digits), words):
+            rest += 1
+        numbers[place] += rest << digits
+    pairs = numbers.reshape(count, 2)
+    return pairs[:, 0] - pairs[:, 1]
+
+
+def _binary_digits(scale: float) -> int:
+    """Return how many digits a number has, but with a chance of e^-32 or less."""
+    digits = 0
+    while 2**digits < DRAWN_REACH * scale:
+        digits += 1
+    return digits
+
+
+@lru_cache(maxsize=1024)
+def _coin(scale: float, digit: int) -> Chance:
+    """Return the chance that a binary digit is 1; of the digit after the last, of a rest."""
+    rate = Fraction(2**digit) / Fraction(scale)
+    return decaying(rate) if digit == _binary_digits(scale) else logistic(rate)
 
 
 @lru_cache
