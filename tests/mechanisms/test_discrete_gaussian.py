@@ -1,10 +1,14 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from quietcrowd.mechanisms import discrete_gaussian
-from quietcrowd.mechanisms.discrete_gaussian import BLOCK, DrawnGaussian
+from quietcrowd.mechanisms.discrete_gaussian import BLOCK, DrawnGaussian, gaussian_noise
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.exact_coins import decaying
+from quietcrowd.mechanisms.randomness import system_words, words_in_turn
 from quietcrowd.privacy.sampled_variance import MEAN
 
 FALSE_ALARM = 1e-8
@@ -23,7 +27,7 @@ def test_variances_are_exponential_beyond_the_least(seed):
 
 def test_exact_variances_are_whole_numbers_of_units_rounded_up(monkeypatch):
     law = DrawnGaussian(unit=0.75, least=2)
-    monkeypatch.setattr(discrete_gaussian, "_geometric", lambda count: np.arange(1, count + 1))
+    monkeypatch.setattr(discrete_gaussian, "_geometric", lambda count, _: np.arange(1, count + 1))
     deviations = law.draw(1000, None)
     units = deviations**2 / 0.75 - 2
     assert units == pytest.approx(np.arange(1, 1001), rel=1e-12)
@@ -34,8 +38,8 @@ def test_exact_variances_are_whole_numbers_of_units_rounded_up(monkeypatch):
 
 def test_zeros_and_what_is_too_large_are_drawn_again(monkeypatch):
     given = iter([[0, 5, -(2**49) - 1, -7], [2**49, 0], [1]])
-    monkeypatch.setattr(DiscreteLaplace, "sample", lambda *_: np.array(next(given)))
-    assert discrete_gaussian._geometric(4).tolist() == [2**49, 5, 1, 7]
+    monkeypatch.setattr(DiscreteLaplace, "draw", lambda *_: np.array(next(given)))
+    assert discrete_gaussian._geometric(4, system_words).tolist() == [2**49, 5, 1, 7]
 
 
 @pytest.mark.slow
@@ -80,3 +84,31 @@ def test_many_draws_come_in_blocks_and_none_in_none():
     assert len(drawn) == BLOCK + 3
     assert drawn[-3:].any()
     assert drawn.std() == pytest.approx(5.0, rel=0.05)
+
+
+def words_of(*values):
+    return words_in_turn(np.array(values, np.uint32))
+
+
+def test_words_are_laplace_noise_that_is_kept_or_not():
+    """At a deviation of 3.5: Laplace noise of scale 4 has 7 digits and a rest, 16 words."""
+    none = [2**32 - 1] * 8
+    zero = [*none, *none]
+    five = [0, none[1], 0, *none[3:], *none]
+    kept, lost = 0, 2**32 - 1
+    assert gaussian_noise(3.5, 1, words_of(*five, kept)).tolist() == [5]
+    assert gaussian_noise(3.5, 1, words_of(*zero, lost, *five, kept)).tolist() == [5]
+    both = gaussian_noise(3.5, 2, words_of(*zero, *five, lost, kept, *zero, kept))
+    assert both.tolist() == [0, 5]
+
+
+def test_a_word_near_its_chance_is_compared_exactly():
+    deviation, number = 3.5, 5
+    rate = (number - Fraction(deviation) ** 2 / 4) ** 2 / (2 * Fraction(deviation) ** 2)
+    chance = decaying(rate)
+    none = [2**32 - 1] * 8
+    five = [0, none[1], 0, *none[3:], *none]
+    first, second = chance(32), chance(64) & (2**32 - 1)
+    assert gaussian_noise(deviation, 1, words_of(*five, first, second - 1)).tolist() == [5]
+    again = words_of(*five, first, second + 1, *none, *none, 0)
+    assert gaussian_noise(deviation, 1, again).tolist() == [0]

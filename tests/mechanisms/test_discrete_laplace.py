@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms import discrete_laplace
 from quietcrowd.mechanisms.discrete_laplace import (
     BLOCK,
+    EXACT_BLOCK,
     LARGEST_POWER,
     REACH,
     DiscreteLaplace,
@@ -19,6 +21,8 @@ from quietcrowd.mechanisms.discrete_laplace import (
     laplace_noise,
     laplace_thresholds,
 )
+from quietcrowd.mechanisms.exact_coins import first_digits
+from quietcrowd.mechanisms.randomness import system_words, words_in_turn
 
 FALSE_ALARM = 1e-8
 
@@ -139,3 +143,72 @@ def test_the_reach_is_that_of_all_digits():
         assert laplace_noise(scale, low + low) == laplace_noise(scale, high + high) == 0
         with pytest.raises(ValueError, match="zip"):
             laplace_noise(scale, low)
+
+
+DIGITS = 8
+"""Of numbers at a scale of 8: the first power of two from 32 scales on is 2^8."""
+
+LARGEST_WORD = 2**32 - 1
+
+
+def drawn(words, scale=8.0, count=1):
+    """Return what words are drawn as, and how many were taken."""
+    taken = []
+    given = words_in_turn(np.array(words, np.uint32))
+
+    def source(number):
+        taken.append(number)
+        return given(number)
+
+    return DiscreteLaplace(scale=scale).draw(count, source).tolist(), sum(taken)
+
+
+def test_words_are_the_binary_digits_of_two_numbers():
+    none, every = [LARGEST_WORD] * (DIGITS + 1), [0] * DIGITS + [LARGEST_WORD]
+    assert drawn(every + none) == ([2**DIGITS - 1], 2 * DIGITS + 2)
+    assert drawn(none + every) == ([1 - 2**DIGITS], 2 * DIGITS + 2)
+    assert drawn([0, *none[1:], *none]) == ([1], 2 * DIGITS + 2)
+    fifth = [*none[:4], 0, *none[5:]]
+    assert drawn(none + fifth + fifth + none, count=2) == ([-16, 16], 4 * DIGITS + 4)
+
+
+def test_a_rest_is_drawn_until_a_coin_shows_tails():
+    coin = discrete_laplace._coin(8.0, DIGITS)
+    assert coin(32) == int(math.exp(-32) * 2**32) == 0
+    none = [LARGEST_WORD] * DIGITS
+    heads = [0, 0]  # the first word is equal to the digits; the second is below them
+    words = [*none, heads[0], *none, LARGEST_WORD, heads[1], *heads, LARGEST_WORD]
+    assert drawn(words) == ([2 << DIGITS], len(words))
+
+
+def test_equal_first_words_are_settled_by_the_next():
+    coin = discrete_laplace._coin(8.0, 2)
+    rest, none = coin(64) & LARGEST_WORD, [LARGEST_WORD] * (DIGITS + 1)
+    words = [*none[:2], first_digits(coin), *none[3:], *none]
+    assert drawn([*words, rest - 1]) == ([4], 2 * DIGITS + 3)
+    assert drawn([*words, rest + 1]) == ([0], 2 * DIGITS + 3)
+
+
+def test_blocks_are_drawn_one_after_the_other():
+    given = system_words(2 * (DIGITS + 1) * (EXACT_BLOCK + 5) + 100)
+    noise = DiscreteLaplace(scale=8.0)
+    source = words_in_turn(given)
+    whole = noise.draw(EXACT_BLOCK + 5, source)
+    source = words_in_turn(given)
+    parts = [noise.draw(EXACT_BLOCK, source), noise.draw(5, source)]
+    np.testing.assert_array_equal(whole, np.concatenate(parts))
+    assert len(noise.draw(0, source)) == 0
+
+
+def test_digits_have_the_chances_of_a_geometric_number():
+    """The chance of every number below 2^4 from its digits, against the law, exactly."""
+    scale, digits = Fraction(1), discrete_laplace._binary_digits(1.0)
+    with localcontext(prec=60):
+        chances = [Decimal(discrete_laplace._coin(1.0, i)(160)) / 2**160 for i in range(digits)]
+        rest = 1 - Decimal(discrete_laplace._coin(1.0, digits)(160)) / 2**160
+        for number in range(16):
+            chance = rest
+            for i, p in enumerate(chances):
+                chance *= p if number >> i & 1 else 1 - p
+            law = (Decimal(-number) / int(scale)).exp() * (1 - Decimal(-1).exp())
+            assert abs(chance - law) < Decimal(10) ** -40

@@ -48,8 +48,12 @@ __all__ = [
     "require_positive_epsilon",
 ]
 
-BLOCK = 2**12
-"""Values that are drawn at a time."""
+BLOCK = 2**16
+"""Simulated values that are drawn at a time."""
+
+EXACT_BLOCK = 2**12
+"""Exact ones."""
+
 LARGEST_POWER = 46
 
 DRAWN_REACH = 32
@@ -180,14 +184,14 @@ class DiscreteLaplace(Noise):
         count : int
             How many.
         words : WordSource
-            Where the randomness comes from. `BLOCK` values at a time take the first word of each
-            coin: of each value those of its first number, lowest digit first and the rest last,
-            then those of its second. Then each coin that these do not settle takes more, in order,
-            and then each number with a rest.
+            Where the randomness comes from. `EXACT_BLOCK` values at a time take the first word of
+            each coin: of each value those of its first number, lowest digit first and the rest
+            last, then those of its second. Then each coin that these do not settle takes more, in
+            order, and then each number with a rest.
         """
         parts = [
-            _draw_block(self.scale, min(BLOCK, count - start), words)
-            for start in range(0, count, BLOCK)
+            _draw_block(self.scale, min(EXACT_BLOCK, count - start), words)
+            for start in range(0, count, EXACT_BLOCK)
         ]
         return np.concatenate([np.zeros(0, np.int64), *parts])
 
