@@ -45,7 +45,7 @@ def test_real_noise(benchmark, wide, compare):
     compare(
         f"{len(wide):,} numbers with simulated noise",
         simulated,
-        "the same with OpenDP's exact noise",
+        "the same with exact noise",
         benchmark.stats.stats.min,
         1,
     )

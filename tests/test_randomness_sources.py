@@ -1,4 +1,4 @@
-"""Noise that protects somebody comes from OpenDP or from the operating system's words.
+"""Noise that protects somebody comes from the operating system's words.
 
 All of ``src/`` is read: whoever calls a float generator, of NumPy or of Python, stands in the list
 below with the reason, or fails here.

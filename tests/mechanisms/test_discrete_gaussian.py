@@ -2,6 +2,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian
+from opendp.metrics import l2_distance
+from opendp.mod import enable_features
 from scipy import stats
 
 from quietcrowd.mechanisms import discrete_gaussian
@@ -112,3 +116,18 @@ def test_a_word_near_its_chance_is_compared_exactly():
     assert gaussian_noise(deviation, 1, words_of(*five, first, second - 1)).tolist() == [5]
     again = words_of(*five, first, second + 1, *none, *none, 0)
     assert gaussian_noise(deviation, 1, again).tolist() == [0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deviation", [0.6, 3.5, 40.0])
+def test_draws_are_as_those_of_another_implementation(deviation):
+    count = 40_000
+    enable_features("contrib")
+    numbers = vector_domain(atom_domain(T="i64"))
+    theirs = make_gaussian(numbers, l2_distance(T="f64"), scale=deviation)([0] * count)
+    ours = gaussian_noise(deviation, count, system_words)
+    edge = int(2 * deviation) + 1
+    table = [
+        np.bincount(np.clip(z, -edge, edge) + edge, minlength=2 * edge + 1) for z in (ours, theirs)
+    ]
+    assert stats.chi2_contingency(table).pvalue > FALSE_ALARM

@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_laplace
+from opendp.metrics import l1_distance
+from opendp.mod import enable_features
 from scipy import stats
 
 from quietcrowd.exceptions import ParameterError
@@ -212,3 +216,18 @@ def test_digits_have_the_chances_of_a_geometric_number():
                 chance *= p if number >> i & 1 else 1 - p
             law = (Decimal(-number) / int(scale)).exp() * (1 - Decimal(-1).exp())
             assert abs(chance - law) < Decimal(10) ** -40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1.0, 3.7, 40.0])
+def test_draws_are_as_those_of_another_implementation(scale):
+    count = 40_000
+    enable_features("contrib")
+    numbers = vector_domain(atom_domain(T="i64"))
+    theirs = make_laplace(numbers, l1_distance(T="i64"), scale=scale)([0] * count)
+    ours = DiscreteLaplace(scale=scale).draw(count, system_words)
+    edge = int(4 * scale)
+    table = [
+        np.bincount(np.clip(z, -edge, edge) + edge, minlength=2 * edge + 1) for z in (ours, theirs)
+    ]
+    assert stats.chi2_contingency(table).pvalue > FALSE_ALARM

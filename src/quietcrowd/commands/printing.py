@@ -33,7 +33,7 @@ __all__ = [
     "tell_no_signal",
 ]
 
-DRAWS_A_SECOND = 100_000
+DRAWS_A_SECOND = 500_000
 
 SLOW = 5.0
 """Seconds: what takes longer is announced."""
