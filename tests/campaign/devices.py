@@ -11,6 +11,7 @@ from tests.campaign.mechanisms import MECHANISMS, answers_of
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.draw import CommittedReports, coded_reports
 from quietcrowd.campaign.terms.canonical import canonical_hash
+from quietcrowd.campaign.terms.channel_config import report_rule
 from quietcrowd.campaign.terms.configuration import build_configuration
 
 NOWHERE = "https://crowd.example/j/" + 32 * "5"
@@ -128,7 +129,7 @@ def upload_of(reports, terms, tasks):
     """Return the upload of one worker's reports."""
     if reports.sketches is not None:
         return CommittedReports.of_sketch(reports, terms)
-    coded = coded_reports(reports, terms)
+    coded = coded_reports(reports, report_rule(terms.mechanism, terms.tasks))
     return CommittedReports.of({task.id: coded[task.name] for task in tasks}, terms)
 
 

@@ -17,7 +17,7 @@ from attrs import frozen
 from quietcrowd.mechanisms.channel import Floats, Noise
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
 from quietcrowd.mechanisms.exact_coins import decaying, shows_heads
-from quietcrowd.mechanisms.randomness import WordSource, system_words
+from quietcrowd.mechanisms.randomness import Randomness, WordSource, word_source
 from quietcrowd.privacy.sampled_variance import MEAN
 
 __all__ = ["MOST_LEAST", "DrawnGaussian", "gaussian_noise"]
@@ -113,20 +113,20 @@ class DrawnGaussian(Noise):
         log_chances = np.log(2 * (_LOG_ROOTS[1] - _LOG_ROOTS[0]) * amounts) - amounts
         return self.least_variance + amounts / self.rate, log_chances
 
-    def draw(self, count: int, rng: np.random.Generator | None) -> npt.NDArray[np.float64]:
+    def draw(self, count: int, rng: Randomness) -> npt.NDArray[np.float64]:
         """Return the standard deviations of `count` workers, rounded up, in steps.
 
         Parameters
         ----------
         count : int
             How many workers.
-        rng : numpy.random.Generator or None
-            For a simulation in floats; None draws exactly, from the operating system.
+        rng : Randomness
+            A generator is for a simulation in floats; all else draws exactly.
         """
-        if rng is not None:
+        if isinstance(rng, np.random.Generator):
             units = rng.standard_exponential(count) * MEAN
         else:
-            units = _geometric(count, system_words).astype(np.float64)
+            units = _geometric(count, word_source(rng)).astype(np.float64)
         deviations = np.sqrt((units + self.least) * self.unit)
         return np.nextafter(np.nextafter(deviations, np.inf), np.inf)
 
@@ -134,7 +134,7 @@ class DrawnGaussian(Noise):
         self,
         deviations: npt.NDArray[np.float64],
         codes: npt.NDArray[np.int32],
-        rng: np.random.Generator | None,
+        rng: Randomness,
     ) -> npt.NDArray[np.int64]:
         """Draw one independent number of noise for each of `codes`.
 
@@ -144,11 +144,11 @@ class DrawnGaussian(Noise):
             What `draw` gave; each taken as the exact rational number that the float is.
         codes : ndarray of int, shape (n,)
             Whose deviation each number has.
-        rng : numpy.random.Generator or None
-            For a fast simulation in floats; None draws exactly, from the operating system.
+        rng : Randomness
+            A generator is for a fast simulation in floats; all else draws exactly.
         """
-        if rng is None:
-            return _sample_exactly(deviations, codes)
+        if not isinstance(rng, np.random.Generator):
+            return _sample_exactly(deviations, codes, word_source(rng))
         noise = np.empty(len(codes), np.int64)
         for start in range(0, len(codes), BLOCK):
             block = slice(start, start + BLOCK)
@@ -234,12 +234,12 @@ def _kept(
 
 
 def _sample_exactly(
-    deviations: npt.NDArray[np.float64], codes: npt.NDArray[np.int32]
+    deviations: npt.NDArray[np.float64], codes: npt.NDArray[np.int32], words: WordSource
 ) -> npt.NDArray[np.int64]:
     """Return noise of each code's deviation; one worker after the other."""
     noise = np.empty(len(codes), np.int64)
     ends = np.cumsum(np.bincount(codes, minlength=1))[:-1]
     for worker, places in enumerate(np.split(np.argsort(codes, kind="stable"), ends)):
         if len(places):
-            noise[places] = gaussian_noise(float(deviations[worker]), len(places), system_words)
+            noise[places] = gaussian_noise(float(deviations[worker]), len(places), words)
     return noise

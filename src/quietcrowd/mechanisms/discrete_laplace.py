@@ -36,7 +36,7 @@ from quietcrowd.mechanisms.exact_coins import (
     settled,
     throw,
 )
-from quietcrowd.mechanisms.randomness import WordSource, system_words
+from quietcrowd.mechanisms.randomness import Randomness, WordSource, word_source
 from quietcrowd.privacy.rounding import ratio_up
 
 __all__ = [
@@ -153,18 +153,18 @@ class DiscreteLaplace(Noise):
         tail = np.exp(-away / self.scale) / (1 + math.exp(-1 / self.scale))
         return np.where(steps <= 0, tail, 1 - tail)
 
-    def sample(self, count: int, rng: np.random.Generator | None) -> npt.NDArray[np.int64]:
+    def sample(self, count: int, rng: Randomness) -> npt.NDArray[np.int64]:
         """Draw `count` independent values.
 
         Parameters
         ----------
         count : int
             How many. The sampler sees no answer: noise is drawn first and added by the caller.
-        rng : numpy.random.Generator or None
-            For a fast simulation in floats; None draws exactly, from the operating system.
+        rng : Randomness
+            A generator is for a fast simulation in floats; all else draws exactly.
         """
-        if rng is None:
-            return self.draw(count, system_words)
+        if not isinstance(rng, np.random.Generator):
+            return self.draw(count, word_source(rng))
         noise = np.empty(count, np.int64)
         for start in range(0, count, BLOCK):
             block = noise[start : start + BLOCK]

@@ -16,7 +16,13 @@ from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import MAX_EPSILON, MAX_SIZE, FiniteChannel
 from quietcrowd.mechanisms.mechanism import Reports
-from quietcrowd.mechanisms.randomness import Secret, WordSource, word_source, words_in_turn
+from quietcrowd.mechanisms.randomness import (
+    Randomness,
+    Secret,
+    WordSource,
+    word_source,
+    words_in_turn,
+)
 from quietcrowd.mechanisms.taskwise import (
     TaskwiseMechanism,
     cell_name,
@@ -134,7 +140,7 @@ class LabelMechanism(TaskwiseMechanism):
 
     @override
     def randomize_tasks(
-        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: Randomness
     ) -> Reports:
         words = word_source(rng)
         if self.every_task:
@@ -142,7 +148,7 @@ class LabelMechanism(TaskwiseMechanism):
         else:
             reports = self.replace(answers.values, answers.worker_codes, drawn, words)
             table = answers.with_values(self.report_domain, reports)
-        return Reports(table=table, mechanism=self, simulated=rng is not None)
+        return Reports(table=table, mechanism=self, simulated=isinstance(rng, np.random.Generator))
 
     def _randomize_every_task(
         self, answers: Answers, drawn: npt.NDArray[Any] | None, words: WordSource

@@ -26,7 +26,13 @@ from quietcrowd.mechanisms.discrete_laplace import (
 )
 from quietcrowd.mechanisms.grid import Grid, bounded_domain, cut_off
 from quietcrowd.mechanisms.mechanism import Reports
-from quietcrowd.mechanisms.randomness import Secret, WordSource, uniform_integers, word_source
+from quietcrowd.mechanisms.randomness import (
+    Randomness,
+    Secret,
+    WordSource,
+    uniform_integers,
+    word_source,
+)
 from quietcrowd.mechanisms.taskwise import (
     TaskwiseMechanism,
     cell_name,
@@ -316,17 +322,17 @@ class LaplacePerturbation(TaskwiseMechanism):
         self,
         answers: Answers,
         drawn: npt.NDArray[Any] | None,
-        rng: np.random.Generator | None,
+        rng: Randomness,
     ) -> Reports:
         places = self.grid.places(self.domain.numbers(answers.values))
         if self.every_task:
             return self._randomize_every_task(answers, places, rng)
         reports = self._with_noise(places, rng)
         table = answers.with_values(self.report_domain, reports)
-        return Reports(table=table, mechanism=self, simulated=rng is not None)
+        return Reports(table=table, mechanism=self, simulated=isinstance(rng, np.random.Generator))
 
     def _randomize_every_task(
-        self, answers: Answers, places: npt.NDArray[np.int32], rng: np.random.Generator | None
+        self, answers: Answers, places: npt.NDArray[np.int32], rng: Randomness
     ) -> Reports:
         check_cells(len(answers.tasks), len(answers.workers))
         shape = (len(answers.tasks), len(answers.workers))
@@ -341,7 +347,7 @@ class LaplacePerturbation(TaskwiseMechanism):
         return Reports(
             table=dense_table(answers, self.report_domain, reports),
             mechanism=self,
-            simulated=rng is not None,
+            simulated=isinstance(rng, np.random.Generator),
             participation_codes=None if bits is None else bits.reshape(-1),
         )
 
@@ -387,14 +393,10 @@ class LaplacePerturbation(TaskwiseMechanism):
             table=fixed_table(answers, self, reports), mechanism=self, participation_codes=bits
         )
 
-    def _with_noise(
-        self, places: npt.NDArray[np.int32], rng: np.random.Generator | None
-    ) -> npt.NDArray[Any]:
+    def _with_noise(self, places: npt.NDArray[np.int32], rng: Randomness) -> npt.NDArray[Any]:
         return _add_noise(places, self.channel.noise, self.report_domain, rng)
 
-    def _noisy_bits(
-        self, answered: npt.NDArray[np.bool_], rng: np.random.Generator | None
-    ) -> npt.NDArray[Any]:
+    def _noisy_bits(self, answered: npt.NDArray[np.bool_], rng: Randomness) -> npt.NDArray[Any]:
         noise, domain = self.channel.participation_noise, self.participation_domain
         assert noise is not None
         assert domain is not None
@@ -438,7 +440,7 @@ def _add_noise(
     places: npt.NDArray[np.int32],
     noise: DiscreteLaplace,
     domain: Lattice,
-    rng: np.random.Generator | None,
+    rng: Randomness,
 ) -> npt.NDArray[Any]:
     """Return places with noise, as the domain stores them."""
     noisy = noise.sample(places.size, rng).reshape(places.shape)

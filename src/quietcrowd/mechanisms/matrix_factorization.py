@@ -23,7 +23,7 @@ from quietcrowd.mechanisms.channel import REACH
 from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace, positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports, SketchBounds
-from quietcrowd.mechanisms.randomness import word_source
+from quietcrowd.mechanisms.randomness import Randomness, word_source
 from quietcrowd.mechanisms.sketch import (
     UNIT,
     Profile,
@@ -330,7 +330,7 @@ class MatrixFactorization(Mechanism):
             moved += Fraction(largest.moments) / Fraction(noise.scale)
         return max(self.channel.epsilon, ratio_up(moved))
 
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+    def _randomize(self, answers: Answers, rng: Randomness) -> Reports:
         channel = self.channel
         check_cells(
             len(answers.tasks), len(answers.workers), beside=max(self.sketch_length, self.rank)
@@ -357,7 +357,7 @@ class MatrixFactorization(Mechanism):
         return Reports(
             table=self._predictions(sketches, answers, profile),
             mechanism=self,
-            simulated=rng is not None,
+            simulated=isinstance(rng, np.random.Generator),
             sketches=sketches,
         )
 
@@ -366,7 +366,7 @@ class MatrixFactorization(Mechanism):
         answers: Answers,
         profile: npt.NDArray[np.int64],
         sums: npt.NDArray[np.int64],
-        rng: np.random.Generator | None,
+        rng: Randomness,
     ) -> npt.NDArray[np.float64]:
         """Return the workers' profiles u, which their own devices solve for."""
         ends, rows = answers.rows_by_worker
@@ -483,6 +483,6 @@ class MatrixFactorization(Mechanism):
 
 
 def _with_noise(
-    sums: npt.NDArray[np.int64], noise: DiscreteLaplace, rng: np.random.Generator | None
+    sums: npt.NDArray[np.int64], noise: DiscreteLaplace, rng: Randomness
 ) -> npt.NDArray[np.int64]:
     return sums + noise.sample(sums.size, rng).reshape(sums.shape)

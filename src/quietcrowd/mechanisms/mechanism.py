@@ -20,7 +20,7 @@ from quietcrowd.domains import Domain, check_numeric
 from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.frames import Backend, to_native, unmarked
 from quietcrowd.mechanisms.channel import Channel
-from quietcrowd.mechanisms.randomness import Secret
+from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource
 from quietcrowd.mechanisms.report_law import ReportLaw
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.privacy.loss_law import ReleaseLoss, pure_law
@@ -303,7 +303,7 @@ class Mechanism(ABC):
         )
 
     @abstractmethod
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+    def _randomize(self, answers: Answers, rng: Randomness) -> Reports:
         """Return the reports; the answers were checked, and are in canonical order."""
 
     def read_reports(
@@ -438,6 +438,29 @@ class Mechanism(ABC):
         if given.dropped != DroppedRows():  # nothing of it may leave with the reports
             given = evolve(given, dropped=DroppedRows())
         return self._randomize(given, rng)
+
+    def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:
+        """Return the reports that random words are drawn as.
+
+        They are those of `randomize` where the operating system gives these words. Code for another
+        machine, as that of a page, is held to it: which words it reads, in which order, and what
+        they become.
+
+        Parameters
+        ----------
+        answers : Answers
+            Private answers, in the mechanism's domain.
+        words : WordSource
+            Where the randomness comes from. Reports protect the worker as far as nobody can tell
+            the words.
+
+        Raises
+        ------
+        AnswerError
+            Where the answers are in another domain.
+        """
+        self.check_domain(answers.domain)
+        return self._randomize(answers.canonical, words)
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters of `to_dict` besides name, version and domain, JSON-ready.

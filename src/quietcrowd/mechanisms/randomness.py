@@ -23,6 +23,7 @@ from attrs import field, frozen
 
 __all__ = [
     "KEY_BYTES",
+    "Randomness",
     "Secret",
     "WordSource",
     "system_words",
@@ -34,16 +35,22 @@ __all__ = [
 WordSource: TypeAlias = Callable[[int], npt.NDArray[np.uint32]]
 """Gives ``n`` independent uniform 32-bit words."""
 
+Randomness: TypeAlias = np.random.Generator | WordSource | None
+"""Random words, exactly as they are given; None: those of the operating system. A generator is for
+a simulation, which is fast and may draw floats."""
+
 
 def system_words(count: int) -> npt.NDArray[np.uint32]:
     """Return `count` words from the operating system's cryptographic generator."""
     return np.frombuffer(os.urandom(4 * count), dtype="<u4").astype(np.uint32, copy=False)
 
 
-def word_source(rng: np.random.Generator | None) -> WordSource:
-    """Return the operating system's words, or those of `rng` for a simulation."""
+def word_source(rng: Randomness) -> WordSource:
+    """Return the operating system's words, those that are given, or a simulation's."""
     if rng is None:
         return system_words
+    if not isinstance(rng, np.random.Generator):
+        return rng
     return lambda count: rng.integers(0, 2**32, size=count, dtype=np.uint32)
 
 

@@ -22,6 +22,7 @@ from quietcrowd.mechanisms.discrete_gaussian import MOST_LEAST, DrawnGaussian
 from quietcrowd.mechanisms.discrete_laplace import positive_epsilon
 from quietcrowd.mechanisms.grid import Grid, bounded_domain
 from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.randomness import Randomness
 from quietcrowd.mechanisms.taskwise import TaskwiseMechanism
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
@@ -382,15 +383,13 @@ class SampledVarianceGaussian(TaskwiseMechanism):
             worker_epsilon=worker_epsilon,
         )
 
-    def draw_workers(
-        self, workers: int, rng: np.random.Generator | None
-    ) -> npt.NDArray[np.float64]:
+    def draw_workers(self, workers: int, rng: Randomness) -> npt.NDArray[np.float64]:
         """Return the workers' standard deviations; see `TaskwiseMechanism.draw_workers`."""
         return self.channel.noise.draw(workers, rng)
 
     @override
     def randomize_tasks(
-        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: Randomness
     ) -> Reports:
         assert drawn is not None
         channel = self.channel
@@ -401,7 +400,7 @@ class SampledVarianceGaussian(TaskwiseMechanism):
         return Reports(
             table=answers.with_values(domain, noisy.astype(domain.dtype)),
             mechanism=self,
-            simulated=rng is not None,
+            simulated=isinstance(rng, np.random.Generator),
         )
 
     def _parameters(self) -> dict[str, Any]:

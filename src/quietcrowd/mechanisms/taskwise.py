@@ -20,6 +20,7 @@ from quietcrowd.answers import Answers
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.randomness import Randomness
 from quietcrowd.privacy.guarantee import (
     ABOUT_TASKS,
     PUBLIC_TASKS,
@@ -107,7 +108,7 @@ class TaskwiseMechanism(Mechanism):
     def draw_workers(
         self,
         workers: int,  # noqa: ARG002
-        rng: np.random.Generator | None,  # noqa: ARG002
+        rng: Randomness,  # noqa: ARG002
     ) -> npt.NDArray[Any] | None:
         """Return what each worker draws once, and uses in all of its reports; None: nothing.
 
@@ -117,8 +118,8 @@ class TaskwiseMechanism(Mechanism):
         ----------
         workers : int
             How many there are.
-        rng : numpy.random.Generator, optional
-            As of `randomize`.
+        rng : Randomness
+            A generator for a simulation; words, or None, for reports that protect somebody.
 
         Returns
         -------
@@ -129,7 +130,7 @@ class TaskwiseMechanism(Mechanism):
 
     @abstractmethod
     def randomize_tasks(
-        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: np.random.Generator | None
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: Randomness
     ) -> Reports:
         """Return the reports on some of the tasks.
 
@@ -139,11 +140,11 @@ class TaskwiseMechanism(Mechanism):
             Those to some of the tasks; all workers; tasks and workers sorted by id.
         drawn : ndarray or None
             What `draw_workers` gave, the same for all tasks.
-        rng : numpy.random.Generator, optional
-            As of `randomize`.
+        rng : Randomness
+            A generator for a simulation; words, or None, for reports that protect somebody.
         """
 
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
+    def _randomize(self, answers: Answers, rng: Randomness) -> Reports:
         return self.randomize_tasks(answers, self.draw_workers(len(answers.workers), rng), rng)
 
 

@@ -20,7 +20,7 @@ from quietcrowd.mechanisms.label_mechanism import (
     check_probability,
     require_epsilon,
 )
-from quietcrowd.mechanisms.randomness import Secret, WordSource, word_source
+from quietcrowd.mechanisms.randomness import Randomness, Secret, WordSource, word_source
 from quietcrowd.mechanisms.report_law import ReportLaw
 from quietcrowd.mechanisms.worker_laws import UniformEpsilons, UniformFlips, WorkerLaw
 from quietcrowd.privacy.guarantee import (
@@ -304,7 +304,7 @@ class TwoLayerRandomizedResponse(LabelMechanism):
             worker_epsilon=min(bound.worker_epsilon, max(by_rows)),
         )
 
-    def draw_workers(self, workers: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64]:
+    def draw_workers(self, workers: int, rng: Randomness) -> npt.NDArray[np.uint64]:
         """Return the weights of the workers, and, where NULL is a label, those for NULL below.
 
         See `TaskwiseMechanism.draw_workers`.

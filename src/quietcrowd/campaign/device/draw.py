@@ -21,7 +21,7 @@ from quietcrowd.campaign.device.questions import (
     spell_report,
 )
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.channel_config import report_rule
+from quietcrowd.campaign.terms.channel_config import ReportRule, report_rule
 from quietcrowd.campaign.terms.mechanisms import decoded
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import new_id
@@ -122,12 +122,11 @@ class CommittedReports:
         return readable_reports(self.items, mechanism, tasks)
 
 
-def coded_reports(reports: Reports, terms: Terms) -> dict[str, CodedReport]:
+def coded_reports(reports: Reports, rule: ReportRule) -> dict[str, CodedReport]:
     """Return the reports of one worker as they are sent, by the names of their tasks.
 
     Noise is cut off at what the campaign takes in, which is a function of the reports alone.
     """
-    rule = report_rule(terms.mechanism, terms.tasks)
     table, bits = reports.table, reports.participation_codes
     names = table.tasks.take(pa.array(table.task_codes)).to_pylist()
     values = rule.cut_off(table.values).tolist()
@@ -246,14 +245,14 @@ class Draw:
             reports = memo.report(given)
         if reports.sketches is not None:
             return CommittedReports.of_sketch(reports, self.terms), kept
-        return self._upload(coded_reports(reports, self.terms)), kept
+        return self._upload(coded_reports(reports, self._rule)), kept
 
     def _once(
         self, given: Mapping[str, Any], memo: Memo
     ) -> tuple[CommittedReports, Mapping[str, Any]]:
         """Draw once for every question, and take what was sent before where there is such."""
         answers = self.questions.once({str(name): answer for name, answer in given.items()})
-        drawn = coded_reports(memo.report(answers), self.terms)
+        drawn = coded_reports(memo.report(answers), self._rule)
         sent, kept = {}, {}
         for task in self.reported:
             question, first = self._question(task), self.questions.first_of(task.name)
@@ -264,6 +263,10 @@ class Draw:
 
     def _upload(self, sent: Mapping[str, CodedReport]) -> CommittedReports:
         return CommittedReports.of({task.id: sent[task.name] for task in self.reported}, self.terms)
+
+    @property
+    def _rule(self) -> ReportRule:
+        return report_rule(self.terms.mechanism, self.terms.tasks)
 
     def _question(self, task: CampaignTask) -> str:
         return self.questions.hashes[task.name]

@@ -36,6 +36,7 @@ from quietcrowd.mechanisms.channel import Channel, laplace_shift
 from quietcrowd.mechanisms.grid import bounded_domain
 from quietcrowd.mechanisms.laplace import LaplaceChannel, LaplacePerturbation
 from quietcrowd.mechanisms.mechanism import Mechanism, Reports
+from quietcrowd.mechanisms.randomness import Randomness
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, Tasks
 from quietcrowd.report_domains import Lattice
 from quietcrowd.validation import (
@@ -458,8 +459,8 @@ class PrivTDSILike(Mechanism):
         )
 
     @override
-    def _randomize(self, answers: Answers, rng: np.random.Generator | None) -> Reports:
-        if rng is None:
+    def _randomize(self, answers: Answers, rng: Randomness) -> Reports:
+        if not isinstance(rng, np.random.Generator):
             raise ParameterError(
                 "PrivTDSILike stands in for a published mechanism in simulations; it is not made "
                 "for real answers. Give rng=numpy.random.default_rng(seed), or take "

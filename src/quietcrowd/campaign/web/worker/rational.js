@@ -1,0 +1,49 @@
+// Floats as the exact ratios of integers that they are.
+
+/** @typedef {{over: bigint, under: bigint}} Ratio  `over / under`, not reduced; `under` above 0 */
+
+const FRACTION_BITS = 52n;
+const LEAST_POWER = 1074n; // floats are multiples of 2^-1074
+
+const view = new DataView(new ArrayBuffer(8));
+
+/** Return the bits of a float as an integer. */
+function bitsOf(number) {
+  view.setFloat64(0, number);
+  return view.getBigUint64(0);
+}
+
+/** Return the float after a positive one. */
+export function nextUp(number) {
+  view.setBigUint64(0, bitsOf(number) + 1n);
+  return view.getFloat64(0);
+}
+
+/**
+ * Return the ratio that a float is.
+ * @param {number} number  finite, at least 0
+ * @returns {Ratio}
+ */
+export function ratioOf(number) {
+  if (!(number >= 0 && number < Infinity)) {
+    throw new RangeError(`a number must be finite and at least 0; got ${number}`);
+  }
+  const bits = bitsOf(number);
+  const fraction = bits & (2n ** FRACTION_BITS - 1n);
+  const power = bits >> FRACTION_BITS; // 0: no leading 1
+  const digits = power ? fraction | (1n << FRACTION_BITS) : fraction;
+  const shift = (power || 1n) - 1n - LEAST_POWER;
+  return shift < 0n
+    ? { over: digits, under: 1n << -shift }
+    : { over: digits << shift, under: 1n };
+}
+
+/**
+ * Return the smallest float that is not below a ratio from 1 to 2^53.
+ * @param {Ratio} ratio
+ */
+export function floatUp({ over, under }) {
+  const shift = FRACTION_BITS - BigInt((over / under).toString(2).length - 1);
+  const digits = ((over << shift) + under - 1n) / under; // 2^52 to 2^53, rounded up
+  return Number(digits) / 2 ** Number(shift);
+}

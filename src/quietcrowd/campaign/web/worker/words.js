@@ -1,0 +1,57 @@
+// Where random words come from: functions that give so many 32-bit words, as a Uint32Array.
+
+/** @typedef {(count: number) => Uint32Array} WordSource */
+
+const BLOCK = 65_536 / 4; // words that a browser gives at once
+
+/** Return words of the browser's cryptographic generator. @type {WordSource} */
+export function systemWords(count) {
+  const words = new Uint32Array(count);
+  for (let start = 0; start < count; start += BLOCK) {
+    crypto.getRandomValues(words.subarray(start, start + BLOCK));
+  }
+  return words;
+}
+
+/**
+ * Return a source that gives these words, one after the other.
+ * @param {Iterable<number>} given
+ * @returns {WordSource}
+ */
+export function wordsInTurn(given) {
+  const words = Uint32Array.from(given);
+  let taken = 0;
+  return (count) => {
+    if (taken + count > words.length) {
+      throw new RangeError(`there are ${words.length} words, and more are asked for`);
+    }
+    taken += count;
+    return words.slice(taken - count, taken);
+  };
+}
+
+/**
+ * Return integers that are uniform on 0 to `size - 1`, exactly.
+ *
+ * Two words make a 64-bit number, the first its lower half. Numbers at or above the largest multiple
+ * of the size are drawn again, all of them together, in order.
+ * @param {WordSource} words
+ * @param {number} size  from 1 to 2^32 + 1
+ * @param {number} count
+ * @returns {number[]}
+ */
+export function uniformIntegers(words, size, count) {
+  const whole = BigInt(size);
+  const limit = (2n ** 64n / whole) * whole;
+  const integers = new Array(count);
+  let open = [...integers.keys()];
+  while (open.length) {
+    const drawn = words(2 * open.length);
+    open = open.filter((place, i) => {
+      const number = BigInt(drawn[2 * i]) | (BigInt(drawn[2 * i + 1]) << 32n);
+      integers[place] = Number(number % whole);
+      return number >= limit;
+    });
+  }
+  return integers;
+}
