@@ -1,8 +1,7 @@
 // One spelling for each JSON value, so that equal values have equal hashes (RFC 8785).
 
 /**
- * Return the one spelling of a JSON value: keys sorted by UTF-16 code units, no spaces, and numbers as
- * JSON.stringify prints them.
+ * Return the one spelling of a JSON value: sorted keys, no spaces, numbers as ECMAScript has them.
  * @param {unknown} value
  * @returns {string}
  */
@@ -21,21 +20,16 @@ export function canonicalJson(value) {
 }
 
 function requireScalar(value) {
-  if (!["string", "number", "boolean"].includes(typeof value) && value !== null) {
-    throw new TypeError(`JSON cannot hold a value of type ${typeof value}`);
-  }
-  if (typeof value === "number" && !Number.isFinite(value)) {
-    throw new RangeError("JSON cannot hold a number that is not finite");
-  }
-  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
-    throw new RangeError("a text holds half a surrogate pair: UTF-8 cannot hold it");
+  const fits =
+    typeof value === "string"
+      ? !/\p{Surrogate}/u.test(value) // half a pair: UTF-8 cannot hold it
+      : value === null || typeof value === "boolean" || Number.isFinite(value);
+  if (!fits) {
+    throw new RangeError(`JSON cannot hold a ${typeof value} such as this`);
   }
 }
 
-/**
- * Return the SHA-256 of the one spelling of a JSON value, in hex.
- * @param {unknown} value
- */
+/** Return the SHA-256 of the one spelling of a JSON value, in hex. @param {unknown} value */
 export async function canonicalHash(value) {
   const text = new TextEncoder().encode(canonicalJson(value));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", text));

@@ -1,22 +1,21 @@
-// Coins whose chance is an irrational number, thrown exactly with random words.
+// Coins whose chance p is an irrational number, thrown exactly with random words.
 //
-// A coin of chance p shows heads where a uniform number, read from words as its binary digits, is
-// less than p. The first word nearly always settles it. Where it is equal to the first 32 digits
-// of p, the next word is compared with the next 32 digits, and so on: no chance is rounded.
+// A coin shows heads where a word is below the first 32 binary digits of p. Where it is equal to
+// them, the next word is compared with the next 32, and so on: no chance is rounded.
 
-/** @typedef {import("./rational.js").Ratio} Ratio */
-/** @typedef {import("./words.js").WordSource} WordSource */
+/** @import { Ratio } from "./rational.js" */
+/** @import { WordSource } from "./words.js" */
 /** @typedef {(bits: number) => bigint} Chance  gives floor(p 2^bits) */
 
 const WORD_BITS = 32;
 const GUARD = 24;
 
-/** Return the chance exp(-rate); the rate above 0. @param {Ratio} rate @returns {Chance} */
+/** Return the chance exp(-rate). @param {Ratio} rate @returns {Chance} */
 export function decaying(rate) {
   return (bits) => digitsOf(rate, 0n, bits);
 }
 
-/** Return the chance 1 / (1 + exp(rate)); the rate above 0. @param {Ratio} rate @returns {Chance} */
+/** Return the chance 1 / (1 + exp(rate)). @param {Ratio} rate @returns {Chance} */
 export function logistic(rate) {
   return (bits) => digitsOf(rate, 1n, bits);
 }
@@ -27,15 +26,13 @@ export function firstDigits(chance) {
 }
 
 /**
- * Return whether a coin shows heads, given that the first word was equal to its digits.
+ * Return whether a coin shows heads whose first word was equal to its digits.
  * @param {Chance} chance
- * @param {WordSource} words  gives further words, one at a time
+ * @param {WordSource} words
  */
 export function settle(chance, words) {
-  let bits = WORD_BITS;
-  let drawn = chance(bits);
-  for (;;) {
-    bits += WORD_BITS;
+  let drawn = chance(WORD_BITS);
+  for (let bits = 2 * WORD_BITS; ; bits += WORD_BITS) {
     drawn = (drawn << 32n) | BigInt(words(1)[0]);
     const digits = chance(bits);
     if (drawn !== digits) {
@@ -50,18 +47,13 @@ export function showsHeads(word, chance, words) {
   return word === digits ? settle(chance, words) : word < digits;
 }
 
-/** Return whether a coin shows heads. */
-export function toss(chance, words) {
-  return showsHeads(words(1)[0], chance, words);
-}
-
 /**
  * Return floor(2^bits / (others + exp(rate))), to the last digit.
  *
- * exp(-rate) is bounded from both sides. More digits are taken until both bounds give the same: what
- * is rounded down is irrational, so that they do.
+ * exp(-rate) is bounded from both sides, ever closer, until both bounds give the same: what is
+ * rounded down is irrational.
  * @param {Ratio} rate  above 0
- * @param {bigint} others  at least 0
+ * @param {bigint} others
  * @param {number} bits
  */
 export function digitsOf(rate, others, bits) {
@@ -80,18 +72,16 @@ export function digitsOf(rate, others, bits) {
 }
 
 /**
- * Return integers below and above 2^precision exp(-rate).
- *
- * The rate is halved until it is below 2^-8, its power computed by its series, and squared as often.
- * Each squaring doubles the error, so that as many more digits are carried on the way.
+ * Return integers below and above 2^precision exp(-rate): by a series of the rate, halved to below
+ * 2^-8, and squared as often. Squaring doubles the error: more digits are carried.
  */
 function powerBounds({ over, under }, precision) {
   const halvings = (over / under).toString(2).length + 8;
   const carried = precision + BigInt(halvings) + 8n;
   const one = 1n << carried;
   const part = (over << (carried - BigInt(halvings))) / under;
-  let low = (one * one) / seriesAbove(part + 1n, one);
-  let high = (one * one) / seriesBelow(part, one) + 1n;
+  let low = (one * one) / series(part + 1n, one, 1n);
+  let high = (one * one) / series(part, one, 0n) + 1n;
   for (let i = 0; i < halvings; i += 1) {
     low = (low * low) >> carried;
     high = ((high * high) >> carried) + 1n;
@@ -100,22 +90,12 @@ function powerBounds({ over, under }, precision) {
   return [low >> rest, (high >> rest) + 1n];
 }
 
-/** Return a number at most one exp(part / one), and near to it. */
-function seriesBelow(part, one) {
-  let sum = one;
-  for (let term = part, n = 2n; term > 0n; n += 1n) {
+/** Return a number near to one exp(part / one), below (up 0) or above (up 1) it. */
+function series(part, one, up) {
+  let sum = one + 2n * up; // for all terms after the last, which sum to less
+  for (let term = part, n = 2n; term > up; n += 1n) {
     sum += term;
-    term = (term * part) / (one * n);
-  }
-  return sum;
-}
-
-/** Return a number at least one exp(part / one), for a part below one / 2, and near to it. */
-function seriesAbove(part, one) {
-  let sum = one + 2n; // for all terms after the last, which sum to less
-  for (let term = part, n = 2n; term > 1n; n += 1n) {
-    sum += term;
-    term = (term * part) / (one * n) + 1n;
+    term = (term * part) / (one * n) + up;
   }
   return sum;
 }

@@ -1,132 +1,96 @@
 // From a worker's answers to reports as they are sent: the only place where the page randomises.
 
 import { drawDeviation, gaussianNoise } from "./gaussian.js";
-import { cutOff, placeOf } from "./grid.js";
+import { placeOf, withNoise } from "./grid.js";
 import { laplaceNoise } from "./laplace.js";
 import { drawSketch } from "./sketch.js";
 import { drawLabels, drawWeight, rowOf } from "./table.js";
 import { uniformIntegers } from "./words.js";
 
-/** @typedef {import("./words.js").WordSource} WordSource */
-/** @typedef {{task: string, value: number, bit?: number}} Report */
-/**
- * @typedef {object} Terms  of a campaign's configuration, as described there
- * @property {object} mechanism
- * @property {object} channel
- * @property {object} report
- */
+/** @import { WordSource } from "./words.js" */
 
-const WITH_REPORTS = Object.freeze({
+const DRAWS = Object.freeze({
   "one-layer": drawFromTable,
   "two-layer": drawTwoLayer,
   laplace: drawLaplace,
   "sampled-variance": drawSampledVariance,
 });
 
-/**
- * Return why a page cannot draw reports of a mechanism; null where it can.
- * @param {object} mechanism  as described
- */
+/** Return why a page cannot draw reports of a mechanism, as described; null where it can. */
 export function whyNot({ mechanism, version, variant }) {
-  if (version === 1 && mechanism === "matrix-factorization") {
-    return variant === "fill" || variant === "statistics"
-      ? null
-      : `variant "${variant}" solves for numbers that a page cannot compute to the last digit`;
+  const isSketch = mechanism === "matrix-factorization";
+  if (version !== 1 || !(isSketch || Object.hasOwn(DRAWS, mechanism))) {
+    return `this page does not know the mechanism "${mechanism}", version ${version}`;
   }
-  return version === 1 && Object.hasOwn(WITH_REPORTS, mechanism)
+  return !isSketch || variant === "fill" || variant === "statistics"
     ? null
-    : `this page does not know the mechanism "${mechanism}", version ${version}`;
+    : `variant "${variant}" solves for numbers that a page cannot compute to the last digit`;
 }
 
 /**
- * Return what a worker's answers become: reports in the order of their tasks, or a sketch's numbers.
+ * Return what a worker's answers become, in the order of the tasks' names: reports, or a sketch.
  *
- * Tasks are gone through in the order of their names. No message repeats an answer.
- * @param {Terms} terms
- * @param {string[]} tasks  names of all tasks
- * @param {Map<string, string | number | boolean>} answers  by the names of tasks
+ * No message repeats an answer.
+ * @param {{mechanism: object, channel: object, report: object}} terms  of a configuration
+ * @param {string[]} tasks  names of all
+ * @param {Map<string, string | number | boolean>} answers  by names of tasks
  * @param {WordSource} words
- * @returns {{reports: Report[]} | {numbers: number[]}}
+ * @returns {{reports: {task: string, value: number, bit?: number}[]} | {numbers: number[]}}
  */
 export function draw(terms, tasks, answers, words) {
-  const reason = whyNot(terms.mechanism);
+  const { mechanism, report } = terms;
+  const reason = whyNot(mechanism);
   if (reason !== null) {
     throw new RangeError(`${reason}. Take the command-line device.`);
   }
-  requireKnown(tasks, answers);
-  const sorted = [...tasks].sort(byCodePoint);
-  const encode = encoder(terms.mechanism.domain);
-  const codes = sorted.map((task) => (answers.has(task) ? encode(task, answers.get(task)) : null));
-  if (terms.report.kind === "sketch") {
-    return { numbers: drawNumbers(terms, sorted, codes, words) };
-  }
-  const chosen = sorted.map((_, i) => i).filter((i) => terms.report.every_task || codes[i] !== null);
-  const drawn = WITH_REPORTS[terms.mechanism.mechanism](
-    terms,
-    chosen.map((i) => codes[i]),
-    words,
-  );
-  return { reports: drawn.map((report, i) => ({ task: sorted[chosen[i]], ...report })) };
-}
-
-function requireKnown(tasks, answers) {
   const known = new Set(tasks);
-  for (const task of answers.keys()) {
-    if (!known.has(task)) {
-      throw new RangeError(`the campaign has no task ${JSON.stringify(task)}`);
-    }
+  const stranger = [...answers.keys()].find((task) => !known.has(task));
+  if (stranger !== undefined) {
+    throw new RangeError(`the campaign has no task ${JSON.stringify(stranger)}`);
   }
+  const encode = encoder(mechanism.domain);
+  const sorted = [...tasks].sort(byCodePoint);
+  const codes = sorted.map((task) => (answers.has(task) ? encode(task, answers.get(task)) : null));
+  if (report.kind === "sketch") {
+    return { numbers: drawSketch(terms, sorted, placesOf(terms, codes), words) };
+  }
+  const chosen = [...sorted.keys()].filter((i) => report.every_task || codes[i] !== null);
+  const own = chosen.map((i) => codes[i]);
+  const { values, bits } = DRAWS[mechanism.mechanism](terms, own, words);
+  return {
+    reports: chosen.map((place, i) => ({
+      task: sorted[place],
+      value: values[i],
+      ...(bits && { bit: bits[i] }),
+    })),
+  };
 }
 
 /** Compare texts as UTF-8 does, and not by halves of surrogate pairs. */
 function byCodePoint(one, other) {
-  const [points, others] = [[...one], [...other]];
+  const [points, others] = [one, other].map((text) => Array.from(text, (c) => c.codePointAt(0)));
   const place = points.findIndex((point, i) => point !== others[i]);
-  if (place < 0 || place >= others.length) {
-    return points.length - others.length;
-  }
-  return points[place].codePointAt(0) - others[place].codePointAt(0);
+  return place < 0 || place >= others.length
+    ? points.length - others.length
+    : points[place] - others[place];
 }
 
-/** Return what gives the position of a label, or a number; answers of a domain alone. */
+/** Return what gives the position of a label, or a number, if it is in the domain. */
 function encoder(domain) {
   const labels = labelsOf(domain);
   return (task, answer) => {
-    const place = labels === null ? answer : labels.indexOf(answer);
-    const fits =
-      labels === null ? domain.low <= answer && answer <= domain.high : place >= 0;
-    if (!fits || typeof place !== "number") {
+    const code = labels === null ? answer : labels.indexOf(answer);
+    const [low, high] = labels === null ? [domain.low, domain.high] : [0, labels.length];
+    if (typeof code !== "number" || !(low <= code && code <= high)) {
       throw new RangeError(`task ${JSON.stringify(task)}: the answer is outside the domain`);
     }
-    return place;
+    return code;
   };
 }
 
 /** Return the labels of a domain; null where it is an interval. */
 function labelsOf({ kind, labels, levels }) {
   return kind === "interval" ? null : (labels ?? levels);
-}
-
-/** Return a report for each label; NULL, which follows the labels, for none. */
-function drawFromTable({ mechanism, channel }, codes, words) {
-  const filled = codes.map((code) => code ?? labelsOf(mechanism.domain).length);
-  return drawLabels(filled, (code) => channel.weights[code], words).map(onlyValue);
-}
-
-/** Draw a secret weight, and another one for NULL where that is a label; then the reports. */
-function drawTwoLayer({ mechanism }, codes, words) {
-  const missing = labelsOf(mechanism.domain).length;
-  const size = missing + (mechanism.null === null ? 0 : 1);
-  const weights = new Array(size).fill(drawWeight(mechanism, size, words), 0, missing);
-  if (size > missing) {
-    weights[missing] = drawWeight(mechanism, size, words);
-  }
-  const row = (code) => rowOf(code, size, weights[code]);
-  return drawLabels(codes.map((code) => code ?? missing), row, words).map(onlyValue);
-}
-
-function onlyValue(value) {
-  return { value };
 }
 
 /** Return the places of answers on the grid; null for none. */
@@ -136,31 +100,44 @@ function placesOf({ mechanism, channel }, codes) {
   return codes.map((code) => (code === null ? null : placeOf(channel.grid, number(code))));
 }
 
+/** Draw a report for each label; the code of NULL follows theirs. */
+function drawFromTable({ mechanism, channel }, codes, words) {
+  const missing = labelsOf(mechanism.domain).length;
+  return { values: drawLabels(codes, missing, (code) => channel.weights[code], words) };
+}
+
+/** Draw a secret weight, and another one for NULL where that is a label; then the reports. */
+function drawTwoLayer({ mechanism }, codes, words) {
+  const missing = labelsOf(mechanism.domain).length;
+  const size = mechanism.null === null ? missing : missing + 1;
+  const weights = new Array(missing).fill(drawWeight(mechanism, size, words));
+  if (size > missing) {
+    weights.push(drawWeight(mechanism, size, words));
+  }
+  const row = (code) => rowOf(code, size, weights[code]);
+  return { values: drawLabels(codes, missing, row, words) };
+}
+
 /** Draw what fills each place, answered or not; then noise; then that of the bits. */
 function drawLaplace(terms, codes, words) {
   const { channel, report } = terms;
+  const { noise_scale: scale, participation } = channel;
   const places = placesOf(terms, codes);
-  const fillings = report.every_task ? drawFillings(terms, codes.length, words) : places;
-  const noise = laplaceNoise(channel.noise_scale)(codes.length, words);
-  const reports = places.map((place, i) => ({
-    value: cutOff(BigInt(place ?? fillings[i]) + noise[i], report.value),
-  }));
-  if (channel.participation === null) {
-    return reports;
+  const fillings = report.every_task ? drawFillings(terms, codes.length, words) : [];
+  const filled = places.map((place, i) => place ?? fillings[i]);
+  const values = withNoise(filled, laplaceNoise(scale)(codes.length, words), report.value);
+  if (participation === null) {
+    return { values };
   }
-  const { grid, noise_scale: scale } = channel.participation;
-  const bits = laplaceNoise(scale)(codes.length, words);
-  return reports.map(({ value }, i) => ({
-    value,
-    bit: cutOff(BigInt(places[i] === null ? 0 : grid.steps) + bits[i], report.bit),
-  }));
+  const bits = places.map((place) => (place === null ? 0 : participation.grid.steps));
+  const noise = laplaceNoise(participation.noise_scale)(codes.length, words);
+  return { values, bits: withNoise(bits, noise, report.bit) };
 }
 
 function drawFillings({ mechanism, channel }, count, words) {
   const { fill, grid } = channel;
   if (fill !== "uniform") {
-    const place = fill === "midpoint" ? grid.steps / 2 : placeOf(grid, fill);
-    return new Array(count).fill(place);
+    return new Array(count).fill(fill === "midpoint" ? grid.steps / 2 : placeOf(grid, fill));
   }
   const levels = labelsOf(mechanism.domain);
   const drawn = uniformIntegers(words, levels?.length ?? grid.steps + 1, count);
@@ -172,12 +149,5 @@ function drawSampledVariance(terms, codes, words) {
   const { channel, report } = terms;
   const deviation = drawDeviation(channel.variance_unit, channel.least_units, words);
   const noise = gaussianNoise(deviation, codes.length, words);
-  return placesOf(terms, codes).map((place, i) => ({
-    value: cutOff(BigInt(place) + noise[i], report.value),
-  }));
-}
-
-function drawNumbers(terms, tasks, codes, words) {
-  const sketch = drawSketch(terms.channel, tasks, placesOf(terms, codes), words);
-  return sketch.map((number) => cutOff(number, terms.report.value));
+  return { values: withNoise(placesOf(terms, codes), noise, report.value) };
 }

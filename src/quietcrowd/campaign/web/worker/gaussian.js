@@ -4,18 +4,17 @@ import { decaying, showsHeads } from "./coins.js";
 import { laplaceNoise } from "./laplace.js";
 import { nextUp, ratioOf } from "./rational.js";
 
-/** @typedef {import("./words.js").WordSource} WordSource */
+/** @import { WordSource } from "./words.js" */
 
 const MEAN = 2 ** 42; // of the drawn part of a variance, in units
 const LARGEST = 2n ** 49n; // what is above is drawn again: once in e^128 times
 
 /**
- * Draw a standard deviation, rounded up, in steps.
+ * Draw a standard deviation, in steps, of `least` units of variance and a geometric number from 1.
  *
- * The variance is a whole number of units: `least`, and a geometric number of them from 1. The root
- * is a float by definition, and from there on the exact ratio that the float is.
- * @param {number} unit  of the variance, in squared steps
- * @param {number} least  units
+ * The root, rounded up, is a float by definition, and then the exact ratio that the float is.
+ * @param {number} unit  in squared steps
+ * @param {number} least
  * @param {WordSource} words
  */
 export function drawDeviation(unit, least, words) {
@@ -29,12 +28,12 @@ export function drawDeviation(unit, least, words) {
 }
 
 /**
- * Draw independent values of Gaussian noise exactly.
+ * Draw independent values exactly.
  *
- * In rounds: each open place gets Laplace noise y of a whole scale t, the first above the deviation,
- * and keeps it with a chance of exp(-(|y| - V / t)^2 / 2 V). In each round the words of the Laplace
- * noise come first, then one for each place, then more for those that this does not settle.
- * @param {number} deviation  root of V, in steps; taken as the exact ratio that the float is
+ * In rounds: each open place gets Laplace noise y of the first whole scale t above the deviation,
+ * and keeps it with a chance of exp(-(|y| - V / t)^2 / 2 V). A round takes the words of the Laplace
+ * noise, then one for each place, then more for those that this does not settle.
+ * @param {number} deviation  root of V, in steps
  * @param {number} count
  * @param {WordSource} words
  * @returns {bigint[]}

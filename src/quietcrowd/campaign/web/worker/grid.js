@@ -1,10 +1,8 @@
 // The public grid that numbers are rounded to before noise is added.
 
-/** @typedef {{low: number, step: number, steps: number}} Grid */
-
 /**
- * Clip and round a number to a place on the grid, 0 to `steps`; in the middle to an even place.
- * @param {Grid} grid
+ * Clip and round a number to a place, 0 to `steps`; in the middle of two to the even one.
+ * @param {{low: number, step: number, steps: number}} grid
  * @param {number} number
  */
 export function placeOf({ low, step, steps }, number) {
@@ -16,13 +14,18 @@ export function placeOf({ low, step, steps }, number) {
 }
 
 /**
- * Return a noisy place as it is sent: cut off at what the campaign takes in.
- * @param {bigint} noisy
+ * Return whole numbers with noise as they are sent: cut off at what the campaign takes in.
+ * @param {number[]} numbers
+ * @param {bigint[]} noise
  * @param {[number, number]} bounds
+ * @returns {number[]}
  */
-export function cutOff(noisy, [low, high]) {
-  if (noisy < BigInt(low)) {
-    return low;
-  }
-  return noisy > BigInt(high) ? high : Number(noisy);
+export function withNoise(numbers, noise, [low, high]) {
+  return numbers.map((number, i) => {
+    const noisy = BigInt(number) + noise[i];
+    if (noisy < BigInt(low)) {
+      return low;
+    }
+    return noisy > BigInt(high) ? high : Number(noisy);
+  });
 }

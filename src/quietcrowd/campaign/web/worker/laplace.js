@@ -1,27 +1,31 @@
 // Whole-numbered Laplace noise: P(Z = z) is proportional to exp(-|z| / scale).
 //
-// A value is the difference of two geometric numbers. Their binary digits below 2^D are independent
-// coins, and what is left, in units of 2^D, is geometric again: almost always 0.
+// A value is the difference of two geometric numbers. Their lower binary digits are independent
+// coins, and the rest above is geometric again: almost always 0.
 
-import { decaying, firstDigits, logistic, settle, toss } from "./coins.js";
+import { decaying, firstDigits, logistic, settle, showsHeads } from "./coins.js";
 import { ratioOf } from "./rational.js";
 
-/** @typedef {import("./words.js").WordSource} WordSource */
+/** @import { WordSource } from "./words.js" */
 
 const BLOCK = 4096; // values whose first words are drawn together
-const REACH = 32; // numbers beyond so many scales take a rest beside their binary digits
+const REACH = 32; // numbers beyond so many scales have a rest
+const LARGEST = 2 ** 46;
 const HALF = 30; // digits are gathered in two integers of so many bits
 
 /**
- * Return the noise of a scale, as a function that draws `count` independent values.
+ * Return what draws `count` independent values of noise.
  *
- * Of each value the first words are those of its first number, lowest digit first and the rest last,
- * and then those of its second. After those of a block come more for each coin that they do not
- * settle, in order, and then those of each number with a rest.
- * @param {number} scale  in steps, at least 1; taken as the exact ratio that the float is
+ * Of each value come the words of its first number, lowest digit first and the rest last, and then
+ * those of its second. After those of a block come more for each coin that they do not settle, in
+ * order, and then those of each number with a rest.
+ * @param {number} scale  in steps; taken as the exact ratio that the float is
  * @returns {(count: number, words: WordSource) => bigint[]}
  */
 export function laplaceNoise(scale) {
+  if (!(scale >= 1 && scale <= LARGEST)) {
+    throw new RangeError(`the scale of noise must be from 1 to 2^46 steps; got ${scale}`);
+  }
   const coins = coinsOf(scale);
   const digits = Uint32Array.from(coins, firstDigits);
   return (count, words) => {
@@ -33,7 +37,7 @@ export function laplaceNoise(scale) {
   };
 }
 
-/** Return the chances that the binary digits are 1, lowest first, and at last that of a rest. */
+/** Return the chance of each binary digit, lowest first, and at last that of a rest. */
 function coinsOf(scale) {
   const { over, under } = ratioOf(scale);
   const coins = [];
@@ -46,20 +50,15 @@ function coinsOf(scale) {
 }
 
 function drawBlock(coins, digits, count, words) {
-  const heads = thrown(coins, digits, words(2 * count * coins.length), words);
+  const size = coins.length;
+  const heads = thrown(coins, digits, words(2 * count * size), words);
   const numbers = Array.from({ length: 2 * count }, (_, i) =>
-    gathered(heads.subarray(i * coins.length, (i + 1) * coins.length - 1)),
+    numberOf(heads.subarray(i * size, (i + 1) * size), coins[size - 1], words),
   );
-  const last = coins.length - 1;
-  numbers.forEach((number, i) => {
-    if (heads[i * coins.length + last]) {
-      numbers[i] = number + (rest(coins[last], words) << BigInt(last));
-    }
-  });
   return Array.from({ length: count }, (_, i) => numbers[2 * i] - numbers[2 * i + 1]);
 }
 
-/** Return which coins show heads, given their first words; `coins` over and over. */
+/** Return which coins, over and over, show heads, given their first words. */
 function thrown(coins, digits, drawn, words) {
   const heads = new Uint8Array(drawn.length);
   drawn.forEach((word, i) => {
@@ -69,20 +68,16 @@ function thrown(coins, digits, drawn, words) {
   return heads;
 }
 
-/** Return the number of some binary digits, lowest first. */
-function gathered(digits) {
+/** Return the number of binary digits, lowest first; the last says whether there is a rest. */
+function numberOf(digits, coin, words) {
+  const last = digits.length - 1;
   const halves = [0, 0];
-  digits.forEach((digit, place) => {
-    halves[place < HALF ? 0 : 1] |= digit << place % HALF;
-  });
-  return BigInt(halves[0]) | (BigInt(halves[1]) << BigInt(HALF));
-}
-
-/** Return how often a coin shows heads in a row, beside the first time. */
-function rest(coin, words) {
-  let count = 1n;
-  while (toss(coin, words)) {
-    count += 1n;
+  for (let place = 0; place < last; place += 1) {
+    halves[place < HALF ? 0 : 1] |= digits[place] << place % HALF;
   }
-  return count;
+  let number = BigInt(halves[0]) | (BigInt(halves[1]) << BigInt(HALF));
+  for (let more = digits[last]; more; more = showsHeads(words(1)[0], coin, words)) {
+    number += 1n << BigInt(last);
+  }
+  return number;
 }

@@ -19,11 +19,7 @@ export function nextUp(number) {
   return view.getFloat64(0);
 }
 
-/**
- * Return the ratio that a float is.
- * @param {number} number  finite, at least 0
- * @returns {Ratio}
- */
+/** Return the ratio that a float, at least 0, is. @param {number} number @returns {Ratio} */
 export function ratioOf(number) {
   if (!(number >= 0 && number < Infinity)) {
     throw new RangeError(`a number must be finite and at least 0; got ${number}`);
@@ -38,10 +34,7 @@ export function ratioOf(number) {
     : { over: digits << shift, under: 1n };
 }
 
-/**
- * Return the smallest float that is not below a ratio from 1 to 2^53.
- * @param {Ratio} ratio
- */
+/** Return the smallest float that is not below a ratio from 1 to 2^53. @param {Ratio} ratio */
 export function floatUp({ over, under }) {
   const shift = FRACTION_BITS - BigInt((over / under).toString(2).length - 1);
   const digits = ((over << shift) + under - 1n) / under; // 2^52 to 2^53, rounded up

@@ -1,12 +1,13 @@
-// Sketches: exact sums over all of a worker's answers, times public numbers of each task, and noise.
+// Sketches: noisy sums of all of a worker's answers, times public numbers of each task.
 //
-// Numbers are whole, and below 2^53 where they are floats: products and sums of them are exact.
+// All numbers are whole and below 2^53: their products and sums are exact.
 
+import { withNoise } from "./grid.js";
 import { laplaceNoise } from "./laplace.js";
 import { floatUp, ratioOf } from "./rational.js";
 import { shake256 } from "./shake.js";
 
-/** @typedef {import("./words.js").WordSource} WordSource */
+/** @import { WordSource } from "./words.js" */
 
 const UNIT = 2 ** 24; // what 1.0 is stored as
 const EXACT = 2 ** 53;
@@ -19,12 +20,7 @@ const KINDS = Object.freeze({
   buckets: { bytes: () => 8, row: oneHot },
 });
 
-/**
- * Return the public numbers of each task, in units of 2^-24.
- * @param {{kind: string, rank: number, seed: number}} profile
- * @param {string[]} tasks
- * @returns {number[][]}  of each task `rank` numbers
- */
+/** Return `rank` public numbers of each task, in units of 2^-24. @returns {number[][]} */
 export function taskProfiles({ kind, rank, seed }, tasks) {
   const prefix = `quietcrowd task profile\n${kind}\n${rank}\n${seed}\n`;
   const { bytes, row } = KINDS[kind];
@@ -33,17 +29,17 @@ export function taskProfiles({ kind, rank, seed }, tasks) {
 }
 
 function nearlyNormal(octets, rank) {
-  const view = new DataView(octets.buffer);
-  const raw = Array.from({ length: rank }, (_, k) => {
-    let sum = -MIDDLE;
-    for (let i = 0; i < SUMMANDS; i += 1) {
-      sum += view.getUint16(2 * (SUMMANDS * k + i), true);
-    }
-    return sum;
-  });
-  const norm = Math.max(raw.reduce((sum, number) => sum + Math.abs(number), 0), 1);
-  // A quotient of whole numbers below 2^43 is never rounded up to a whole one.
-  return raw.map((number) => Math.trunc((number * UNIT) / norm));
+  const numbers = new Uint16Array(octets.buffer);
+  const raw = Array.from({ length: rank }, (_, k) =>
+    numbers.subarray(SUMMANDS * k, SUMMANDS * (k + 1)).reduce((sum, one) => sum + one, -MIDDLE),
+  );
+  const whole = Math.max(norm(raw), 1);
+  // No quotient of whole numbers below 2^43 is rounded up to a whole one.
+  return raw.map((number) => Math.trunc((number * UNIT) / whole));
+}
+
+function norm(row) {
+  return row.reduce((sum, number) => sum + Math.abs(number), 0);
 }
 
 function signs(octets, rank) {
@@ -53,31 +49,32 @@ function signs(octets, rank) {
 
 function oneHot(octets, rank) {
   const row = new Array(rank).fill(0);
-  row[Number(new DataView(octets.buffer).getBigUint64(0, true) % BigInt(rank))] = UNIT;
+  row[Number(new BigUint64Array(octets.buffer)[0] % BigInt(rank))] = UNIT;
   return row;
 }
 
 /**
- * Return the noisy sums of one worker: those of profiles times answers, and, where they are sent,
- * those of products of two numbers of each answered task's profile.
- * @param {object} channel  of kind sketch, as described
+ * Return noisy sums: of profiles times answers, and, where these are sent, of the products of two
+ * numbers of each answered task's profile.
+ * @param {{channel: object, report: object}} terms  as described
  * @param {string[]} tasks  all, in order
- * @param {(number | null)[]} places  of the answers on the grid; null is no answer
+ * @param {(number | null)[]} places  of the answers on the grid
  * @param {WordSource} words
- * @returns {bigint[]}
+ * @returns {number[]}
  */
-export function drawSketch(channel, tasks, places, words) {
+export function drawSketch({ channel, report }, tasks, places, words) {
   requireExact(channel, tasks.length);
   const profiles = taskProfiles(channel.profile, tasks);
+  const noisy = (sums, scale) =>
+    withNoise(sums, laplaceNoise(scale)(sums.length, words), report.value);
   const centred = places.map((place) => (place === null ? 0 : place - channel.centre));
-  const sums = withNoise(weighted(profiles, centred), channel.noise_scale, words);
+  const sums = noisy(weighted(profiles, centred, (row) => row), channel.noise_scale);
   if (!channel.moments_epsilon) {
     return sums;
   }
-  const products = profiles.map(upperTriangle);
-  const scale = momentScale(products, channel.moments_epsilon);
   const answered = places.map((place) => (place === null ? 0 : 1));
-  return [...sums, ...withNoise(weighted(products, answered), scale, words)];
+  const scale = momentScale(profiles, channel.moments_epsilon);
+  return [...sums, ...noisy(weighted(profiles, answered, products), scale)];
 }
 
 function requireExact({ grid, centre }, tasks) {
@@ -87,30 +84,25 @@ function requireExact({ grid, centre }, tasks) {
   }
 }
 
-/** Return the sum of rows, each times its factor; all of them are passed over. */
-function weighted(rows, factors) {
-  const sums = new Array(rows[0].length).fill(0);
+/** Return the sum of what rows give, each times its factor. */
+function weighted(rows, factors, give) {
+  const sums = [];
   rows.forEach((row, task) => {
-    row.forEach((number, k) => {
-      sums[k] += number * factors[task];
+    give(row).forEach((number, k) => {
+      sums[k] = (sums[k] ?? 0) + number * factors[task];
     });
   });
   return sums;
 }
 
 /** Return the products v_k v_l for l from k on, in units of 2^-24, truncated. */
-function upperTriangle(row) {
+function products(row) {
   return row.flatMap((one, k) => row.slice(k).map((other) => Math.trunc((one * other) / UNIT)));
 }
 
-/** Return the scale of noise on sums of products at a loss of at most epsilon. */
-function momentScale(products, epsilon) {
-  const norms = products.map((row) => row.reduce((sum, number) => sum + Math.abs(number), 0));
+/** Return the scale of noise on products at a loss of at most epsilon. */
+function momentScale(profiles, epsilon) {
+  const largest = profiles.reduce((most, row) => Math.max(most, norm(products(row))), 1);
   const { over, under } = ratioOf(epsilon);
-  return floatUp({ over: BigInt(norms.reduce((a, b) => Math.max(a, b), 1)) * under, under: over });
-}
-
-function withNoise(sums, scale, words) {
-  const noise = laplaceNoise(scale)(sums.length, words);
-  return sums.map((sum, k) => BigInt(sum) + noise[k]);
+  return floatUp({ over: BigInt(largest) * under, under: over });
 }

@@ -4,16 +4,12 @@ import { digitsOf } from "./coins.js";
 import { ratioOf } from "./rational.js";
 import { uniformIntegers } from "./words.js";
 
-/** @typedef {import("./words.js").WordSource} WordSource */
+/** @import { WordSource } from "./words.js" */
 
 const TOTAL = 2 ** 32;
 const EPSILONS = 1024; // so many epsilons there are to draw from
 
-/**
- * Return the report that a word is drawn as.
- * @param {number[]} row  weights, which sum to 2^32
- * @param {number} word
- */
+/** Return the report that a word is drawn as; the weights of a row sum to 2^32. */
 export function reportOf(row, word) {
   let edge = 0;
   const report = row.findIndex((weight) => {
@@ -26,12 +22,7 @@ export function reportOf(row, word) {
   return report;
 }
 
-/**
- * Return the row that keeps an answer or replaces it by another one, uniformly.
- * @param {number} answer
- * @param {number} size  how many answers there can be
- * @param {number} other  weight of each other one
- */
+/** Return the row that keeps one of `size` answers, or gives each other one the weight `other`. */
 export function rowOf(answer, size, other) {
   const row = new Array(size).fill(other);
   row[answer] = TOTAL - (size - 1) * other;
@@ -40,19 +31,20 @@ export function rowOf(answer, size, other) {
 
 /**
  * Return a report for each answer, with one word each.
- * @param {number[]} codes  of answers
+ * @param {(number | null)[]} codes  of answers
+ * @param {number} missing  code of NULL, "no answer"
  * @param {(code: number) => number[]} row  gives the weights of an answer's reports
  * @param {WordSource} words
  */
-export function drawLabels(codes, row, words) {
+export function drawLabels(codes, missing, row, words) {
   const drawn = words(codes.length);
-  return codes.map((code, i) => reportOf(row(code), drawn[i]));
+  return codes.map((code, i) => reportOf(row(code ?? missing), drawn[i]));
 }
 
 /**
- * Draw the weight of each other label that a worker of the two-layer mechanism keeps secret.
- * @param {object} mechanism  two-layer, as described
- * @param {number} size  how many values a report can have
+ * Draw the weight of each other label, which a worker of the two-layer mechanism keeps secret.
+ * @param {object} mechanism  as described
+ * @param {number} size  how many reports there can be
  * @param {WordSource} words
  */
 export function drawWeight(mechanism, size, words) {
@@ -87,8 +79,7 @@ export function weightsOf(mean, size) {
 }
 
 function otherWeight(size, epsilon) {
-  if (epsilon === 0) {
-    return Math.ceil(TOTAL / size);
-  }
-  return Number(digitsOf(ratioOf(epsilon), BigInt(size - 1), 32)) + 1; // irrational
+  return epsilon === 0
+    ? Math.ceil(TOTAL / size)
+    : Number(digitsOf(ratioOf(epsilon), BigInt(size - 1), 32)) + 1; // irrational
 }

@@ -13,11 +13,7 @@ export function systemWords(count) {
   return words;
 }
 
-/**
- * Return a source that gives these words, one after the other.
- * @param {Iterable<number>} given
- * @returns {WordSource}
- */
+/** Return a source of given words. @param {Iterable<number>} given @returns {WordSource} */
 export function wordsInTurn(given) {
   const words = Uint32Array.from(given);
   let taken = 0;
@@ -33,12 +29,11 @@ export function wordsInTurn(given) {
 /**
  * Return integers that are uniform on 0 to `size - 1`, exactly.
  *
- * Two words make a 64-bit number, the first its lower half. Numbers at or above the largest multiple
- * of the size are drawn again, all of them together, in order.
+ * Two words make a 64-bit number, lower half first. Numbers at or above the largest multiple of the
+ * size are drawn again, together, in order.
  * @param {WordSource} words
- * @param {number} size  from 1 to 2^32 + 1
+ * @param {number} size  to 2^32 + 1
  * @param {number} count
- * @returns {number[]}
  */
 export function uniformIntegers(words, size, count) {
   const whole = BigInt(size);

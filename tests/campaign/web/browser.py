@@ -1,0 +1,55 @@
+"""A browser for tests of pages: Chromium, without a window, by way of Playwright."""
+
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+ORIGIN = "http://localhost:8000"
+"""Nothing listens there: requests are answered by `serve`. To a browser it is as safe as HTTPS."""
+
+MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+
+
+def _missing(what):
+    """Skip a test without a browser; where all tests must run, fail."""
+    message = f"there is no {what}: pages are not tested in a browser"
+    if os.environ.get("QUIETCROWD_CI"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@contextmanager
+def chromium():
+    """Give a browser; skip the test where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing("Playwright (uv sync --group dev)")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        _missing("Chromium (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def serve(page, folders):
+    """Answer a page's requests with files: a mapping of paths, as ``/worker``, to folders."""
+
+    def answer(route):
+        folder, _, name = urlsplit(route.request.url).path.rpartition("/")
+        file = Path(folders.get(folder, "nowhere")) / name
+        if not name:
+            route.fulfill(body="<!doctype html><title>test</title>", content_type="text/html")
+        elif file.is_file():
+            route.fulfill(body=file.read_bytes(), content_type=MEDIA[file.suffix])
+        else:
+            route.fulfill(status=404)
+
+    page.route("**/*", answer)
+    page.goto(f"{ORIGIN}/")

@@ -1,0 +1,111 @@
+// What an input of vectors/ gives in a browser, by kind; write_vectors.py has the same functions.
+
+import { canonicalHash, canonicalJson } from "./worker/canonical.js";
+import { decaying, logistic } from "./worker/coins.js";
+import { draw } from "./worker/draw.js";
+import { drawDeviation, gaussianNoise } from "./worker/gaussian.js";
+import { placeOf } from "./worker/grid.js";
+import { laplaceNoise } from "./worker/laplace.js";
+import { shake256 } from "./worker/shake.js";
+import { taskProfiles } from "./worker/sketch.js";
+import { reportOf, weightsOf } from "./worker/table.js";
+import { systemWords, uniformIntegers, wordsInTurn } from "./worker/words.js";
+
+const chances = { decaying, logistic };
+
+function parsed(text) {
+  return text.match(/.{8}/g)?.map((digits) => parseInt(digits, 16)) ?? [];
+}
+
+/** Return what a function gives with the words of an input, and how many it took. */
+function withWords(text, use) {
+  const source = wordsInTurn(parsed(text));
+  let taken = 0;
+  const given = use((count) => {
+    taken += count;
+    return source(count);
+  });
+  return { ...given, taken };
+}
+
+function exact(noise) {
+  return noise.map((number) => {
+    if (!Number.isSafeInteger(Number(number))) {
+      throw new RangeError("noise is beyond 2^53");
+    }
+    return Number(number);
+  });
+}
+
+const GIVES = {
+  blocks: ({ scale, count, step, edits }) => {
+    const words = Uint32Array.from({ length: 20 * count }, (_, i) => Math.imul(i, step));
+    for (const [place, word] of edits) {
+      words[place] = word;
+    }
+    const noise = exact(laplaceNoise(scale)(count, wordsInTurn(words)));
+    const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+    return [sum(noise), sum(noise.map((value, place) => place * value)), ...noise.slice(-2)];
+  },
+  canonical: async ({ text }) => {
+    const value = JSON.parse(text);
+    return [canonicalJson(value), await canonicalHash(value)];
+  },
+  coin: ({ chance, over, under, bits }) =>
+    String(chances[chance]({ over: BigInt(over), under: BigInt(under) })(bits)),
+  deviation: ({ unit, least, words }) =>
+    withWords(words, (source) => ({ deviation: drawDeviation(unit, least, source) })),
+  draw: ({ terms, tasks, answers, words }) =>
+    withWords(words, (source) => draw(terms, tasks, new Map(answers), source)),
+  gaussian: ({ deviation, count, words }) =>
+    withWords(words, (source) => ({ noise: exact(gaussianNoise(deviation, count, source)) })),
+  grid: ({ grid, numbers }) => numbers.map((number) => placeOf(grid, number)),
+  integers: ({ size, count, words }) =>
+    withWords(words, (source) => ({ integers: uniformIntegers(source, size, count) })),
+  laplace: ({ scale, count, words }) =>
+    withWords(words, (source) => ({ noise: exact(laplaceNoise(scale)(count, source)) })),
+  profile: ({ profile, tasks }) => taskProfiles(profile, tasks),
+  shake: ({ message, size }) =>
+    Array.from(shake256(new TextEncoder().encode(message), size), (byte) =>
+      byte.toString(16).padStart(2, "0"),
+    ).join(""),
+  table: ({ row, words }) => parsed(words).map((word) => reportOf(row, word)),
+  weights: ({ size, epsilon }) => {
+    const drawn = weightsOf(epsilon, size);
+    return [...drawn.slice(0, 3), ...drawn.slice(-3), drawn.reduce((sum, one) => sum + one, 0)];
+  },
+};
+
+/** Return what each input of a kind gives; the words of an error where it gives none. */
+export async function run(kind, inputs) {
+  const given = [];
+  for (const input of inputs) {
+    try {
+      given.push(await GIVES[kind](input));
+    } catch (error) {
+      given.push(`${error}`);
+    }
+  }
+  return given;
+}
+
+/** Return how many of the browser's words are different. */
+export function differentWords(count) {
+  return new Set(systemWords(count)).size;
+}
+
+const NOISE = {
+  gaussian: (deviation, count) => gaussianNoise(deviation, count, systemWords),
+  integers: (size, count) => uniformIntegers(systemWords, size, count),
+  laplace: (scale, count) => laplaceNoise(scale)(count, systemWords),
+};
+
+/** Return how often each number comes in draws from the browser's words: pairs. */
+export function countDraws(noise, parameter, count) {
+  const counts = new Map();
+  for (const number of NOISE[noise](parameter, count)) {
+    const key = Number(number);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return [...counts];
+}

@@ -1,0 +1,175 @@
+"""The page's modules that randomise: what they may do, and that they give what Python gives."""
+
+import json
+import math
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.web.browser import chromium, serve
+from tests.campaign.web.write_vectors import FOLDER, INPUTS, written
+
+from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+
+WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
+SCRIPTS = {file.name: file.read_text("utf-8") for file in sorted(WORKER.glob("*.js"))}
+
+MOST_BYTES = 32_000
+FALSE_ALARM = 1e-7
+DRAWS = 60_000
+
+FORBIDDEN = (
+    *(r"\w+://", r"\beval\b", r"\bFunction\b", r"\bimport\(", r"innerHTML", r"outerHTML"),
+    *(r"insertAdjacentHTML", r"document\b", r"Math\.random", r"Math\.(?:exp|log|pow)\b"),
+    *(r"localStorage", r"sessionStorage", r"indexedDB", r"\bconsole\b", r"\bfetch\b"),
+)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_nothing_forbidden_is_in_a_module(name):
+    assert [pattern for pattern in FORBIDDEN if re.search(pattern, SCRIPTS[name])] == []
+
+
+def test_modules_are_small():
+    assert sum(len(text.encode()) for text in SCRIPTS.values()) < MOST_BYTES
+    lines = [line for text in SCRIPTS.values() for line in text.splitlines()]
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_python_gives_what_the_vectors_say(kind):
+    assert (FOLDER / f"{kind}.json").read_text("utf-8") == written(kind)
+
+
+def test_vectors_hold_ties_rests_and_what_is_cut_off():
+    cases = {kind: json.loads((FOLDER / f"{kind}.json").read_text("utf-8")) for kind in INPUTS}
+    words = [len(case["words"]) // 8 for case in cases["laplace"]]
+    assert words[:2] == [18, 18]
+    assert min(words[3:7]) > 18
+    drawn = [case for case in cases["draw"] if case["terms"]["channel"]["kind"] == "laplace"]
+    assert any(
+        report["value"] in case["terms"]["report"]["value"]
+        for case in drawn
+        for report in case["gives"]["reports"]
+    )
+    names = {case["terms"]["mechanism"]["mechanism"] for case in cases["draw"]}
+    assert names == {mechanism.name for mechanism in MECHANISMS.values()}
+    assert sum(file.stat().st_size for file in FOLDER.iterdir()) < 300_000
+
+
+@pytest.fixture(scope="module")
+def page():
+    with chromium() as browser:
+        page = browser.new_page()
+        serve(page, {"": FOLDER.parent, "/worker": WORKER})
+        yield page
+
+
+CALL = """async ([name, ...values]) => {
+  const module = await import("./run_vectors.js");
+  return module[name](...values);
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", INPUTS)
+def test_a_browser_gives_what_the_vectors_say(page, kind):
+    cases = json.loads((FOLDER / f"{kind}.json").read_text("utf-8"))
+    assert page.evaluate(CALL, ["run", kind, cases]) == [case["gives"] for case in cases]
+
+
+def refused(page, kind, one):
+    [given] = page.evaluate(CALL, ["run", kind, [one]])
+    assert isinstance(given, str)
+    return given
+
+
+def draw_case(mechanism, answers):
+    terms = {
+        "mechanism": mechanism.to_dict(),
+        "channel": describe_channel(mechanism),
+        "report": report_rule(mechanism, 2).to_dict(),
+    }
+    return {"terms": terms, "tasks": ["a", "b"], "answers": answers, "words": "00" * 8000}
+
+
+@pytest.mark.slow
+def test_a_browser_refuses_what_it_cannot_draw(page):
+    ridge = draw_case(MECHANISMS["matrix factorisation, ridge"], [["a", 1.0]])
+    assert "cannot compute to the last digit. Take the command" in refused(page, "draw", ridge)
+    other = draw_case(MECHANISMS["one-layer"], [["a", "no"]])
+    other["terms"]["mechanism"]["mechanism"] = "toString"
+    assert 'does not know the mechanism "toString"' in refused(page, "draw", other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        *(("one-layer", "maybe"), ("one-layer", 1), ("laplace, filled", 2.5)),
+        *(("laplace", -0.001), ("laplace", 10.001), ("laplace", "5"), ("laplace", None)),
+    ],
+)
+def test_a_browser_refuses_answers_outside_the_domain_and_does_not_repeat_them(page, name, answer):
+    message = refused(page, "draw", draw_case(MECHANISMS[name], [["b", answer]]))
+    assert message == 'RangeError: task "b": the answer is outside the domain'
+    stranger = refused(page, "draw", draw_case(MECHANISMS[name], [["x", answer]]))
+    assert stranger == 'RangeError: the campaign has no task "x"'
+
+
+@pytest.mark.slow
+def test_a_browser_refuses_what_json_cannot_hold(page):
+    for text in ('"\\ud800"', '{"\\udc00": 1}', "1e999"):
+        assert refused(page, "canonical", {"text": text}).startswith("RangeError")
+
+
+@pytest.mark.slow
+def test_a_source_of_words_ends(page):
+    one = {"scale": 8.0, "count": 1, "words": "00" * 4 * 17}
+    assert "there are 17 words" in refused(page, "laplace", one)
+
+
+@pytest.mark.slow
+def test_a_browser_gives_more_words_than_it_does_at_once(page):
+    """Of 40,000 words ten or more are equal to others with a chance of 10^-13."""
+    assert page.evaluate(CALL, ["differentWords", 40_000]) > 39_990
+
+
+def laplace_law(scale, places):
+    return np.exp(-np.abs(places) / scale) * math.tanh(0.5 / scale)
+
+
+def gaussian_law(deviation, places):
+    law = np.exp(-(places**2) / (2 * deviation**2))
+    return law / law.sum()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("noise", "parameter"),
+    [
+        *(("laplace", 1.0), ("laplace", 3.7), ("laplace", 40.0), ("integers", 7)),
+        *(("gaussian", 0.6), ("gaussian", 1.7), ("gaussian", 40.3)),
+    ],
+)
+def test_draws_in_a_browser_follow_the_law(page, noise, parameter):
+    """Ends are taken together; one of all fails by chance less than once in a million times."""
+    counts = np.array(page.evaluate(CALL, ["countDraws", noise, parameter, DRAWS]))
+    assert counts[:, 1].sum() == DRAWS
+    if noise == "integers":
+        observed = np.bincount(counts[:, 0], weights=counts[:, 1], minlength=parameter)
+        assert stats.chisquare(observed).pvalue > FALSE_ALARM
+        return
+    edge = max(1, int(2.5 * parameter))
+    places = np.arange(-40 * edge, 40 * edge + 1)
+    law = (laplace_law if noise == "laplace" else gaussian_law)(parameter, places)
+    expected = np.bincount(np.clip(places, -edge, edge) + edge, weights=law)
+    ends = np.clip(counts[:, 0], -edge, edge) + edge
+    observed = np.bincount(ends, weights=counts[:, 1], minlength=2 * edge + 1)
+    expected *= DRAWS / expected.sum()
+    assert expected.min() > 5
+    assert stats.chisquare(observed, expected).pvalue > FALSE_ALARM

@@ -1,0 +1,436 @@
+"""Test vectors that bind the page's modules to Python: what words are read, and what they become.
+
+``vectors/`` holds one file per kind: a list of inputs, each with what it gives. After a change that
+is meant, write them anew: ``python -m tests.campaign.web.write_vectors``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import quietcrowd as qc
+from quietcrowd.campaign.device.draw import coded_reports
+from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
+from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms.channel import FiniteChannel
+from quietcrowd.mechanisms.discrete_gaussian import DrawnGaussian, gaussian_noise
+from quietcrowd.mechanisms.discrete_laplace import DiscreteLaplace
+from quietcrowd.mechanisms.exact_coins import decaying, logistic
+from quietcrowd.mechanisms.grid import Grid
+from quietcrowd.mechanisms.memo.worker_table import worker_table
+from quietcrowd.mechanisms.randomness import uniform_integers, words_in_turn
+from quietcrowd.mechanisms.sketch import TaskProfile
+from quietcrowd.mechanisms.worker_laws import UniformEpsilons
+
+FOLDER = Path(__file__).parent / "vectors"
+
+PLENTY = 20_000
+ONES = 2**32 - 1
+CHANCES = {"decaying": decaying, "logistic": logistic}
+
+
+class Words:
+    """Words in turn, and how many were taken."""
+
+    def __init__(self, text):
+        self.source = words_in_turn(np.frombuffer(bytes.fromhex(text), ">u4").astype(np.uint32))
+        self.taken = 0
+
+    def __call__(self, count):
+        self.taken += count
+        return self.source(count)
+
+
+def spelled(words):
+    """Return words as a file holds them: eight hexadecimal digits each."""
+    return np.asarray(words, ">u4").tobytes().hex()
+
+
+# What an input gives, by kind. ``run_vectors.js`` has the same functions.
+
+
+def coin(one):
+    rate = Fraction(int(one["over"]), int(one["under"]))
+    return str(CHANCES[one["chance"]](rate)(one["bits"]))
+
+
+def laplace(one):
+    words = Words(one["words"])
+    noise = DiscreteLaplace(scale=one["scale"]).draw(one["count"], words).tolist()
+    return {"noise": noise, "taken": words.taken}
+
+
+def blocks(one):
+    """Return sums of many values, which are drawn in blocks, and two of them one by one."""
+    words = words_in_turn(stepped(one["step"], 20 * one["count"], one["edits"]))
+    noise = DiscreteLaplace(scale=one["scale"]).draw(one["count"], words).tolist()
+    return [sum(noise), sum(place * value for place, value in enumerate(noise)), *noise[-2:]]
+
+
+def stepped(step, count, edits):
+    """Return words a step apart, some of them replaced: pairs of places and words."""
+    words = (np.arange(count, dtype=np.uint64) * np.uint64(step)).astype(np.uint32)
+    for place, word in edits:
+        words[place] = word
+    return words
+
+
+def gaussian(one):
+    words = Words(one["words"])
+    noise = gaussian_noise(one["deviation"], one["count"], words).tolist()
+    return {"noise": noise, "taken": words.taken}
+
+
+def deviation(one):
+    words = Words(one["words"])
+    [drawn] = DrawnGaussian(unit=one["unit"], least=one["least"]).draw(1, words).tolist()
+    return {"deviation": drawn, "taken": words.taken}
+
+
+def table(one):
+    channel = FiniteChannel.__new__(FiniteChannel)  # a row of any loss
+    object.__setattr__(channel, "weights", np.array([one["row"]], np.uint64))
+    answers = np.zeros(len(one["words"]) // 8, int)
+    return channel.sample(answers, Words(one["words"])).tolist()
+
+
+def integers(one):
+    words = Words(one["words"])
+    drawn = uniform_integers(words, 0, one["size"] - 1, one["count"]).tolist()
+    return {"integers": drawn, "taken": words.taken}
+
+
+def weights(one):
+    drawn = UniformEpsilons(size=one["size"], epsilon=one["epsilon"], null=False).table
+    return [*drawn[:3], *drawn[-3:], sum(drawn)]
+
+
+def grid(one):
+    return Grid(**one["grid"], high=0.0).places(np.array(one["numbers"], np.float64)).tolist()
+
+
+def shake(one):
+    return hashlib.shake_256(one["message"].encode()).hexdigest(one["size"])
+
+
+def profile(one):
+    law = TaskProfile(**one["profile"])
+    return law.matrix(pa.array(one["tasks"])).tolist()
+
+
+def canonical(one):
+    value = json.loads(one["text"])
+    return [canonical_json(value).decode(), canonical_hash(value).hex()]
+
+
+def draw(one):
+    """Return reports as they are sent: as a device makes them of random words."""
+    mechanism = Mechanism.from_dict(one["terms"]["mechanism"])
+    words, rule = Words(one["words"]), report_rule(mechanism, len(one["tasks"]))
+    answers = worker_table(
+        dict(one["answers"]),
+        domain=mechanism.domain,
+        tasks=sorted(one["tasks"]),
+        worker="w",
+        campaign="c",
+    )
+    reports = mechanism.reports_of_words(answers, words)
+    if reports.sketches is not None:
+        numbers = rule.cut_off(reports.sketches[0]).tolist()
+        return {"numbers": numbers, "taken": words.taken}
+    coded = coded_reports(reports, rule)
+    listed = [
+        {"task": task, "value": value} | ({} if bit is None else {"bit": bit})
+        for task, (value, bit) in coded.items()
+    ]
+    return {"reports": listed, "taken": words.taken}
+
+
+GIVES = {
+    "blocks": blocks,
+    "canonical": canonical,
+    "coin": coin,
+    "deviation": deviation,
+    "draw": draw,
+    "gaussian": gaussian,
+    "grid": grid,
+    "integers": integers,
+    "laplace": laplace,
+    "profile": profile,
+    "shake": shake,
+    "table": table,
+    "weights": weights,
+}
+
+
+# Inputs.
+
+
+def stream(seed, edits=None):
+    """Return many random words, some of them replaced: a mapping of places to words."""
+    words = np.random.default_rng(seed).integers(0, 2**32, size=PLENTY, dtype=np.uint32)
+    for place, word in (edits or {}).items():
+        words[place] = word
+    return words
+
+
+def taken(gives, one, words):
+    """Return an input with as many of the words as it takes."""
+    count = gives({**one, "words": spelled(words)})["taken"]
+    return {**one, "words": spelled(words[:count])}
+
+
+def coin_inputs():
+    rates = [(1, 3), (5, 7), (1, 2**46), (64, 1), (2**60 + 1, 2**53), (750, 1), (3, 10**30)]
+    return [
+        {"chance": chance, "over": str(over), "under": str(under), "bits": bits}
+        for chance in CHANCES
+        for over, under in rates
+        for bits in (32, 64, 256)
+    ]
+
+
+def coins_of(scale):
+    """Return the chances of the binary digits at a scale, and at last that of a rest."""
+    ratio, digits = Fraction(scale), 0
+    while 2**digits < 32 * ratio:
+        digits += 1
+    return [*(logistic(2**place / ratio) for place in range(digits)), decaying(2**digits / ratio)]
+
+
+def digits_of(chance, place):
+    """Return the 32 binary digits of a chance that a word is compared with, 0 the first."""
+    return chance(32 * (place + 1)) & ONES
+
+
+def laplace_inputs():
+    of_eight, last = coins_of(8.0), 2 * 9
+    tie = {2: digits_of(of_eight[2], 0), 5 + 9: digits_of(of_eight[5], 0)}
+    edits = [
+        (8.0, 1, {}),
+        (8.0, 1, dict.fromkeys(range(18), ONES)),
+        (8.0, 1, {place: 0 if place % 9 < 8 and place < 9 else ONES for place in range(18)}),
+        (8.0, 1, tie | {last: digits_of(of_eight[2], 1) - 1, last + 1: ONES}),
+        (8.0, 1, tie | {last: digits_of(of_eight[2], 1), last + 1: 0, last + 2: 0}),
+        (8.0, 1, {8: 0, 17: 0} | dict.fromkeys(range(last, last + 4), 0)),
+        (8.0, 2, {8: 0, last * 2: 0, last * 2 + 1: 0, last * 2 + 2: 0, last * 2 + 3: ONES}),
+        *((scale, 3, {}) for scale in (1.0, 1.7, 0.1 * 23, 2304.0, 1e9 / 7, 2.0**46)),
+    ]
+    return [
+        taken(laplace, {"scale": scale, "count": count}, stream(seed, edited))
+        for seed, (scale, count, edited) in enumerate(edits)
+    ]
+
+
+def block_inputs():
+    tie = digits_of(coins_of(8.0)[2], 0)
+    one = {"scale": 8.0, "count": 4100, "step": 2654435761}
+    return [{**one, "edits": edits} for edits in ([], [[2, tie]], [[2, tie], [18 * 4096 + 2, tie]])]
+
+
+def gaussian_inputs():
+    rate = (5 - Fraction(3.5) ** 2 / 4) ** 2 / (2 * Fraction(3.5) ** 2)
+    chance = decaying(rate)
+    five = dict.fromkeys(range(16), ONES) | {0: 0, 2: 0, 16: digits_of(chance, 0)}
+    edits = [
+        (3.5, 1, five | {17: digits_of(chance, 1) - 1}),
+        (3.5, 1, five | {17: digits_of(chance, 1) + 1}),
+        (3.5, 1, five | {17: digits_of(chance, 1), 18: digits_of(chance, 2) - 1}),
+        (3.5, 1, five | {16: digits_of(chance, 0) - 1}),
+        *((deviation, 5, {}) for deviation in (1e-6, 0.6, 1.0, 7.0, 40.3, 1e5 / 3, 2.0**35 / 3)),
+    ]
+    return [
+        taken(gaussian, {"deviation": root, "count": count}, stream(seed, edited))
+        for seed, (root, count, edited) in enumerate(edits)
+    ]
+
+
+def deviation_inputs():
+    zero = dict.fromkeys(range(96), ONES)
+    large = {place: 0 if place < 47 else ONES for place in range(96)} | {47: 0, 96: 0, 97: ONES}
+    edits = [(0.75, 0, {}), (1e-9, 2**40, {}), (2.0**-20, 3, zero), (1.0, 0, large)]
+    return [
+        taken(deviation, {"unit": unit, "least": least}, stream(seed, edited))
+        for seed, (unit, least, edited) in enumerate(edits)
+    ]
+
+
+def table_inputs():
+    rows = [
+        [3 * 2**30, 2**30],
+        [0, 2**32],
+        [2**32, 0],
+        [0, 5, 0, 2**32 - 6, 1, 0],
+        [1431655766, 1431655765, 1431655765],
+    ]
+    words = [0, 1, 4, 5, 6, 2**30, 1431655765, 1431655766, 3 * 2**30 - 1, 3 * 2**30, ONES - 1, ONES]
+    return [{"row": row, "words": spelled(words)} for row in rows]
+
+
+def integer_inputs():
+    edits = [
+        (5, 4, {}),
+        (5, 3, {0: ONES, 1: ONES, 4: ONES, 5: ONES, 6: ONES, 7: ONES}),
+        (2**32, 3, {0: ONES, 1: ONES}),
+        (2**32 + 1, 2, {0: ONES, 1: ONES}),
+        (1, 2, {0: ONES, 1: ONES}),
+        (1025, 3, {}),
+    ]
+    return [
+        taken(integers, {"size": size, "count": count}, stream(seed, edited))
+        for seed, (size, count, edited) in enumerate(edits)
+    ]
+
+
+def weight_inputs():
+    sizes, epsilons = (3, 64), (0.0, 1e-9, 1.0, 8.0)
+    return [{"size": size, "epsilon": epsilon} for size in sizes for epsilon in epsilons]
+
+
+def grid_inputs():
+    steps = {"low": -1.0, "step": 0.25, "steps": 8}
+    ties = [-1 + 0.125 * place for place in range(-2, 20)]
+    near = [np.nextafter(-0.875, -1), np.nextafter(-0.875, 0), 0.1, 0.1 + 0.2, -0.0]
+    far = [-1e300, 1e300, -1.0000001, 1.0000001]
+    return [
+        {"grid": steps, "numbers": [*ties, *map(float, near), *far]},
+        {
+            "grid": {"low": 0.1, "step": 2.0**-7, "steps": 1280},
+            "numbers": [0.37, 5.005, 9.62],
+        },
+        {"grid": {"low": 1e6, "step": 2.0**-24, "steps": 2**24}, "numbers": [1e6 + 1 / 3, 1000001]},
+    ]
+
+
+def shake_inputs():
+    lengths = [(0, 32), (3, 200), (135, 137), (136, 272), (137, 1), (500, 400)]
+    return [{"message": ("é" + "abc" * 200)[:size], "size": out} for size, out in lengths]
+
+
+def profile_inputs():
+    laws = [("gaussian", 5, 7), ("rademacher", 11, 0), ("buckets", 6, 10**18), ("gaussian", 1, 1)]
+    return [
+        {"profile": {"kind": kind, "rank": rank, "seed": seed}, "tasks": ["a", "Straße 😀", ""]}
+        for kind, rank, seed in laws
+    ]
+
+
+def canonical_inputs():
+    texts = [
+        "null",
+        "[true, false, -0.0, 0, 1.0, 1e21, 1e20, 123456789012345680000, 1e-6, 2.5e-7, 5e-324]",
+        "[1.7976931348623157e308, 9007199254740991, -9007199254740991, 0.1, 0.30000000000000004]",
+        '{"b": [1, {}], "a": "é", "": [], "\\ud83d\\ude00": 1, "\\uffee": 2, "z": {"y": 1}}',
+        '"\\u0000\\u001f\\b\\f\\n\\r\\t\\"\\\\/\\u007f\\u2028\\u2029<>&"',
+        '{"10": 1, "9": 2, "1": 3}',
+    ]
+    return [{"text": text} for text in texts]
+
+
+NAMES = ["a", "b", "c", "task 7", "é", "z", "\uffee", "😀"]
+LABELS = qc.Categorical(["no", "yes", "maybe"])
+LEVELS = qc.Ordinal([0, 1, 2.5, 7, 10])
+RANGE = qc.Interval(low=0.0, high=10.0)
+NUMBERS = [0.0, 10.0, 5.00390625, 5.01171875, 3.3333333333333335]
+
+
+def with_ties(scale, tasks):
+    """Return edits of the words of Laplace noise: a rest that goes beyond all bounds, and a tie."""
+    coins = coins_of(scale)
+    heads = [0, 0, 0]  # of the coin of a rest: its digits begin with 64 zeros
+    further = [*heads[1:], digits_of(coins[4], 1) - 1, *heads, ONES]
+    first = {len(coins) - 1: heads[0], len(coins) + 4: digits_of(coins[4], 0)}
+    return first | dict(enumerate(further, start=2 * tasks * len(coins)))
+
+
+def mechanisms():
+    """Yield mechanisms of a campaign, with edits of the words."""
+    two, labels = qc.Categorical([False, True]), qc.Ordinal(range(4))
+    yield qc.RandomizedResponse(domain=two, epsilon=1.0), {0: 0, 1: ONES}
+    yield qc.RandomizedResponse(domain=LABELS, epsilon=0.0), {0: 0, 1: ONES}
+    yield qc.RandomizedResponse(domain=labels, flip_probability=0.9), {}
+    yield qc.RandomizedResponse(domain=LABELS, epsilon=1.0, null="category"), {0: 0, 1: ONES}
+    yield qc.TwoLayerRandomizedResponse(domain=LABELS, low=0.0, high=0.7), {}
+    yield qc.TwoLayerRandomizedResponse(domain=two, low=0.25, high=0.25), {}
+    for epsilon, null in ((1.0, None), (1.0, "category"), (0.0, "category")):
+        drawn = {"epsilon": epsilon, "law": "epsilon", "null": null}
+        yield qc.TwoLayerRandomizedResponse(domain=LABELS, **drawn), {}
+    yield qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None), with_ties(1280.0, 5)
+    yield qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0), {0: ONES, 1: ONES}
+    yield qc.LaplacePerturbation(domain=RANGE, epsilon=3.0), {}
+    yield qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5), {}
+    yield qc.LaplacePerturbation(domain=LEVELS, epsilon=0.1, fill=3.3), {}
+    yield qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0, scale="paper"), {}
+    yield qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, participation="released"), {}
+    yield qc.LaplacePerturbation(domain=qc.Interval(low=0, high=1e-5), epsilon=1e-9, fill=None), {}
+    yield qc.SampledVarianceGaussian(domain=RANGE, epsilon=1.0, delta=0.05), {}
+    spread = {"rate": 0.01, "delta": 0.1, "least_variance": 50.0}
+    yield qc.SampledVarianceGaussian(domain=LEVELS, **spread), {}
+    for kind in ("gaussian", "rademacher", "buckets"):
+        yield qc.MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=4, profile=kind), {}
+    moments = {"rank": 3, "variant": "statistics", "fill": 1.0, "seed": 5}
+    yield qc.MatrixFactorization(domain=RANGE, epsilon=0.7, **moments), {}
+
+
+def draw_inputs():
+    inputs = []
+    for seed, (mechanism, edits) in enumerate(mechanisms()):
+        described = {
+            "mechanism": mechanism.to_dict(),
+            "channel": describe_channel(mechanism),
+            "report": report_rule(mechanism, len(NAMES)).to_dict(),
+        }
+        if isinstance(mechanism.domain, qc.Interval):
+            answers = [number / 10 * mechanism.domain.high for number in NUMBERS]
+        else:
+            answers = [mechanism.domain.labels[i % mechanism.domain.size] for i in range(5)]
+        one = {
+            "terms": json.loads(canonical_json(described)),
+            "tasks": NAMES[::-1],
+            "answers": list(zip(NAMES[1:6][::-1], answers, strict=True)),
+        }
+        inputs.append(taken(draw, one, stream(seed, edits)))
+    nobody = {**inputs[0], "answers": []}
+    return [*inputs, taken(draw, nobody, stream(0))]
+
+
+INPUTS = {
+    "blocks": block_inputs,
+    "canonical": canonical_inputs,
+    "coin": coin_inputs,
+    "deviation": deviation_inputs,
+    "draw": draw_inputs,
+    "gaussian": gaussian_inputs,
+    "grid": grid_inputs,
+    "integers": integer_inputs,
+    "laplace": laplace_inputs,
+    "profile": profile_inputs,
+    "shake": shake_inputs,
+    "table": table_inputs,
+    "weights": weight_inputs,
+}
+
+
+def written(kind):
+    """Return the text of the file of a kind: one input a line, with what it gives."""
+    cases = [{**one, "gives": GIVES[kind](one)} for one in INPUTS[kind]()]
+    lines = [json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in cases]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def write():
+    """Write all files."""
+    FOLDER.mkdir(exist_ok=True)
+    for kind in INPUTS:
+        (FOLDER / f"{kind}.json").write_text(written(kind), "utf-8")
+
+
+if __name__ == "__main__":
+    write()
