@@ -21,6 +21,7 @@ from quietcrowd.mechanisms import (
     SampledVarianceGaussian,
     TwoLayerRandomizedResponse,
 )
+from quietcrowd.mechanisms.randomness import system_words
 
 LABELS, NUMBERS = Categorical(["no", "yes"]), Interval(low=0, high=10)
 
@@ -236,3 +237,32 @@ def test_a_mechanism_that_no_file_describes_is_named():
     frame = pd.DataFrame({"task": ["t"], "worker": ["a"], "label": ["no"]})
     sent = mechanism.randomize(Answers.from_frame(frame, LABELS)).to_frame()
     assert mark_of(sent) == {"mechanism": {"mechanism": "Unnamed"}, "simulated": False}
+
+
+def inside(domain):
+    """Return answers of `rows_in` that are in the domain."""
+    return Answers.from_frame(rows_in(domain).iloc[2:], domain)
+
+
+@pytest.mark.parametrize("name", OPEN | HIDING)
+def test_reports_are_what_the_operating_systems_words_are_drawn_as(monkeypatch, name):
+    """The same words give the same reports, whoever hands them over; nothing else is drawn."""
+    mechanism = (OPEN | HIDING)[name]
+    answers = inside(mechanism.domain)
+    monkeypatch.setattr("os.urandom", np.random.default_rng(5).bytes)
+    sent = mechanism.randomize(answers)
+    monkeypatch.setattr("os.urandom", lambda _: pytest.fail("the operating system is asked"))
+    again = np.random.default_rng(5)
+    reports = mechanism.reports_of_words(
+        answers, lambda count: np.frombuffer(again.bytes(4 * count), "<u4").astype(np.uint32)
+    )
+    assert not reports.simulated
+    assert reports.to_frame().equals(sent.to_frame())
+
+
+def test_reports_of_words_are_refused_as_others_are():
+    mechanism = OPEN["one-layer"]
+    with pytest.raises(AnswerError, match="the mechanism takes"):
+        mechanism.reports_of_words(inside(NUMBERS), system_words)
+    with pytest.raises(AnswerError, match=r"^2 rows were left out"):
+        mechanism.reports_of_words(without_some(LABELS), system_words)

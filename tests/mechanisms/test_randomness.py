@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from quietcrowd.mechanisms.randomness import Secret, system_words, uniform_integers, word_source
+from quietcrowd.mechanisms.randomness import (
+    Secret,
+    system_words,
+    uniform_integers,
+    word_source,
+    words_in_turn,
+)
 
 FALSE_ALARM = 1e-6
 
@@ -22,6 +28,7 @@ def test_system_words_are_the_operating_systems(monkeypatch):
     monkeypatch.setattr("os.urandom", lambda count: bytes(range(count)))
     assert system_words(2).tolist() == [0x03020100, 0x07060504]
     assert word_source(None)(1).tolist() == [0x03020100]
+    assert word_source(words_in_turn) is words_in_turn
 
 
 def test_a_seed_repeats():

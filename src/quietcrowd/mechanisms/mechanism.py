@@ -421,23 +421,9 @@ class Mechanism(ABC):
         ParameterError
             Where `rng` is no NumPy generator, or `participation_public` neither True nor False.
         """
-        if not isinstance(answers, Answers):
-            raise AnswerError(
-                f"only Answers can be randomised; got {type(answers).__name__}. "
-                "Make them with Answers.from_frame or read_answers."
-            )
-        self.check_domain(answers.domain)
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ParameterError(f"rng must be a numpy.random.Generator or None; got {rng!r}")
-        if not len(answers.tasks) or not len(answers.workers):
-            raise AnswerError("there is no task or no worker to randomise for")
-        self.check_left_out(
-            answers.dropped.out_of_domain, participation_public=participation_public
-        )
-        given = answers.canonical
-        if given.dropped != DroppedRows():  # nothing of it may leave with the reports
-            given = evolve(given, dropped=DroppedRows())
-        return self._randomize(given, rng)
+        return self._randomize(self._checked(answers, participation_public), rng)
 
     def reports_of_words(self, answers: Answers, words: WordSource) -> Reports:
         """Return the reports that random words are drawn as.
@@ -457,10 +443,27 @@ class Mechanism(ABC):
         Raises
         ------
         AnswerError
-            Where the answers are in another domain.
+            As of `randomize`.
         """
+        return self._randomize(self._checked(answers, participation_public=False), words)
+
+    def _checked(self, answers: Answers, participation_public: bool) -> Answers:
+        """Return answers that can be randomised, in canonical order; raise as `randomize`."""
+        if not isinstance(answers, Answers):
+            raise AnswerError(
+                f"only Answers can be randomised; got {type(answers).__name__}. "
+                "Make them with Answers.from_frame or read_answers."
+            )
         self.check_domain(answers.domain)
-        return self._randomize(answers.canonical, words)
+        if not len(answers.tasks) or not len(answers.workers):
+            raise AnswerError("there is no task or no worker to randomise for")
+        self.check_left_out(
+            answers.dropped.out_of_domain, participation_public=participation_public
+        )
+        given = answers.canonical
+        if given.dropped != DroppedRows():  # nothing of it may leave with the reports
+            given = evolve(given, dropped=DroppedRows())
+        return given
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters of `to_dict` besides name, version and domain, JSON-ready.

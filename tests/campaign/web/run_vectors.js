@@ -6,6 +6,7 @@ import { draw } from "./worker/draw.js";
 import { drawDeviation, gaussianNoise } from "./worker/gaussian.js";
 import { placeOf } from "./worker/grid.js";
 import { laplaceNoise } from "./worker/laplace.js";
+import { floatUp } from "./worker/rational.js";
 import { shake256 } from "./worker/shake.js";
 import { taskProfiles } from "./worker/sketch.js";
 import { reportOf, weightsOf } from "./worker/table.js";
@@ -65,6 +66,7 @@ const GIVES = {
   laplace: ({ scale, count, words }) =>
     withWords(words, (source) => ({ noise: exact(laplaceNoise(scale)(count, source)) })),
   profile: ({ profile, tasks }) => taskProfiles(profile, tasks),
+  scale: ({ over, under }) => floatUp({ over: BigInt(over), under: BigInt(under) }),
   shake: ({ message, size }) =>
     Array.from(shake256(new TextEncoder().encode(message), size), (byte) =>
       byte.toString(16).padStart(2, "0"),

@@ -28,6 +28,7 @@ from quietcrowd.mechanisms.memo.worker_table import worker_table
 from quietcrowd.mechanisms.randomness import uniform_integers, words_in_turn
 from quietcrowd.mechanisms.sketch import TaskProfile
 from quietcrowd.mechanisms.worker_laws import UniformEpsilons
+from quietcrowd.privacy.rounding import ratio_up
 
 FOLDER = Path(__file__).parent / "vectors"
 
@@ -107,6 +108,10 @@ def integers(one):
     return {"integers": drawn, "taken": words.taken}
 
 
+def scale(one):
+    return ratio_up(Fraction(int(one["over"]), int(one["under"])))
+
+
 def weights(one):
     drawn = UniformEpsilons(size=one["size"], epsilon=one["epsilon"], null=False).table
     return [*drawn[:3], *drawn[-3:], sum(drawn)]
@@ -164,6 +169,7 @@ GIVES = {
     "integers": integers,
     "laplace": laplace,
     "profile": profile,
+    "scale": scale,
     "shake": shake,
     "table": table,
     "weights": weights,
@@ -254,7 +260,7 @@ def gaussian_inputs():
 
 def deviation_inputs():
     zero = dict.fromkeys(range(96), ONES)
-    large = {place: 0 if place < 47 else ONES for place in range(96)} | {47: 0, 96: 0, 97: ONES}
+    large = zero | dict.fromkeys(range(48), 0) | dict.fromkeys(range(96, 103), 0) | {103: ONES}
     edits = [(0.75, 0, {}), (1e-9, 2**40, {}), (2.0**-20, 3, zero), (1.0, 0, large)]
     return [
         taken(deviation, {"unit": unit, "least": least}, stream(seed, edited))
@@ -309,6 +315,13 @@ def grid_inputs():
     ]
 
 
+def scale_inputs():
+    ratios = [(1, 1), (10, 3), (2**53 - 1, 2**52), (2**54 + 1, 2**53), (2**54 - 1, 2**10)]
+    exact = [Fraction(2**24) / Fraction(epsilon) for epsilon in (0.35, 0.1, 1.0, 1e-5, 3.3)]
+    pairs = [*ratios, *((ratio.numerator, ratio.denominator) for ratio in exact)]
+    return [{"over": str(over), "under": str(under)} for over, under in pairs]
+
+
 def shake_inputs():
     lengths = [(0, 32), (3, 200), (135, 137), (136, 272), (137, 1), (500, 400)]
     return [{"message": ("é" + "abc" * 200)[:size], "size": out} for size, out in lengths]
@@ -341,13 +354,15 @@ RANGE = qc.Interval(low=0.0, high=10.0)
 NUMBERS = [0.0, 10.0, 5.00390625, 5.01171875, 3.3333333333333335]
 
 
-def with_ties(scale, tasks):
+def with_ties(scale, tasks, *, below):
     """Return edits of the words of Laplace noise: a rest that goes beyond all bounds, and a tie."""
     coins = coins_of(scale)
     heads = [0, 0, 0]  # of the coin of a rest: its digits begin with 64 zeros
-    further = [*heads[1:], digits_of(coins[4], 1) - 1, *heads, ONES]
-    first = {len(coins) - 1: heads[0], len(coins) + 4: digits_of(coins[4], 0)}
-    return first | dict(enumerate(further, start=2 * tasks * len(coins)))
+    tie = digits_of(coins[4], 1) - 1
+    further = [tie, *heads[1:]] if below else [*heads[1:], tie]
+    rest = (1 + below) * len(coins) - 1
+    first = {rest: heads[0], len(coins) + 4: digits_of(coins[4], 0)}
+    return first | dict(enumerate([*further, *heads, ONES], start=2 * tasks * len(coins)))
 
 
 def mechanisms():
@@ -362,7 +377,9 @@ def mechanisms():
     for epsilon, null in ((1.0, None), (1.0, "category"), (0.0, "category")):
         drawn = {"epsilon": epsilon, "law": "epsilon", "null": null}
         yield qc.TwoLayerRandomizedResponse(domain=LABELS, **drawn), {}
-    yield qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None), with_ties(1280.0, 5)
+    alone = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
+    for below in (False, True):
+        yield alone, with_ties(alone.channel.noise.scale, 5, below=below)
     yield qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0), {0: ONES, 1: ONES}
     yield qc.LaplacePerturbation(domain=RANGE, epsilon=3.0), {}
     yield qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5), {}
@@ -412,6 +429,7 @@ INPUTS = {
     "integers": integer_inputs,
     "laplace": laplace_inputs,
     "profile": profile_inputs,
+    "scale": scale_inputs,
     "shake": shake_inputs,
     "table": table_inputs,
     "weights": weight_inputs,

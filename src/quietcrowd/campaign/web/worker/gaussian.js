@@ -49,8 +49,7 @@ export function gaussianNoise(deviation, count, words) {
     const first = words(open.length);
     open = open.filter((place, i) => {
       noise[place] = drawn[i];
-      const { over, under } = rate(drawn[i]);
-      return over !== 0n && !showsHeads(first[i], decaying({ over, under }), words);
+      return !showsHeads(first[i], decaying(rate(drawn[i])), words);
     });
   }
   return noise;

@@ -75,7 +75,7 @@ export function weightsOf(mean, size) {
     weights[place] += added;
     missing -= added;
   }
-  return missing ? weights.fill(most) : weights;
+  return weights;
 }
 
 function otherWeight(size, epsilon) {
