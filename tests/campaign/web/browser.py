@@ -28,7 +28,7 @@ def chromium():
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        _missing("Playwright (uv sync --group dev)")
+        _missing("Playwright (pip install playwright)")
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         _missing("Chromium (Debian: apt-get install chromium)")

@@ -114,7 +114,7 @@ def test_a_browser_refuses_what_it_cannot_draw(page):
     ("name", "answer"),
     [
         *(("one-layer", "maybe"), ("one-layer", 1), ("laplace, filled", 2.5)),
-        *(("laplace", -0.001), ("laplace", 10.001), ("laplace", "5"), ("laplace", None)),
+        *(("laplace", -0.001), ("laplace", 10.001), ("laplace", "5"), ("laplace", True)),
     ],
 )
 def test_a_browser_refuses_answers_outside_the_domain_and_does_not_repeat_them(page, name, answer):

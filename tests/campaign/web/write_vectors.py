@@ -411,7 +411,7 @@ def draw_inputs():
         one = {
             "terms": json.loads(canonical_json(described)),
             "tasks": NAMES[::-1],
-            "answers": list(zip(NAMES[1:6][::-1], answers, strict=True)),
+            "answers": [*zip(NAMES[1:6][::-1], answers, strict=True), (NAMES[0], None)],
         }
         inputs.append(taken(draw, one, stream(seed, edits)))
     nobody = {**inputs[0], "answers": []}

@@ -33,7 +33,7 @@ export function whyNot({ mechanism, version, variant }) {
  * No message repeats an answer.
  * @param {{mechanism: object, channel: object, report: object}} terms  of a configuration
  * @param {string[]} tasks  names of all
- * @param {Map<string, string | number | boolean>} answers  by names of tasks
+ * @param {Map<string, string | number | boolean | null>} answers  by names of tasks
  * @param {WordSource} words
  * @returns {{reports: {task: string, value: number, bit?: number}[]} | {numbers: number[]}}
  */
@@ -50,7 +50,7 @@ export function draw(terms, tasks, answers, words) {
   }
   const encode = encoder(mechanism.domain);
   const sorted = [...tasks].sort(byCodePoint);
-  const codes = sorted.map((task) => (answers.has(task) ? encode(task, answers.get(task)) : null));
+  const codes = sorted.map((task) => encode(task, answers.get(task) ?? null));
   if (report.kind === "sketch") {
     return { numbers: drawSketch(terms, sorted, placesOf(terms, codes), words) };
   }
@@ -75,10 +75,13 @@ function byCodePoint(one, other) {
     : points[place] - others[place];
 }
 
-/** Return what gives the position of a label, or a number, if it is in the domain. */
+/** Return what gives the position of a label, or a number, of the domain; null for no answer. */
 function encoder(domain) {
   const labels = labelsOf(domain);
   return (task, answer) => {
+    if (answer === null) {
+      return null;
+    }
     const code = labels === null ? answer : labels.indexOf(answer);
     const [low, high] = labels === null ? [domain.low, domain.high] : [0, labels.length];
     if (typeof code !== "number" || !(low <= code && code <= high)) {
