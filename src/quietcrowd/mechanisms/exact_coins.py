@@ -4,7 +4,7 @@ A coin of chance p shows heads where a uniform number, read from words of 32 bit
 digits, is less than p. The first word settles nearly every throw: it is compared with the first 32
 digits of p. Only where they are equal, once in 2^32 throws, the next word is compared with the next
 32 digits, and so on, however many it takes: no chance is rounded. A page's code does the same, word
-by word: ``docs/clients.md``.
+by word: ``docs/theory/exact-noise.md``.
 """
 
 from __future__ import annotations
