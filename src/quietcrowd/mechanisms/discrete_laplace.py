@@ -198,10 +198,9 @@ class DiscreteLaplace(Noise):
 
 def _draw_block(scale: float, count: int, words: WordSource) -> npt.NDArray[np.int64]:
     """Return `count` values; see `DiscreteLaplace.draw`."""
-    digits = _binary_digits(scale)
-    first = np.array([first_digits(_coin(scale, place)) for place in range(digits + 1)], np.uint32)
+    digits, first = _binary_digits(scale), _first_words(scale)
     drawn = words(2 * count * (digits + 1)).reshape(2 * count, digits + 1)
-    heads = settled(drawn, first, partial(_coin, scale), words)
+    heads = settled(drawn, np.array(first, np.uint32), partial(_coin, scale), words)
     numbers = heads[:, :digits].astype(np.int64) @ (1 << np.arange(digits, dtype=np.int64))
     for place in np.flatnonzero(heads[:, digits]):
         rest = 1
@@ -220,7 +219,12 @@ def _binary_digits(scale: float) -> int:
     return digits
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
+def _first_words(scale: float) -> tuple[int, ...]:
+    """Return what the first word of each coin is compared with."""
+    return tuple(first_digits(_coin(scale, place)) for place in range(_binary_digits(scale) + 1))
+
+
 def _coin(scale: float, digit: int) -> Chance:
     """Return the chance that a binary digit is 1; of the digit after the last, of a rest."""
     rate = Fraction(2**digit) / Fraction(scale)

@@ -104,8 +104,8 @@ def settled(
         Where further words come from: for each throw that is not settled, in order.
     """
     heads: npt.NDArray[np.bool_] = drawn < digits
-    for throw, coin in np.argwhere(drawn == digits):
-        heads[throw, coin] = settle(chance_of(int(coin)), words)
+    for row, coin in np.argwhere(drawn == digits):
+        heads[row, coin] = settle(chance_of(int(coin)), words)
     return heads
 
 
