@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from attrs import evolve
+from tests.inference.label_reports import reports_of
 
 import quietcrowd as qc
 from quietcrowd.inference import label_state
@@ -16,25 +17,8 @@ from quietcrowd.inference.label_state import (
     CrowdTally,
     prior_crowd,
 )
-from quietcrowd.inference.partition import Summary
-from quietcrowd.inference.worker_reports import WorkerReports
 
 UNIT = 2.0**40
-
-
-def reports_of(labels, workers=6, mechanism=None):
-    domain = qc.Categorical(list(range(labels)))
-    made = None if mechanism is None else mechanism(domain)
-    return WorkerReports.of(
-        Summary(
-            domain=domain,
-            answers_per_worker=np.full(workers, 20),
-            tasks=40,
-            longest_task=workers,
-            channel=None if made is None else made.channel,
-            report_law=None if made is None else made.report_law,
-        )
-    )
 
 
 def tally_of(counts, classes, **others):

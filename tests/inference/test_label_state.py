@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.inference.label_reports import reports_of
 
 import quietcrowd as qc
 from quietcrowd.inference import label_state
@@ -15,23 +16,6 @@ from quietcrowd.inference.label_state import (
     law_of_guesses,
     prior_crowd,
 )
-from quietcrowd.inference.partition import Summary
-from quietcrowd.inference.worker_reports import WorkerReports
-
-
-def reports_of(labels, workers=6, mechanism=None):
-    domain = qc.Categorical(list(range(labels)))
-    made = None if mechanism is None else mechanism(domain)
-    return WorkerReports.of(
-        Summary(
-            domain=domain,
-            answers_per_worker=np.full(workers, 20),
-            tasks=40,
-            longest_task=workers,
-            channel=None if made is None else made.channel,
-            report_law=None if made is None else made.report_law,
-        )
-    )
 
 
 @pytest.mark.parametrize("labels", range(1, 7))
