@@ -35,11 +35,11 @@ DRAWS = 20_000
 
 def halve_noise(monkeypatch):
     """Let every sampler of Laplace noise use half of its scale."""
-    honest = DiscreteLaplace._sample_exactly
+    honest = DiscreteLaplace.draw
     monkeypatch.setattr(
         DiscreteLaplace,
-        "_sample_exactly",
-        lambda self, count: honest(DiscreteLaplace(scale=self.scale / 2), count),
+        "draw",
+        lambda self, count, words: honest(DiscreteLaplace(scale=self.scale / 2), count, words),
     )
 
 
@@ -279,12 +279,12 @@ def test_noise_that_serves_all_bits_is_caught():
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["fill", "ridge"])
 def test_noise_that_serves_all_coordinates_is_caught(monkeypatch, variant):
-    honest = DiscreteLaplace._sample_exactly
+    honest = DiscreteLaplace.draw
 
-    def once_a_worker(self, count):
-        return np.repeat(honest(self, count // 4), 4)
+    def once_a_worker(self, count, words):
+        return np.repeat(honest(self, count // 4, words), 4)
 
-    monkeypatch.setattr(DiscreteLaplace, "_sample_exactly", once_a_worker)
+    monkeypatch.setattr(DiscreteLaplace, "draw", once_a_worker)
     mechanism = MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=4, variant=variant)
     report = audit(mechanism, 3, draws=4_000)
     assert report.verdict == "broken"

@@ -237,14 +237,14 @@ def test_raw_workers_among_two_layers_are_caught_where_the_law_has_none():
 @pytest.mark.nightly
 @pytest.mark.parametrize("variant", ["fill", "ridge"])
 def test_sketches_that_are_sent_raw_are_caught(monkeypatch, variant):
-    honest = DiscreteLaplace._sample_exactly
+    honest = DiscreteLaplace.draw
 
-    def quiet(self, count):
-        noise = honest(self, count).reshape(-1, 4)
+    def quiet(self, count, words):
+        noise = honest(self, count, words).reshape(-1, 4)
         open_ = np.random.default_rng().random(len(noise)) < 0.01
         return np.where(open_[:, np.newaxis], 0, noise).reshape(-1)
 
-    monkeypatch.setattr(DiscreteLaplace, "_sample_exactly", quiet)
+    monkeypatch.setattr(DiscreteLaplace, "draw", quiet)
     report = audit(MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=4, variant=variant))
     assert report.verdict == "broken"
     assert report.proven_epsilon > 1.5
@@ -349,14 +349,14 @@ def test_two_tasks_among_five_hundred_are_found():
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(2, 5), (0, 7), (6, 7)])
 def test_noise_that_serves_any_two_coordinates_is_caught(monkeypatch, first, second):
-    honest = DiscreteLaplace._sample_exactly
+    honest = DiscreteLaplace.draw
 
-    def twice(self, count):
-        noise = honest(self, count).reshape(-1, 8)
+    def twice(self, count, words):
+        noise = honest(self, count, words).reshape(-1, 8)
         noise[:, second] = noise[:, first]
         return noise.reshape(-1)
 
-    monkeypatch.setattr(DiscreteLaplace, "_sample_exactly", twice)
+    monkeypatch.setattr(DiscreteLaplace, "draw", twice)
     report = audit(MatrixFactorization(domain=NUMBERS, epsilon=1.0, rank=8), draws=20_000)
     assert report.verdict == "broken"
     assert report.proven_epsilon > 2
