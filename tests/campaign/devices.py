@@ -7,12 +7,14 @@ from collections.abc import Callable
 import httpx
 from attrs import Factory, define
 from tests.campaign.mechanisms import MECHANISMS, answers_of
+from tests.campaign.promises import PROMISES
 
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.draw import CommittedReports, coded_reports
 from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.channel_config import report_rule
 from quietcrowd.campaign.terms.configuration import build_configuration
+from quietcrowd.campaign.terms.promises import Promises
 
 NOWHERE = "https://crowd.example/j/" + 32 * "5"
 """The link of a campaign of `Fake`."""
@@ -77,6 +79,7 @@ class Fake(httpx.BaseTransport):
         data: list[dict] | None = None,
         campaign: str = 32 * "5",
         linked: int | None = None,
+        promises: dict | None = None,
     ) -> "Fake":
         """Return the server of a campaign; `data` is what its tasks show, or nothing."""
         shown = [{}] * tasks if data is None else data
@@ -91,6 +94,7 @@ class Fake(httpx.BaseTransport):
             answers=answers,
             linked=linked,
             tasks=listed,
+            promises=Promises(**{**PROMISES, **(promises or {})}),
         )
         public = {"state": "open", "join_mode": "open", "config_hash": built.hash.hex()}
         names = ("task_id", "task", "data")

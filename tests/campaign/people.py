@@ -7,6 +7,7 @@ import httpx
 import pandas as pd
 import pyarrow as pa
 from attrs import Factory, define, evolve, field
+from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.campaign.server.app import create_app, serve_in_background
@@ -132,7 +133,7 @@ class Desk:
 
     def draft(self, mechanism=None, **members) -> dict:
         chosen = mechanism or qc.RandomizedResponse(domain=YES_NO, epsilon=1.0)
-        body = {"title": "Birds", "mechanism": chosen.to_dict(), **members}
+        body = {"title": "Birds", "mechanism": chosen.to_dict(), **PROMISES, **members}
         return self.client.post("/campaigns", json=body).raise_for_status().json()
 
     def import_csv(self, campaign: str, text: str) -> httpx.Response:

@@ -12,6 +12,7 @@ import httpx
 from attrs import Factory, define
 from sqlalchemy import select
 from tests.campaign.people import PLAIN, YES_NO
+from tests.campaign.promises import PROMISES
 from tests.campaign.waiting import LONG
 
 import quietcrowd as qc
@@ -37,7 +38,7 @@ def open_campaign(base_url: str, key: str, tasks: int) -> Campaign:
     headers = {"Authorization": f"Bearer {key}"}
     with httpx.Client(base_url=base_url, headers=headers, timeout=60, verify=PLAIN) as client:
         mechanism = qc.RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()
-        body = {"title": "T", "mechanism": mechanism, "join_mode": "open"}
+        body = {"title": "T", "mechanism": mechanism, "join_mode": "open", **PROMISES}
         one = client.post("/campaigns", json=body).raise_for_status().json()["id"]
         client.post(
             f"/campaigns/{one}/tasks",

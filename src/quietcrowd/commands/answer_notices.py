@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from quietcrowd.campaign.device.client import Client
     from quietcrowd.campaign.device.draw import Report
     from quietcrowd.campaign.device.receipt import HeldReports, WorkerReceipt
+    from quietcrowd.campaign.terms.promises import Promises
 
 __all__ = ["receipt_as_json", "show_held", "tell_questions", "tell_terms"]
 
@@ -50,6 +51,7 @@ def tell_terms(client: Client, most: int) -> None:
     show_quoted(one_line(terms.title))
     if terms.description:
         show_quoted(terms.description)
+    _tell_who_asks(terms.promises)
     typer.echo("")
     questions = counted(terms.tasks, "question")
     show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
@@ -61,6 +63,19 @@ def tell_terms(client: Client, most: int) -> None:
     _tell_law(client)
     typer.echo("")
     _tell_budget(client, most)
+
+
+def _tell_who_asks(promises: Promises | None) -> None:
+    """Say who asks and what for, in their words; sentences to agree to say the rest."""
+    if promises is None:
+        show_text(
+            "This campaign is of an older version: it does not say who asks, what for, or how long "
+            "reports are kept; and whoever asks sees them as soon as you send them."
+        )
+        return
+    show_quoted(f"Who asks: {one_line(promises.requester)}")
+    show_quoted(f"Contact: {one_line(promises.contact)}")
+    show_quoted(f"Purpose: {one_line(promises.purpose)}")
 
 
 def _cost(guarantee: PrivacyGuarantee) -> str:

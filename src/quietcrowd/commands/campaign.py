@@ -17,6 +17,12 @@ import typer
 from rich.text import Text
 
 from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.promises import (
+    MAX_AT_LEAST,
+    MAX_RETENTION_DAYS,
+    USUAL_AT_LEAST,
+    USUAL_RETENTION_DAYS,
+)
 from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.commands import options, serve
 from quietcrowd.commands.choices import (
@@ -108,6 +114,32 @@ def create(
     participants: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Most workers.")
     ] = None,
+    requester: Annotated[
+        str, typer.Option(metavar="TEXT", help="Who asks. Workers are told before they join.")
+    ] = "",
+    contact: Annotated[
+        str, typer.Option(metavar="TEXT", help="How workers reach whoever asks.")
+    ] = "",
+    purpose: Annotated[str, typer.Option(metavar="TEXT", help="What the answers are for.")] = "",
+    keep_days: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=MAX_RETENTION_DAYS,
+            metavar="NUMBER",
+            help="Days after closing until the server deletes all that it holds of workers.",
+        ),
+    ] = USUAL_RETENTION_DAYS,
+    at_least: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=MAX_AT_LEAST,
+            metavar="NUMBER",
+            help="You are shown reports of so many new workers at a time, or more; fewer that are "
+            "left at closing are never shown. 1: each worker's at once.",
+        ),
+    ] = USUAL_AT_LEAST,
     for_all: Annotated[bool, typer.Option("--for-all", help="Nobody needs an invite.")] = False,
     server: Server = LOCAL,
     secret: Key = "",
@@ -116,7 +148,8 @@ def create(
 
     A note tells what the file was taken for.
 
-    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1
+    Example: quietcrowd campaign create Birds --tasks birds.csv --labels no,yes -e 1 \
+        --requester "Bird group" --contact birds@example.org --purpose "A map of birds"
 
     Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
     """
@@ -131,6 +164,11 @@ def create(
         "answers_per_participant": answers,
         "linked": linked,
         "max_participants": participants,
+        "requester": requester,
+        "contact": contact,
+        "purpose": purpose,
+        "retention_days": keep_days,
+        "at_least": at_least,
     }
     file = TaskFile.read(tasks)
     summary = file.summary(chosen.domain)
@@ -142,7 +180,21 @@ def create(
                 checked(client.post(url, content=part, headers=headers))
     note(summary)
     tell_no_signal(chosen)
+    _tell_promises(body)
     typer.echo(made)
+
+
+def _tell_promises(body: dict[str, Any]) -> None:
+    """Tell what comes of `at_least`, and what a campaign lacks to be opened."""
+    least = body["at_least"]
+    if least > 1:
+        note(
+            f"You will be shown reports of at least {least:,} new workers at a time. Fewer that "
+            "are left when you close it are never shown."
+        )
+    missing = [f"--{name}" for name in ("requester", "contact", "purpose") if not body[name]]
+    if missing:
+        note(f"It cannot be opened without {', '.join(missing)}.")
 
 
 def _domain(label_config: Path | None, *written: str | None) -> Domain:

@@ -3,6 +3,7 @@ import copy
 import pytest
 from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.campaign import Client
@@ -61,6 +62,8 @@ def _refusal(path):
     said = rf"from its mechanism: {path[0]}[;.]"
     if path == ("guarantee", "worker_epsilon"):
         return rf"{said}|from its mechanism: consent|what you agreed to is less"
+    if path == ("version",):
+        return rf"{said}|{', '.join(sorted([*PROMISES, 'consent']))}"  # the first one has none
     return said
 
 

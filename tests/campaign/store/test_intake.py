@@ -151,13 +151,16 @@ def test_campaigns_are_locked_before_workers_and_each_kind_in_order(server, desk
     with server.database.write() as connection:
         event.listen(connection, "before_cursor_execute", lambda *a: asked.append(a[2]))
         Intake().take(connection, [sent(one) for one in workers])
-    campaigns, people, *others = (" ".join(one.split()) for one in asked)
-    assert "FROM campaign WHERE" in campaigns
+    alone, together, people, *others = (" ".join(one.split()) for one in asked)
     assert "FROM participant WHERE" in people
-    assert "ORDER BY campaign.id" in campaigns
+    for campaigns, which in ((alone, "<="), (together, ">")):  # at_least never changes
+        assert "FROM campaign WHERE" in campaigns
+        assert f"campaign.at_least {which} " in campaigns
+        assert "ORDER BY campaign.id" in campaigns
     assert "ORDER BY participant.id" in people
     if server.database.path is None:  # SQLite locks the whole database
-        assert campaigns.endswith("FOR SHARE")
+        assert alone.endswith("FOR SHARE")
+        assert together.endswith("FOR UPDATE")
         assert people.endswith("FOR UPDATE")
     assert not any("FOR SHARE" in one or "FOR UPDATE" in one for one in others)
 

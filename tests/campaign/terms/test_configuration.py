@@ -3,16 +3,27 @@ import json
 
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.configuration import build_configuration
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
+from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
 
 TASKS = [(f"{place:032x}", f"t{place}", {"question": "?"}) for place in range(4)]
+
+
+OTHERS = {
+    "requester": "Another group",
+    "contact": "planes@example.org",
+    "purpose": "A map of planes.",
+    "retention_days": 31,
+    "at_least": 5,
+}
 
 
 def build(**changed):
@@ -24,6 +35,7 @@ def build(**changed):
         "answers": None,
         "linked": None,
         "tasks": TASKS,
+        "promises": Promises(**PROMISES),
     }
     return build_configuration(**{**given, **changed})
 
@@ -38,7 +50,8 @@ def test_every_mechanism_has_a_configuration(name):
     assert qc.Mechanism.from_dict(told["mechanism"]) == mechanism
     names = [name for _, name, _ in TASKS]
     guarantee = mechanism.guarantee(answers=4, tasks=names, linked=told["linked"])
-    assert told["consent"] == list(consent_sentences(guarantee))
+    promised = list(Promises(**PROMISES).sentences)
+    assert told["consent"] == [*consent_sentences(guarantee), *promised]
     loss = told["guarantee"]["worker_epsilon"]
     assert loss is None or loss >= guarantee.worker_epsilon
 
@@ -52,6 +65,8 @@ def test_the_hash_covers_all_that_is_agreed_to():
         build(mechanism=MECHANISMS["two-layer"]),
         build(answers=2),
         build(linked=3),
+        build(promises=None),
+        *(build(promises=Promises(**{**PROMISES, name: other})) for name, other in OTHERS.items()),
         build(tasks=TASKS[:3]),
         build(tasks=[*TASKS[:3], (*TASKS[3][:2], {"question": "!"})]),
     ]
@@ -103,7 +118,8 @@ def test_near_copies_are_linked_up_to_the_answers_of_a_worker(name, answers, dec
     guarantee = mechanism.guarantee(answers=answers or 6, tasks=names, linked=linked)
     assert told["linked"] == linked
     assert told["guarantee"]["linked_epsilon"] == guarantee.linked_epsilon
-    assert told["consent"] == list(consent_sentences(guarantee))
+    promised = list(Promises(**PROMISES).sentences)
+    assert told["consent"] == [*consent_sentences(guarantee), *promised]
     assert f"a fact that up to {linked} of your answers share" in told["consent"][0]
 
 

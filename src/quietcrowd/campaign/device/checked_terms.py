@@ -15,9 +15,10 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
-from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.configuration import (
+    FIRST_VERSION,
+    agreed_sentences,
     campaign_guarantee,
     describe_campaign,
     hash_tasks,
@@ -26,8 +27,9 @@ from quietcrowd.campaign.terms.configuration import (
 from quietcrowd.campaign.terms.mechanisms import usable_mechanism
 from quietcrowd.campaign.terms.near_copies import largest_group
 from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS, MAX_TASKS
-from quietcrowd.exceptions import CampaignError, QuietcrowdError
+from quietcrowd.exceptions import CampaignError, ParameterError, QuietcrowdError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 
@@ -76,6 +78,9 @@ class Terms:
     worker_epsilon : float or None
         Loss about all answers, where it depends on which tasks there are: as the campaign says,
         and checked when these are read.
+    promises : Promises or None
+        Who asks and what for, how long things are kept, and of how many workers at a time whoever
+        asks is shown reports; None in campaigns of an older version, which do not say.
     """
 
     campaign: str
@@ -90,6 +95,7 @@ class Terms:
     state: Literal["open", "closed"]
     needs_invite: bool
     worker_epsilon: float | None = None
+    promises: Promises | None = None
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -108,8 +114,8 @@ class Terms:
 
     @property
     def consent(self) -> tuple[str, ...]:
-        """The guarantee in sentences."""
-        return consent_sentences(self.guarantee, priors=(0.5,))
+        """The guarantee, and what is promised besides, in sentences."""
+        return agreed_sentences(self.guarantee, self.promises)
 
     @classmethod
     def read(cls, document: Mapping[str, Any], campaign: str) -> Terms:
@@ -134,9 +140,10 @@ class Terms:
                 f"the server's configuration has not the hash that it says. {_WAY_OUT}"
             )
         _check_members(config, campaign)
+        promises = _promises(config)
         try:
             mechanism = usable_mechanism(config["mechanism"])
-            expected = _expected(config, mechanism)
+            expected = _expected(config, mechanism, promises)
         except (QuietcrowdError, ArithmeticError) as error:
             raise CampaignError(
                 f"the campaign's mechanism cannot be had: {one_line(str(error))} {_WAY_OUT}"
@@ -155,6 +162,7 @@ class Terms:
             state="open" if document.get("state") == "open" else "closed",
             needs_invite=document.get("join_mode") != "open",
             worker_epsilon=_said_loss(config, mechanism),
+            promises=promises,
         )
 
 
@@ -185,7 +193,21 @@ def _check_members(config: Mapping[str, Any], campaign: str) -> None:
         )
 
 
-def _expected(config: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]:
+def _promises(config: Mapping[str, Any]) -> Promises | None:
+    """Return what a configuration promises; None in one of the first version."""
+    if config.get("version") == FIRST_VERSION:
+        return None
+    try:
+        return Promises.of(config)
+    except ParameterError as error:
+        raise CampaignError(
+            f"the campaign does not say, or not clearly: {one_line(str(error))}. {_WAY_OUT}"
+        ) from None
+
+
+def _expected(
+    config: Mapping[str, Any], mechanism: Mechanism, promises: Promises | None
+) -> dict[str, Any]:
     """Return the configuration as it follows from the mechanism and the tasks."""
     return describe_campaign(
         campaign=config["campaign"],
@@ -197,6 +219,7 @@ def _expected(config: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]
         tasks=config["tasks"],
         tasks_hash=config["tasks_hash"],
         worker_epsilon=_said_loss(config, mechanism),
+        promises=promises,
     )
 
 

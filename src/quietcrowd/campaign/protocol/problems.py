@@ -27,6 +27,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "config-mismatch": (409, "The configuration is not the one that the campaign has"),
     "credential-used": (409, "The credential serves another campaign already"),
     "full": (409, "The campaign has all its participants"),
+    "held-back": (409, "Reports of an open campaign are held back"),
     "no-results": (409, "There are no results yet"),
     "not-ready": (409, "The campaign cannot be opened as it is"),
     "task-repeated": (409, "A task of that name exists already"),

@@ -16,6 +16,15 @@ from pydantic_core import PydanticCustomError
 
 from quietcrowd.campaign.terms.canonical import LARGEST_WHOLE
 from quietcrowd.campaign.terms.channel_config import MAX_NUMBERS
+from quietcrowd.campaign.terms.promises import (
+    LONGEST_CONTACT,
+    LONGEST_PURPOSE,
+    LONGEST_REQUESTER,
+    MAX_AT_LEAST,
+    MAX_RETENTION_DAYS,
+    USUAL_AT_LEAST,
+    USUAL_RETENTION_DAYS,
+)
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 
 __all__ = [
@@ -69,6 +78,25 @@ Title: TypeAlias = Annotated[
     Field(description="One line, without control characters."),
 ]
 Description: TypeAlias = Annotated[str, StringConstraints(max_length=4_000, pattern=r"^[^\x00]*$")]
+Words: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")
+]
+Retention: TypeAlias = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=MAX_RETENTION_DAYS,
+        description="Days after closing until all that is held of workers is deleted.",
+    ),
+]
+AtLeast: TypeAlias = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=MAX_AT_LEAST,
+        description="Least new workers whose reports are shown at a time; 1: each at once.",
+    ),
+]
 JsonObject: TypeAlias = dict[str, Any]
 Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
@@ -112,6 +140,26 @@ class CampaignDraft(Request):
         "copies and near-copies of one question among the tasks.",
     )
     max_participants: Count | None = None
+    requester: Annotated[
+        Words,
+        Field(max_length=LONGEST_REQUESTER, description="Who asks; an open campaign has to say."),
+    ] = ""
+    contact: Annotated[
+        Words,
+        Field(
+            max_length=LONGEST_CONTACT,
+            description="How to reach whoever asks; an open campaign has to say.",
+        ),
+    ] = ""
+    purpose: Annotated[
+        Description,
+        Field(
+            max_length=LONGEST_PURPOSE,
+            description="What the answers are for; an open campaign has to say.",
+        ),
+    ] = ""
+    retention_days: Retention = USUAL_RETENTION_DAYS
+    at_least: AtLeast = USUAL_AT_LEAST
 
 
 class CampaignChange(Request):
@@ -123,10 +171,18 @@ class CampaignChange(Request):
     answers_per_participant: Count | None = None
     linked: Count | None = None
     max_participants: Count | None = None
+    requester: Annotated[Words, Field(max_length=LONGEST_REQUESTER)] | None = None
+    contact: Annotated[Words, Field(max_length=LONGEST_CONTACT)] | None = None
+    purpose: Annotated[Description, Field(max_length=LONGEST_PURPOSE)] | None = None
+    retention_days: Retention | None = None
+    at_least: AtLeast | None = None
 
 
 class CampaignDocument(BaseModel):
-    """A campaign, as its requester sees it."""
+    """A campaign, as its requester sees it.
+
+    Participants and reports are those of the last release, where workers are shown together.
+    """
 
     id: Id
     state: State
@@ -142,6 +198,13 @@ class CampaignDocument(BaseModel):
     tasks: int
     participants: int
     reports: int
+    requester: str
+    contact: str
+    purpose: str
+    retention_days: int | None = Field(
+        description="Null in campaigns of an older version: nothing is deleted by itself."
+    )
+    at_least: int
     config_hash: Hash | None
 
 
@@ -200,7 +263,10 @@ class Invites(BaseModel):
 
 
 class InviteCounts(BaseModel):
-    """How many invites were made, without revoked ones, and how many of them were used."""
+    """How many invites were made, without revoked ones, and how many of them were used.
+
+    Where workers are shown together: used by those who are shown.
+    """
 
     invites: int
     used: int

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Select, Table, select
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.releases import from_shown
 from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
 from quietcrowd.formats.csv_files import guard_cell
 from quietcrowd.formats.label_studio_files import task_document
@@ -29,7 +30,7 @@ _BLOCK = 5_000
 
 @frozen(kw_only=True)
 class ReportExport:
-    """All reports of a campaign, in an order that random ids give.
+    """All reports of a campaign that its requester is shown, in an order that random ids give.
 
     Attributes
     ----------
@@ -98,7 +99,11 @@ class ReportExport:
         table = self._table.c
         return connection.scalar(
             select(table.participant_id)
-            .where(table.campaign_id == self.campaign.id, table.participant_id > after)
+            .where(
+                table.campaign_id == self.campaign.id,
+                table.participant_id > after,
+                from_shown(self.campaign, table.participant_id),
+            )
             .order_by(table.participant_id)
             .offset(rows - 1)
             .limit(1)
@@ -114,7 +119,8 @@ class ReportExport:
 
     def _wanted(self, after: bytes, last: bytes | None) -> Select[Any]:
         worker = self._table.c.participant_id
-        wanted = (self._reports() if self._per_task else self._sketches()).where(worker > after)
+        rows = self._reports() if self._per_task else self._sketches()
+        wanted = rows.where(worker > after, from_shown(self.campaign, worker))
         return wanted if last is None else wanted.where(worker <= last)
 
     def _reports(self) -> Select[Any]:

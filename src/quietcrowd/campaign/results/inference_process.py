@@ -21,9 +21,15 @@ from sqlalchemy import select
 
 from quietcrowd.campaign.results.snapshots import count_reports, snapshot
 from quietcrowd.campaign.results.stored_reports import StoredReports, read_stored
-from quietcrowd.campaign.results.stored_results import Provenance, failed_snapshot, write_results
+from quietcrowd.campaign.results.stored_results import (
+    Provenance,
+    failed_snapshot,
+    is_settled,
+    write_results,
+)
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.releases import erasures_shown, method_shown
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
 from quietcrowd.inference import METHODS, TruthEstimate, method_from_dict, usual_method
 
@@ -58,12 +64,20 @@ class Inferrer:
     def infer(self, campaign: bytes) -> bool:
         """Write the results of a campaign; return whether there are any.
 
-        What was overtaken meanwhile is not written: see `write_results`.
+        What was overtaken meanwhile is not written: see `write_results`. Nothing is inferred where
+        no other results can be told: see `is_settled`.
         """
         with self.database.read() as connection:
             row = connection.execute(
-                select(tables.campaign).where(tables.campaign.c.id == campaign)
+                select(
+                    tables.campaign,
+                    erasures_shown().label("withdrawals"),
+                    method_shown().label("named"),
+                ).where(tables.campaign.c.id == campaign)
             ).one_or_none()
+            if row is not None and is_settled(connection, row):
+                self._earlier.pop(campaign, None)
+                return False
             stored = None if row is None else read_stored(connection, row)
         if row is None or stored is None:
             self._earlier.pop(campaign, None)
@@ -74,10 +88,10 @@ class Inferrer:
         """Return what the reports say, or why they say nothing."""
         reports = stored.reports
         name = usual_method(reports.table.domain, reports.mechanism)
-        method = METHODS[name]() if row.method is None else method_from_dict(json.loads(row.method))
+        method = METHODS[name]() if row.named is None else method_from_dict(json.loads(row.named))
         earlier = self._earlier.pop(row.id, None)
         warm = earlier is not None and (earlier.erasures, earlier.estimate.method) == (
-            row.erasures,
+            row.withdrawals,
             method,
         )
         start = earlier.estimate if earlier is not None and warm else None
@@ -95,7 +109,7 @@ class Inferrer:
                 )
         while len(self._earlier) >= _CACHED:
             self._earlier.pop(next(iter(self._earlier)))
-        self._earlier[row.id] = _Earlier(erasures=row.erasures, estimate=estimate)
+        self._earlier[row.id] = _Earlier(erasures=row.withdrawals, estimate=estimate)
         return snapshot(
             estimate,
             stored.reports,
@@ -109,7 +123,7 @@ class Inferrer:
 
     def _write(self, row: Any, result: dict[str, Any]) -> bool:
         provenance = Provenance(
-            campaign=row.id, reports=result["reports"], erasures=row.erasures, method=row.method
+            campaign=row.id, reports=result["reports"], erasures=row.withdrawals, method=row.named
         )
         with self.database.write() as connection:
             written = write_results(connection, provenance, result)

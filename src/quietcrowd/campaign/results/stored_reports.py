@@ -12,7 +12,7 @@ from attrs import frozen
 from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.terms.channel_config import ReportRule
+from quietcrowd.campaign.store.releases import from_shown
 from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.mechanisms import Mechanism, Reports
@@ -41,7 +41,7 @@ class StoredReports:
 
 
 def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
-    """Return the reports of a campaign, or None where there are none.
+    """Return the reports of a campaign that its requester is shown, or None where there are none.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
         ).all()
     )
     if "task" in mechanism.columns:
-        columns = _reports(connection, campaign.id, mechanism, names, people)
+        columns = _reports(connection, campaign, mechanism, names, people)
     else:
-        columns = _sketches(connection, campaign.id, stored_rule(campaign.mechanism), people)
+        columns = _sketches(connection, campaign, people)
     if not len(columns):
         return None
     workers = pa.array(sorted(set(columns["worker"].to_pylist())))
@@ -89,7 +89,7 @@ def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
 
 def _reports(
     connection: Connection,
-    campaign: bytes,
+    campaign: Any,
     mechanism: Mechanism,
     names: dict[bytes, str],
     people: dict[bytes, str],
@@ -97,7 +97,7 @@ def _reports(
     report = tables.report.c
     rows = connection.execute(
         select(report.participant_id, report.task_id, report.value, report.bit).where(
-            report.campaign_id == campaign
+            report.campaign_id == campaign.id, from_shown(campaign, report.participant_id)
         )
     ).all()
     columns = {
@@ -134,13 +134,12 @@ def _once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
     return renamed.take(pa.array(sorted(rows.values())))
 
 
-def _sketches(
-    connection: Connection, campaign: bytes, rule: ReportRule, people: dict[bytes, str]
-) -> pa.Table:
+def _sketches(connection: Connection, campaign: Any, people: dict[bytes, str]) -> pa.Table:
+    rule, sketch = stored_rule(campaign.mechanism), tables.sketch.c
     length = rule.sketch_length or 0
     rows = connection.execute(
-        select(tables.sketch.c.participant_id, tables.sketch.c.numbers).where(
-            tables.sketch.c.campaign_id == campaign
+        select(sketch.participant_id, sketch.numbers).where(
+            sketch.campaign_id == campaign.id, from_shown(campaign, sketch.participant_id)
         )
     ).all()
     numbers = [np.frombuffer(row.numbers, rule.dtype) for row in rows]

@@ -1,4 +1,8 @@
-"""Results as they are stored, and what they were made of: later reports make them outdated."""
+"""Results as they are stored, and what they were made of: later reports make them outdated.
+
+Where workers wait for others, what there is is what was there at the last release: results are of
+exactly its reports. Who withdraws before they are inferred keeps them away until the next one.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,19 @@ from sqlalchemy import Connection, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.campaigns import count_of_reports
+from quietcrowd.campaign.store.releases import (
+    as_released,
+    erasures_shown,
+    method_shown,
+    reports_shown,
+    waits_for_others,
+)
 
 __all__ = [
     "Attempt",
     "Provenance",
     "failed_snapshot",
+    "is_settled",
     "outdated_campaigns",
     "read_attempt",
     "write_failure",
@@ -91,8 +102,8 @@ def _still_so(connection: Connection, provenance: Provenance) -> bool:
     """Return whether nobody withdrew or changed the method; nobody does until the end, then."""
     campaign = tables.campaign.c
     now = connection.execute(
-        select(campaign.erasures, campaign.method)
-        .where(campaign.id == provenance.campaign)
+        select(erasures_shown(), method_shown())
+        .where(campaign.id == provenance.campaign, as_released())
         .with_for_update(read=True)
     ).one_or_none()
     return now is not None and tuple(now) == (provenance.erasures, provenance.method)
@@ -127,15 +138,15 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
     rows = connection.execute(
         select(
             campaign.c.id,
-            campaign.c.erasures,
-            campaign.c.method,
-            count_of_reports().label("reports"),
+            erasures_shown().label("erasures"),
+            method_shown().label("method"),
+            reports_shown().label("reports"),
             inference.c.reports.label("made_of_reports"),
             inference.c.erasures.label("made_after_erasures"),
             inference.c.method.label("made_by_method"),
         )
         .select_from(campaign.outerjoin(inference))
-        .where(campaign.c.state != "draft")
+        .where(campaign.c.state != "draft", as_released())
     )
     return [
         row.id
@@ -150,8 +161,10 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
     """Return what an inference of a campaign that begins now finds, or None where it is none."""
     row = connection.execute(
         select(
-            tables.campaign,
-            count_of_reports().label("reports"),
+            tables.campaign.c.config_hash,
+            erasures_shown().label("erasures"),
+            method_shown().label("method"),
+            reports_shown().label("reports"),
         ).where(tables.campaign.c.id == campaign)
     ).one_or_none()
     if row is None or row.config_hash is None:
@@ -160,6 +173,29 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
         campaign=campaign, reports=row.reports, erasures=row.erasures, method=row.method
     )
     return Attempt(provenance=provenance, config_hash=row.config_hash.hex())
+
+
+def is_settled(connection: Connection, campaign: Any) -> bool:
+    """Return whether no other results can be told of a campaign before its next release.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    campaign : Row
+        Of the table of campaigns.
+    """
+    if not waits_for_others(campaign):
+        return False
+    if campaign.erasures != campaign.shown_erasures:
+        return True
+    found = connection.execute(
+        select(tables.inference).where(tables.inference.c.campaign_id == campaign.id)
+    ).one_or_none()
+    made_of = (campaign.shown_reports, campaign.shown_erasures, campaign.shown_method)
+    if found is None or (found.reports, found.erasures, found.method) != made_of:
+        return False
+    return json.loads(found.snapshot)["method"] is not None
 
 
 def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
@@ -178,7 +214,12 @@ def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None
 
 
 def _reporting(connection: Connection, campaign: bytes) -> int:
-    """Return how many participants have sent reports or a sketch."""
+    """Return how many participants a requester may know to have sent reports or a sketch."""
+    row = connection.execute(
+        select(tables.campaign).where(tables.campaign.c.id == campaign)
+    ).one_or_none()
+    if row is not None and waits_for_others(row):
+        return int(row.shown_participants)
     counts = [
         connection.scalar(
             select(func.count(table.c.participant_id.distinct())).where(

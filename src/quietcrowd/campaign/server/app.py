@@ -21,6 +21,7 @@ from quietcrowd.campaign.server.gate import Gate, IncomingBodies, InFlight, Rate
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.problem_responses import HANDLERS
+from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
@@ -98,7 +99,8 @@ def _lifespan(
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-        parts = [part for part in (eraser, jobs, writer) if part is not None]
+        retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
+        parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
         app.state.service = Service(
             database=database,
             writer=writer,
@@ -108,6 +110,7 @@ def _lifespan(
         try:
             yield
         finally:
+            retention.close()
             writer.close()
             if jobs is not None:
                 jobs.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import time
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, TypeAlias
 
@@ -57,12 +58,15 @@ class Service:
         Asks for an inference of a campaign.
     alive : callable
         Says whether all that works in threads of its own still does.
+    clock : callable
+        Says the seconds since 1970: retention is counted by it.
     """
 
     database: Database
     writer: Writer
     infer: Callable[[bytes], None]
     alive: Callable[[], bool]
+    clock: Callable[[], float] = time.time
 
 
 async def _service(request: Request) -> Service:  # what is not async runs in a thread of its own

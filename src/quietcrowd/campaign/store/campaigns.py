@@ -6,18 +6,19 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, select, update
+from sqlalchemy import Connection, Select, delete, select, update
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import CampaignDocument
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.releases import count_of, reports_shown, workers_shown
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
+from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.exceptions import QuietcrowdError
 
 __all__ = [
     "campaign_documents",
-    "count_of_reports",
     "delete_campaign",
     "fixed_configuration",
     "read_tasks",
@@ -35,23 +36,8 @@ _OWNED = (
 """What belongs to a campaign, in the order in which it can be deleted."""
 
 
-def _count_of(table: Any) -> Any:
-    """Return how many rows of a table a campaign of a query has."""
-    return (
-        select(func.count())
-        .select_from(table)
-        .where(table.c.campaign_id == tables.campaign.c.id)
-        .scalar_subquery()
-    )
-
-
-def count_of_reports() -> Any:
-    """Return how many reports a campaign of a query has; sketches count as one each."""
-    return _count_of(tables.report) + _count_of(tables.sketch)
-
-
 def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
-    """Return campaigns as their requester sees them.
+    """Return campaigns as their requester sees them: with the counts of the last release.
 
     Parameters
     ----------
@@ -61,9 +47,9 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
         Of rows of the table of campaigns.
     """
     counted = wanted.add_columns(
-        _count_of(tables.task).label("tasks"),
-        _count_of(tables.participant).label("participants"),
-        count_of_reports().label("reports"),
+        count_of(tables.task).label("tasks"),
+        workers_shown().label("participants"),
+        reports_shown().label("reports"),
     )
     return [
         CampaignDocument(
@@ -81,6 +67,11 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             tasks=row.tasks,
             participants=row.participants,
             reports=row.reports,
+            requester=row.requester_name,
+            contact=row.contact,
+            purpose=row.purpose,
+            retention_days=row.retention_days,
+            at_least=row.at_least,
             config_hash=None if row.config_hash is None else row.config_hash.hex(),
         )
         for row in connection.execute(counted)
@@ -111,6 +102,7 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
     ProblemError
         Where it cannot be opened as it is.
     """
+    promises = _promises(row)
     try:
         return build_configuration(
             campaign=row.id.hex(),
@@ -120,6 +112,7 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
             answers=row.answers_per_participant,
             linked=row.linked,
             tasks=[(one.id.hex(), one.name, json.loads(one.data)) for one in tasks],
+            promises=promises,
         )
     except QuietcrowdError:
         raise ProblemError(
@@ -127,6 +120,26 @@ def fixed_configuration(row: Any, tasks: Sequence[Any]) -> Configuration:
             "It needs tasks, and no more of them than one upload or one sketch holds where every "
             "worker reports every task; and linked must be as much as there are copies and "
             "near-copies of one question.",
+        ) from None
+
+
+def _promises(row: Any) -> Promises:
+    """Return what a draft promises workers; ProblemError where one of the promises is missing."""
+    try:
+        return Promises(
+            requester=row.requester_name,
+            contact=row.contact,
+            purpose=row.purpose,
+            retention_days=row.retention_days,
+            at_least=row.at_least,
+        )
+    except QuietcrowdError:
+        raise ProblemError(
+            "not-ready",
+            "Workers are told before they join who asks, how to reach them, what for, and for how "
+            "many days after closing all is kept: change requester, contact, purpose and "
+            "retention_days of the draft, and open it again; campaign create has --requester, "
+            "--contact, --purpose and --keep-days.",
         ) from None
 
 

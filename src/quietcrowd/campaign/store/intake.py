@@ -1,7 +1,8 @@
 """What becomes of uploads: many of them, decided in one transaction.
 
 A worker has one final report per task. The same one again is a success without effect, another one
-a conflict; both are told item by item, and one item does not fail the others.
+a conflict; both are told item by item, and one item does not fail the others. Where workers wait to
+be shown together, all reports of a worker come in one upload: what comes later is a conflict.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows, look_up
+from quietcrowd.campaign.store.releases import release_waiting, waits_for_others
 from quietcrowd.campaign.terms.channel_config import ReportRule
 from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
@@ -61,6 +63,7 @@ class _Person(NamedTuple):
     token_sha256: bytes
     state: str
     config_hash: bytes
+    waits: bool
 
 
 class _Stored(NamedTuple):
@@ -114,13 +117,21 @@ class Intake:
         outcomes : list of Receipt or ProblemError
             One for each upload.
         changed : set of bytes
-            Campaigns that have more reports now.
+            Campaigns of which a requester is shown more reports now.
         """
         batch = self._gather(connection, sent)
         outcomes = [_outcome(batch, one) for one in sent]
         insert_rows(connection, tables.report, batch.new_reports)
         insert_rows(connection, tables.sketch, batch.new_sketches)
-        changed = {row[0] for row in (*batch.new_reports, *batch.new_sketches)}
+        senders: dict[bytes, set[bytes]] = {}
+        for campaign, person, *_ in (*batch.new_reports, *batch.new_sketches):
+            senders.setdefault(campaign, set()).add(person)
+        changed = {
+            campaign
+            for campaign, sent_now in senders.items()
+            if not any(batch.people[one].waits for one in sent_now)
+            or release_waiting(connection, campaign, sent_now)
+        }
         return outcomes, changed
 
     def _gather(self, connection: Connection, sent: Sequence[WorkerUpload]) -> _Batch:
@@ -165,17 +176,22 @@ class Intake:
 def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person]:
     """Return participants and the state of their campaigns, and keep both from changing.
 
-    All who write lock campaigns first and then participants: nobody waits for each other.
+    All who write lock campaigns first and then participants: nobody waits for each other. Where
+    workers wait to be shown together, one transaction at a time counts them.
     """
     person, campaign = tables.participant.c, tables.campaign.c
     wanted = person.id.in_(list(ids))
-    states = connection.execute(
-        select(campaign.id, campaign.state, campaign.config_hash)
-        .where(campaign.id.in_(select(person.campaign_id).where(wanted)))
-        .order_by(campaign.id)
-        .with_for_update(read=True)
-    ).all()
-    by_id = {row.id: row for row in states}
+    met = campaign.id.in_(select(person.campaign_id).where(wanted))
+    by_id = {
+        row.id: row
+        for waits, which in ((False, campaign.at_least <= 1), (True, campaign.at_least > 1))
+        for row in connection.execute(
+            select(campaign.id, campaign.state, campaign.config_hash, campaign.at_least)
+            .where(met, which)
+            .order_by(campaign.id)
+            .with_for_update(read=not waits)
+        )
+    }
     found = connection.execute(
         select(person.id, person.campaign_id, person.token_sha256)
         .where(wanted, person.campaign_id.in_(by_id))
@@ -189,6 +205,7 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
             token_sha256=row.token_sha256,
             state=by_id[row.campaign_id].state,
             config_hash=by_id[row.campaign_id].config_hash,
+            waits=waits_for_others(by_id[row.campaign_id]),
         )
         for row in found
     }
@@ -254,6 +271,8 @@ def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Uploa
         report = _Stored(bytes.fromhex(item.report_id), item.value, item.bit)
         known = task in held
         code = _reason(batch, person, fixed, held, task, report)
+        if code is None and not known and person.waits and before:
+            code = "conflict"  # with the one upload in which all of a worker's reports come
         if code is None and not known and report.report_id in ids:
             code = "conflict"  # with one before it in the same upload
         if code is not None:

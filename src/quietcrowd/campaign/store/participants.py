@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import JoinRequest
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.releases import take_stock, waits_for_others, workers_shown
 from quietcrowd.campaign.terms.tokens import (
     has_prefix,
     new_pseudonym,
@@ -91,10 +92,8 @@ def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
         raise ProblemError("config-mismatch", "Read the campaign again, and ask the worker again.")
     if row.max_participants is None:
         return
-    count = connection.scalar(
-        select(func.count()).where(tables.participant.c.campaign_id == row.id)
-    )
-    if (count or 0) >= row.max_participants:
+    count = connection.scalar(select(workers_shown()).where(tables.campaign.c.id == row.id))
+    if (count or 0) >= row.max_participants:  # who waits would be told of
         raise ProblemError("full", "The campaign has as many participants as it wants.")
 
 
@@ -148,6 +147,9 @@ def find_participant(connection: Connection, credential: str, *, lock: bool = Fa
 def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     """Delete a participant, all reports, and the results that were computed from them.
 
+    Where workers are shown together these results go, and what is shown changes, with the next
+    release, or now if the campaign is closed. Who was not shown leaves unseen.
+
     Parameters
     ----------
     connection : Connection
@@ -160,7 +162,7 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     Returns
     -------
     bool
-        Whether there were reports: other results stay as they are.
+        Whether results may have changed.
     """
     campaign = person.campaign_id
     erased = [
@@ -173,12 +175,18 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     ]
     connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
     connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
-    if not any(erased):
+    row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign)).one()
+    together = waits_for_others(row)
+    if not any(erased) or (together and person.standing != "shown"):
         return False
     connection.execute(
         update(tables.campaign)
         .where(tables.campaign.c.id == campaign)
         .values(erasures=tables.campaign.c.erasures + 1)
     )
-    connection.execute(delete(tables.inference).where(tables.inference.c.campaign_id == campaign))
+    if not together:
+        gone = tables.inference.c.campaign_id == campaign
+        connection.execute(delete(tables.inference).where(gone))
+    elif row.state == "closed":
+        take_stock(connection, campaign)
     return True

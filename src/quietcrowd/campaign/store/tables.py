@@ -1,4 +1,8 @@
-"""What is stored. No column tells when something came, from where, or after what."""
+"""What is stored. No column tells when something came, from where, or after what.
+
+`campaign.delete_at`, in seconds since 1970, follows from when its requester closed it.
+`participant.standing` is joined, waiting or shown: see `releases`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from sqlalchemy import (
     Column,
     ForeignKey,
     ForeignKeyConstraint,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -50,6 +55,16 @@ def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) 
         nullable=False,
         index=index,
     )
+
+
+def _told(name: str) -> Column[Any]:
+    """Return a column of what workers are told in words."""
+    return Column(name, Text, nullable=False, server_default="")
+
+
+def _counted(name: str, first: int) -> Column[Any]:
+    """Return a column of a whole number that a campaign has from the beginning."""
+    return Column(name, _WHOLE, nullable=False, server_default=str(first))
 
 
 def _sent(name: str, *columns: Column[Any]) -> Table:
@@ -105,6 +120,15 @@ campaign = Table(
     Column("config_hash", LargeBinary),
     Column("erasures", _WHOLE, nullable=False),
     Column("invites_used", _WHOLE, nullable=False),
+    *(_told(name) for name in ("requester_name", "contact", "purpose")),
+    Column("retention_days", _WHOLE),
+    Column("delete_at", _WHOLE),
+    _counted("at_least", 1),
+    *(
+        _counted(name, 0)
+        for name in ("invites_made", "shown_participants", "shown_reports", "shown_erasures")
+    ),
+    Column("shown_method", Text),
     **_STRICT,
 )
 
@@ -138,8 +162,10 @@ participant = Table(
     Column("token_sha256", LargeBinary, nullable=False),
     Column("pseudonym", Text, nullable=False),
     Column("consent_hash", LargeBinary, nullable=False),
+    Column("standing", Text, nullable=False, server_default="joined"),
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
+    Index("ix_participant_campaign_id_standing", "campaign_id", "standing"),
     **_STRICT,
 )
 

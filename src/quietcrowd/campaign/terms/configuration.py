@@ -15,13 +15,17 @@ from quietcrowd.accounting.consent import consent_sentences
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 from quietcrowd.campaign.terms.near_copies import largest_group
+from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 
 __all__ = [
+    "FIRST_VERSION",
+    "VERSION",
     "Configuration",
+    "agreed_sentences",
     "build_configuration",
     "campaign_guarantee",
     "describe_campaign",
@@ -29,7 +33,8 @@ __all__ = [
     "loss_of_tasks",
 ]
 
-VERSION = 1
+FIRST_VERSION, VERSION = 1, 2
+"""Of configurations: the first ones, which stay as they are, have no promises."""
 
 
 @frozen(kw_only=True)
@@ -57,6 +62,7 @@ def build_configuration(
     answers: int | None,
     linked: int | None,
     tasks: Sequence[tuple[str, str, Any]],
+    promises: Promises | None = None,
 ) -> Configuration:
     """Return the configuration of a campaign.
 
@@ -74,6 +80,8 @@ def build_configuration(
         Most answers of a worker that share one fact; None: as many as `largest_group` finds.
     tasks : sequence of (id, name, data)
         All of them, in the order of their ids.
+    promises : Promises or None
+        What workers are told besides; None: nothing, as in the first version.
 
     Raises
     ------
@@ -102,6 +110,7 @@ def build_configuration(
             tasks=len(tasks),
             tasks_hash=hash_tasks(tasks),
             worker_epsilon=loss_of_tasks(mechanism, most, [name for _, name, _ in tasks]),
+            promises=promises,
         )
     )
     return Configuration(text=text, hash=hashlib.sha256(text).digest())
@@ -169,6 +178,7 @@ def describe_campaign(
     tasks: int,
     tasks_hash: str,
     worker_epsilon: float | None,
+    promises: Promises | None,
 ) -> dict[str, Any]:
     """Return all that a worker agrees to, JSON-ready: public facts, and what follows from them.
 
@@ -186,10 +196,12 @@ def describe_campaign(
         Of all tasks; see `hash_tasks`.
     worker_epsilon : float or None
         Loss about all answers where it depends on which tasks these are; see `loss_of_tasks`.
+    promises : Promises or None
+        As those of `build_configuration`.
     """
     guarantee = campaign_guarantee(mechanism, answers, linked, tasks, worker_epsilon)
     return {
-        "version": VERSION,
+        "version": FIRST_VERSION if promises is None else VERSION,
         "campaign": campaign,
         "title": title,
         "description": description,
@@ -200,11 +212,12 @@ def describe_campaign(
         "linked": linked,
         "tasks": tasks,
         "tasks_hash": tasks_hash,
-        **_privacy(guarantee),
+        **({} if promises is None else promises.to_dict()),
+        **_privacy(guarantee, promises),
     }
 
 
-def _privacy(guarantee: PrivacyGuarantee) -> Mapping[str, Any]:
+def _privacy(guarantee: PrivacyGuarantee, promises: Promises | None) -> Mapping[str, Any]:
     """Return what a worker loses at most, in numbers and in sentences.
 
     An infinite loss, as of who answered what, has no number in JSON: it is null.
@@ -218,5 +231,11 @@ def _privacy(guarantee: PrivacyGuarantee) -> Mapping[str, Any]:
             "participation_protected": guarantee.participation_protected,
             "assumptions": guarantee.assumptions,
         },
-        "consent": consent_sentences(guarantee, priors=(0.5,)),
+        "consent": agreed_sentences(guarantee, promises),
     }
+
+
+def agreed_sentences(guarantee: PrivacyGuarantee, promises: Promises | None) -> tuple[str, ...]:
+    """Return all sentences that a worker agrees to; parameters as those of `describe_campaign`."""
+    more = () if promises is None else promises.sentences
+    return (*consent_sentences(guarantee, priors=(0.5,)), *more)

@@ -34,9 +34,12 @@ from quietcrowd.campaign.store.campaigns import (
     read_tasks,
     update_campaign,
 )
+from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.store.retention import end_of_retention
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.mechanisms import UNREADABLE, parse_mechanism, usable_mechanism
+from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import AnswerError, FormatError
@@ -58,7 +61,7 @@ __all__ = [
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
-_FIXED = frozenset({"title", "description", "answers_per_participant", "linked"})
+_FIXED = frozenset({"title", "description", "answers_per_participant", "linked", *PROMISED})
 """What is part of the configuration, and fixed once a campaign is open."""
 
 
@@ -136,6 +139,11 @@ def create_campaign(
         "max_participants": draft.max_participants,
         "erasures": 0,
         "invites_used": 0,
+        "requester_name": draft.requester,
+        "contact": draft.contact,
+        "purpose": draft.purpose,
+        "retention_days": draft.retention_days,
+        "at_least": draft.at_least,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
@@ -189,7 +197,10 @@ def change_campaign(
     response: Response,
     if_match: Annotated[str | None, Header(max_length=100)] = None,
 ) -> CampaignDocument:
-    """Change what is named: anything here of a draft, method and participants of others."""
+    """Change what is named: anything here of a draft, method and participants of others.
+
+    Where workers are shown together, results of another method come with the next release.
+    """
     if if_match is None:
         raise ProblemError("version-missing", "Send the ETag of the campaign as If-Match.")
     values, method = _changed_values(change)
@@ -197,11 +208,13 @@ def change_campaign(
         row = owned_campaign(connection, requester, campaign, lock=True)
         if if_match != f'"{row.version}"':
             raise ProblemError("version-mismatch", "Read the campaign again.")
-        if row.state != "draft" and values.keys() & _FIXED:
-            raise ProblemError("campaign-open", "Title, description and answers are agreed to.")
+        if row.state != "draft" and change.model_fields_set & _FIXED:
+            raise ProblemError("campaign-open", "What workers agreed to stays.")
         if method is not None:
             _check_fit(method, parse_mechanism(row.mechanism))
         update_campaign(connection, row, **values)
+        if row.state == "closed" and waits_for_others(row):
+            take_stock(connection, row.id)
         document = _one(connection, row.id, response)
     if "method" in values and document.reports:
         service.infer(row.id)
@@ -213,9 +226,11 @@ def _changed_values(
 ) -> tuple[dict[str, Any], FittingMethod[Any, Any] | None]:
     """Return what is changed, as it is stored, and the new method, if there is one."""
     values: dict[str, Any] = {name: getattr(change, name) for name in change.model_fields_set}
-    for name in ("title", "description"):
+    for name in ("title", "description", *PROMISED):
         if name in values and values[name] is None:
-            raise _refused(name, "It must be a text.")
+            raise _refused(name, "It must not be null.")
+    if "requester" in values:
+        values["requester_name"] = values.pop("requester")
     method, text = _read_method(change.method)
     if "method" in values:
         values["method"] = text
@@ -255,13 +270,22 @@ def open_for_reports(
 def close(
     campaign: Id, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
-    """Take nothing in any more."""
+    """Take nothing in any more, and show what there is of those who were released.
+
+    All of workers is deleted so many days from now.
+    """
     closed: State = "closed"
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
-        update_campaign(connection, row, state=closed)
-        return _one(connection, row.id, response)
+        end = end_of_retention(row, service.clock())
+        update_campaign(connection, row, state=closed, delete_at=end)
+        if waits_for_others(row):
+            take_stock(connection, row.id)
+        document = _one(connection, row.id, response)
+    if waits_for_others(row) and document.reports:
+        service.infer(row.id)
+    return document
 
 
 @router.delete("/{campaign}", status_code=204, responses=documented("credential", "not-found"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from fastapi import APIRouter, Response
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import (
@@ -32,6 +32,7 @@ from quietcrowd.campaign.store.participants import (
     join,
     public_campaign,
 )
+from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import new_token, participant_id, token_hash, withdrawn_hash
@@ -182,14 +183,22 @@ def issue_invites(
             insert(tables.invite),
             [{"campaign_id": row.id, "token_sha256": token_hash(token)} for token in tokens],
         )
+        _count_made(connection, row.id, row.invites_made + len(tokens))
     return Invites(invites=tokens, fragments=[f"/j/{campaign}#i={token}" for token in tokens])
 
 
 @invites.get("", responses=documented("credential", "not-found"))
 def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> InviteCounts:
-    """Say how many invites there are, and how many were used."""
+    """Say how many invites there are, and how many were used.
+
+    Where workers are shown together, so are the invites that they used; those whom nobody is shown
+    have not used theirs, as far as this tells.
+    """
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
+        if waits_for_others(row):
+            used = row.shown_participants
+            return InviteCounts(invites=max(row.invites_made, used), used=used)
         unused = connection.scalar(
             select(func.count()).where(tables.invite.c.campaign_id == row.id)
         )
@@ -202,3 +211,11 @@ def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> No
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         connection.execute(delete(tables.invite).where(tables.invite.c.campaign_id == row.id))
+        _count_made(connection, row.id, row.shown_participants)
+
+
+def _count_made(connection: Connection, campaign: bytes, count: int) -> None:
+    """Store how many invites were made, as far as may be told: who used them is told later."""
+    connection.execute(
+        update(tables.campaign).where(tables.campaign.c.id == campaign).values(invites_made=count)
+    )

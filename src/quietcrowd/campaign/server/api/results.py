@@ -17,6 +17,7 @@ from quietcrowd.campaign.results.exports import ReportExport, TruthExport
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
 
@@ -45,8 +46,23 @@ def latest_inference(connection: Connection, campaign: Row[Any]) -> Row[Any]:
         select(tables.inference).where(tables.inference.c.campaign_id == campaign.id)
     ).one_or_none()
     if found is None:
-        raise ProblemError("no-results", "Results follow a moment after the first reports.")
+        raise ProblemError("no-results", _why_none(campaign))
     return found
+
+
+def _why_none(campaign: Row[Any]) -> str:
+    """Return why a campaign has no results, by what its requester knows anyway."""
+    if campaign.state == "closed" and campaign.retention_days and campaign.delete_at is None:
+        return (
+            f"All of workers was deleted {campaign.retention_days:,} days after the campaign "
+            "closed, and the results with it."
+        )
+    if not waits_for_others(campaign):
+        return "Results follow a moment after the first reports."
+    return (
+        f"Results follow a moment after {campaign.at_least:,} workers more have sent reports, or "
+        "the campaign has closed; never those of fewer."
+    )
 
 
 @router.get(
@@ -81,7 +97,10 @@ def read_results(
     responses=documented("credential", "not-found", "bad-state"),
 )
 def request_inference(campaign: Id, requester: Requester, service: ServiceOf) -> Requested:
-    """Ask for an inference: needed only where reports have not changed."""
+    """Ask for an inference: needed only where reports have not changed.
+
+    Where workers are shown together there is one of each release, and this repeats none.
+    """
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
     if row.state == "draft":
@@ -119,7 +138,7 @@ class TruthQuery(BaseModel):
                 "application/json": {"schema": {"type": "object"}},
             },
         },
-        **documented("credential", "not-found"),
+        **documented("credential", "not-found", "held-back"),
     },
 )
 def export_reports(
@@ -134,6 +153,12 @@ def export_reports(
     export = ReportExport(database=service.database, campaign=row)
     if wanted.format == "mechanism":
         return JSONResponse(export.note())
+    if waits_for_others(row) and row.state == "open":
+        raise ProblemError(
+            "held-back",
+            "Close the campaign first: between two releases a file of reports would show who has "
+            "withdrawn. Results, truths and counts are shown already.",
+        )
     stream: Iterator[str] = export.csv() if wanted.format == "csv" else export.json_lines()
     kind = "text/csv" if wanted.format == "csv" else "application/x-ndjson"
     return StreamingResponse(stream, media_type=f"{kind}; charset=utf-8")

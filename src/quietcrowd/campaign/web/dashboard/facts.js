@@ -17,6 +17,24 @@ export function showCampaign(campaign) {
   say(byId("tasks"), count(campaign.tasks));
   say(byId("config-hash"), campaign.config_hash ?? "nothing yet: it is a draft");
   say(byId("mechanism"), String(campaign.mechanism.mechanism));
+  say(byId("requester"), campaign.requester || "not said");
+  say(byId("contact"), campaign.contact || "not said");
+  say(byId("purpose"), campaign.purpose || "not said");
+  say(byId("retention"), kept(campaign.retention_days));
+  say(byId("at-least"), together(campaign));
+}
+
+function kept(days) {
+  return days === null ? "until you delete the campaign" : `${count(days)} days after closing`;
+}
+
+function together(campaign) {
+  const least = campaign.at_least;
+  if (least === 1) {
+    return "each worker at once";
+  }
+  const rest = `fewer than ${count(least)} at closing are never shown`;
+  return `at least ${count(least)} new workers at a time; ${rest}`;
 }
 
 /** Show a banner for every warning. */

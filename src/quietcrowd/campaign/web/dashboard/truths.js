@@ -71,7 +71,7 @@ export function showTruths(results) {
   const labels = truths.length > 0 && truths[0].confidence !== undefined;
   byId("truths-found").hidden = truths.length === 0;
   byId("undecided-choice").hidden = !labels;
-  const none = results === null ? "None yet: they follow a moment after the first reports." : "None.";
+  const none = results === null ? "None yet: they follow a moment after the first reports are shown." : "None.";
   say(byId("truths-none"), truths.length ? "" : none);
   if (labels) {
     table.show(LABELS, undecided.checked ? truths.filter(isUndecided) : truths);

@@ -1,0 +1,33 @@
+"""What workers are promised; what a requester is shown, as of the last release; when it all ends.
+
+Campaigns that there are have promised nothing: they show each worker's reports at once, and nothing
+of them is deleted by itself.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    """Add the columns."""
+    for name in ("requester_name", "contact", "purpose"):
+        op.add_column("campaign", sa.Column(name, sa.Text(), nullable=False, server_default=""))
+    for name in ("retention_days", "delete_at"):
+        op.add_column("campaign", sa.Column(name, _WHOLE, nullable=True))
+    op.add_column("campaign", sa.Column("at_least", _WHOLE, nullable=False, server_default="1"))
+    for name in ("invites_made", "shown_participants", "shown_reports", "shown_erasures"):
+        op.add_column("campaign", sa.Column(name, _WHOLE, nullable=False, server_default="0"))
+    op.add_column("campaign", sa.Column("shown_method", sa.Text(), nullable=True))
+    op.add_column(
+        "participant", sa.Column("standing", sa.Text(), nullable=False, server_default="joined")
+    )
+    op.create_index(
+        "ix_participant_campaign_id_standing", "participant", ["campaign_id", "standing"]
+    )

@@ -1,0 +1,205 @@
+"""What a requester is shown, and when it changes: with releases, of `at_least` new workers each.
+
+A worker has joined, then waits from sending on, and is shown from the release on that takes in all
+who wait: in the transaction in which the last of `at_least` of them sends. No number counts the
+releases, so who came with whom is not stored.
+
+What a requester is shown are columns of the campaign that begin with ``shown_``, results that were
+computed from exactly the reports of a release, and reports once the campaign is closed. Only
+`release_waiting` and `take_stock` write the columns: the former for at least so many new workers,
+the latter once the campaign is closed. So joining, sending and withdrawing change nothing else that
+is shown. Where `at_least` is 1 nothing waits: all is shown as it is, and the columns are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+    true,
+    update,
+)
+
+from quietcrowd.campaign.store import tables
+
+__all__ = [
+    "as_released",
+    "count_of",
+    "erasures_shown",
+    "from_shown",
+    "method_shown",
+    "release_waiting",
+    "reports_shown",
+    "take_stock",
+    "waits_for_others",
+    "workers_shown",
+]
+
+
+def waits_for_others(campaign: Any) -> bool:
+    """Return whether workers of a campaign, a row of its table, wait until they are shown."""
+    return bool(campaign.at_least > 1)
+
+
+def from_shown(campaign: Any, participant: Any) -> ColumnElement[bool]:
+    """Return the condition that a column names a participant whose reports are shown.
+
+    Parameters
+    ----------
+    campaign : Row
+        Of the table of campaigns.
+    participant : Column
+        Of participants' ids.
+    """
+    if not waits_for_others(campaign):
+        return true()
+    person = tables.participant.c
+    shown = select(person.id).where(person.campaign_id == campaign.id, person.standing == "shown")
+    found: ColumnElement[bool] = participant.in_(shown)
+    return found
+
+
+def count_of(table: Any) -> Any:
+    """Return how many rows of a table a campaign of a query has."""
+    return (
+        select(func.count())
+        .select_from(table)
+        .where(table.c.campaign_id == tables.campaign.c.id)
+        .scalar_subquery()
+    )
+
+
+def _now_or_shown(now: Any, shown: Any) -> Any:
+    """Return what there is in a campaign of a query, or as of its last release."""
+    return case((tables.campaign.c.at_least > 1, shown), else_=now)
+
+
+def reports_shown() -> Any:
+    """Return of how many reports a requester of a query knows; sketches count as one each."""
+    now = count_of(tables.report) + count_of(tables.sketch)
+    return _now_or_shown(now, tables.campaign.c.shown_reports)
+
+
+def workers_shown() -> Any:
+    """Return of how many participants a requester of a query knows."""
+    return _now_or_shown(count_of(tables.participant), tables.campaign.c.shown_participants)
+
+
+def erasures_shown() -> Any:
+    """Return how many withdrawals the requester of a query knows of."""
+    return _now_or_shown(tables.campaign.c.erasures, tables.campaign.c.shown_erasures)
+
+
+def method_shown() -> Any:
+    """Return the method by which the results of a query are inferred: a new one waits as well."""
+    return _now_or_shown(tables.campaign.c.method, tables.campaign.c.shown_method)
+
+
+def as_released() -> ColumnElement[bool]:
+    """Return the condition that reports are those of the last release: nobody withdrew since."""
+    campaign = tables.campaign.c
+    return or_(campaign.at_least <= 1, campaign.erasures == campaign.shown_erasures)
+
+
+def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> bool:
+    """Let those wait who have just sent; release all who wait, if they are enough.
+
+    Parameters
+    ----------
+    connection : Connection
+        In the transaction that stores what they sent, with the campaign locked.
+    campaign : bytes
+        Its id.
+    senders : collection of bytes
+        Participants who have just sent, and had sent nothing before.
+
+    Returns
+    -------
+    bool
+        Whether they were released.
+    """
+    person = tables.participant
+    connection.execute(
+        update(person)
+        .where(person.c.id.in_(senders), person.c.campaign_id == campaign)
+        .values(standing="waiting")
+    )
+    row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign)).one()
+    waiting = (person.c.campaign_id == campaign) & (person.c.standing == "waiting")
+    count = _count(connection, person, waiting)
+    if count < row.at_least:
+        return False
+    reports = _reports_of(connection, waiting)
+    connection.execute(update(person).where(waiting).values(standing="shown"))
+    if row.erasures != row.shown_erasures:
+        take_stock(connection, campaign)
+        return True
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == campaign)
+        .values(
+            shown_participants=row.shown_participants + count,
+            shown_reports=row.shown_reports + reports,
+            shown_method=row.method,
+        )
+    )
+    return True
+
+
+def take_stock(connection: Connection, campaign: bytes) -> None:
+    """Show what there is of those who were released; results from who has withdrawn are deleted.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that writes, with the campaign locked.
+    campaign : bytes
+        Its id; workers of it wait for others.
+    """
+    person, table = tables.participant, tables.campaign
+    row = connection.execute(select(table).where(table.c.id == campaign)).one()
+    shown = (person.c.campaign_id == campaign) & (person.c.standing == "shown")
+    if row.erasures != row.shown_erasures:
+        connection.execute(
+            delete(tables.inference).where(tables.inference.c.campaign_id == campaign)
+        )
+    connection.execute(
+        update(table)
+        .where(table.c.id == campaign)
+        .values(
+            shown_participants=_count(connection, person, shown),
+            shown_reports=_reports_of(connection, shown),
+            shown_erasures=row.erasures,
+            shown_method=row.method,
+        )
+    )
+
+
+def _count(connection: Connection, table: Any, wanted: Any) -> int:
+    """Return how many rows of a table, or of a join, meet a condition."""
+    return connection.scalar(select(func.count()).select_from(table).where(wanted)) or 0
+
+
+def _reports_of(connection: Connection, wanted: Any) -> int:
+    """Return how many reports there are of participants who meet a condition."""
+    person = tables.participant
+    return sum(
+        _count(
+            connection,
+            person.join(
+                sent,
+                (sent.c.campaign_id == person.c.campaign_id)
+                & (sent.c.participant_id == person.c.id),
+            ),
+            wanted,
+        )
+        for sent in (tables.report, tables.sketch)
+    )

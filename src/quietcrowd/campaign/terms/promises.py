@@ -1,0 +1,135 @@
+"""What workers are told besides their losses: who asks, how long things are kept, what is shown.
+
+The server keeps these promises, and a device cannot check that it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import asdict, field, frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.validation import check_text, checked_by, whole_number
+
+__all__ = [
+    "LONGEST_CONTACT",
+    "LONGEST_PURPOSE",
+    "LONGEST_REQUESTER",
+    "MAX_AT_LEAST",
+    "MAX_RETENTION_DAYS",
+    "PROMISED",
+    "USUAL_AT_LEAST",
+    "USUAL_RETENTION_DAYS",
+    "Promises",
+]
+
+LONGEST_REQUESTER = 200
+LONGEST_CONTACT = 200
+LONGEST_PURPOSE = 1_000
+"""Most characters of what is said in words."""
+
+USUAL_RETENTION_DAYS, MAX_RETENTION_DAYS = 90, 3_650
+"""Days after closing until all of workers is deleted."""
+
+USUAL_AT_LEAST, MAX_AT_LEAST = 5, 1_000
+"""Workers whose reports are shown together at least."""
+
+_LENGTHS = {
+    "requester": LONGEST_REQUESTER,
+    "contact": LONGEST_CONTACT,
+    "purpose": LONGEST_PURPOSE,
+}
+
+
+@frozen(kw_only=True)
+class Promises:
+    """What workers are told besides their losses.
+
+    Attributes
+    ----------
+    requester : str
+        Who asks.
+    contact : str
+        Where whoever asks can be reached.
+    purpose : str
+        What the answers are for.
+    retention_days : int
+        Days after closing until the server deletes all that it holds of workers; at least 1.
+    at_least : int
+        Reports are shown of so many new workers at a time, or more; 1: each worker's at once.
+    """
+
+    requester: str = field(validator=checked_by(check_text))
+    contact: str = field(validator=checked_by(check_text))
+    purpose: str = field(validator=checked_by(check_text))
+    retention_days: int = field(validator=whole_number(1, MAX_RETENTION_DAYS))
+    at_least: int = field(validator=whole_number(1, MAX_AT_LEAST))
+
+    def __attrs_post_init__(self) -> None:
+        for name, most in _LENGTHS.items():
+            text = getattr(self, name)
+            if not text.strip():
+                raise ParameterError(f"{name} is empty: workers are to be told before they join")
+            if len(text) > most:
+                raise ParameterError(
+                    f"{name} must have at most {most:,} characters; it has {len(text):,}"
+                )
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Promises:
+        """Return the promises that a configuration names.
+
+        Raises
+        ------
+        ParameterError
+            Where one is missing, or is not what it must be.
+        """
+        said: dict[str, Any] = {name: config.get(name) for name in PROMISED}
+        return cls(**said)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them JSON-ready, as members of a configuration."""
+        return asdict(self)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a worker agrees to, without a word of whoever asks."""
+        return (_shown(self.at_least), _withdrawn(self.at_least), _kept(self.retention_days))
+
+
+PROMISED = tuple(Promises.__annotations__)
+"""The names of all promises."""
+
+
+def _shown(least: int) -> str:
+    if least == 1:
+        return (
+            "Whoever asks is shown your reports as soon as you send them, and when you join: who "
+            "looks before and after sees which are yours."
+        )
+    return (
+        f"Whoever asks is shown the reports of at least {least:,} new workers at a time, and yours "
+        f"wait until then: no look tells who has just joined or answered. If fewer than {least:,} "
+        "wait when the campaign closes, theirs are never shown. The server sees to that, and this "
+        "device cannot check it; whoever asks and invents workers to make up the number defeats it."
+    )
+
+
+def _withdrawn(least: int) -> str:
+    at_once = "If you withdraw, the server deletes your reports at once"
+    if least == 1:
+        return f"{at_once}, and whoever asks can see that."
+    return (
+        f"{at_once}; whoever asks sees that with the next workers who are shown, or when the "
+        "campaign closes. After closing it can be seen at once."
+    )
+
+
+def _kept(days: int) -> str:
+    count = "1 day" if days == 1 else f"{days:,} days"
+    return (
+        f"The server deletes your reports, and all else that it holds of you, {count} after the "
+        "campaign closes. What whoever asks has taken out by then is theirs to delete."
+    )

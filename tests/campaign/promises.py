@@ -1,0 +1,10 @@
+"""What the campaigns of the tests promise workers, unless a test says otherwise."""
+
+PROMISES = {
+    "requester": "The bird group",
+    "contact": "birds@example.org",
+    "purpose": "A map of birds.",
+    "retention_days": 30,
+    "at_least": 1,
+}
+"""Reports are shown as soon as they are sent: most tests send from one or two workers, and look."""
