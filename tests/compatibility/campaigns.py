@@ -38,6 +38,14 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
 }
 """Open campaigns; there are a closed one and a draft besides."""
 
+PROMISES = {
+    "requester": "The bird group",
+    "contact": "birds@example.org",
+    "purpose": "A map of birds: é",
+    "retention_days": 3_000,
+    "at_least": 1,
+}
+
 WORKERS = 4
 BUDGET = {"budget": 500.0, "delta": 0.25}
 DEVICES = ("answered", "committed", "joined")
@@ -100,6 +108,7 @@ def _open_campaigns(desk: httpx.Client) -> dict[str, str]:
             "description": "é",
             "mechanism": members["mechanism"].to_dict(),
             "join_mode": "open",
+            **PROMISES,
         }
         made = desk.post("/campaigns", json=draft).raise_for_status().json()["id"]
         tasks = _tasks_of(members["mechanism"]).encode()

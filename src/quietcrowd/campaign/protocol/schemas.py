@@ -198,6 +198,7 @@ class CampaignDocument(BaseModel):
     tasks: int
     participants: int
     reports: int
+    config_hash: Hash | None
     requester: str
     contact: str
     purpose: str
@@ -205,7 +206,6 @@ class CampaignDocument(BaseModel):
         description="Null in campaigns of an older version: nothing is deleted by itself."
     )
     at_least: int
-    config_hash: Hash | None
 
 
 class PageQuery(BaseModel):

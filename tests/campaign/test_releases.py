@@ -1,0 +1,183 @@
+"""What a requester sees changes with releases, and with nothing else that workers do.
+
+Any order of joins, sends, withdrawals and the closing is played against a server, with a look at
+every route of a requester after each. A model beside it says when there is a release.
+"""
+
+import json
+import random
+
+import pytest
+from attrs import Factory, define
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tests.campaign.people import Desk, Running, Worker, check_problem, new_desk
+
+import quietcrowd as qc
+from quietcrowd.campaign.results.inference_process import Inferrer
+
+TASKS = 2
+MOST = 4
+"""Participants: few, so that the campaign is full in many examples."""
+
+ACTS = ("join", "join", "send", "send", "send", "send", "withdraw", "close")
+SEEN = (
+    "",
+    "/tasks",
+    "/invites",
+    "/results",
+    "/reports",
+    "/reports?format=csv",
+    "/reports?format=mechanism",
+    "/truths",
+    "/truths?format=csv",
+    "/truths?format=label-studio",
+)
+
+
+@define
+class Crowd:
+    """A campaign, its workers, and what a requester may know of them."""
+
+    desk: Desk
+    campaign: str
+    least: int
+    inferrer: Inferrer
+    invites: list[str]
+    joined: list[Worker] = Factory(list)
+    waiting: list[Worker] = Factory(list)
+    shown: list[Worker] = Factory(list)
+    told: tuple[int, int] = (0, 0)
+    sizes: dict[str, int] = Factory(dict)
+    closed: bool = False
+
+    def act(self, what: str, pick: random.Random) -> bool:
+        """Do it; return whether it is a release."""
+        if what == "close":
+            return self.close()
+        if what == "join":
+            worker = self.desk.guest(self.campaign)
+            answer = self.desk.join(worker, self.invites.pop())
+            if self.told[0] >= MOST:
+                check_problem(answer, 409, "full")
+            else:
+                assert answer.status_code == 201
+                self.joined.append(worker)
+            return False
+        if what == "send":
+            return self.send(pick)
+        return self.withdraw(pick)
+
+    def send(self, pick: random.Random) -> bool:
+        if not self.joined:
+            return False
+        worker = self.joined.pop(pick.randrange(len(self.joined)))
+        tasks = worker.tasks()[: pick.randint(1, TASKS)]
+        reports = [worker.report(task["task_id"], pick.randint(0, 1)) for task in tasks]
+        assert worker.send(*reports).raise_for_status().json()["accepted"] == len(reports)
+        assert worker.send(*reports).raise_for_status().json()["duplicates"] == len(reports)
+        self.sizes[worker.id] = len(reports)
+        self.waiting.append(worker)
+        if len(self.waiting) < self.least:
+            return False
+        self.shown += self.waiting
+        self.waiting.clear()
+        self.tell()
+        return True
+
+    def withdraw(self, pick: random.Random) -> bool:
+        who = [*self.joined, *self.waiting, *self.shown]
+        if not who:
+            return False
+        worker = pick.choice(who)
+        for group in (self.joined, self.waiting):
+            if worker in group:
+                group.remove(worker)
+        assert worker.client.delete("/me").status_code == 204
+        check_problem(worker.client.get("/me/reports"), 401, "credential")
+        if worker not in self.shown:
+            return False
+        self.shown.remove(worker)
+        if self.closed:
+            self.tell()
+        return self.closed
+
+    def close(self) -> bool:
+        self.desk.client.post(f"/campaigns/{self.campaign}/close").raise_for_status()
+        self.closed = True
+        self.tell()
+        return True
+
+    def tell(self) -> None:
+        self.told = (len(self.shown), sum(self.sizes[one.id] for one in self.shown))
+
+    def look(self) -> dict[str, tuple]:
+        """Return all that the requester is answered; an inference is asked for, and made."""
+        client, url = self.desk.client, f"/campaigns/{self.campaign}"
+        client.post(f"{url}/inferences").raise_for_status()
+        self.inferrer.infer(bytes.fromhex(self.campaign))
+        answers = {path: client.get(f"{url}{path}") for path in SEEN}
+        answers["list"] = client.get("/campaigns")
+        answers["public"] = client.get(f"/public{url}")
+        answers["full"] = self.desk.join(self.desk.guest(self.campaign), "qci_none")
+        return {path: what_is_seen(answer) for path, answer in answers.items()}
+
+
+def what_is_seen(answer) -> tuple:
+    """Return an answer to the last byte, but for the time of day."""
+    headers = sorted(pair for pair in answer.headers.items() if pair[0] != "date")
+    return answer.status_code, headers, answer.content
+
+
+def crowd_of(server: Running, least: int) -> Crowd:
+    desk = new_desk(server)
+    method = qc.MajorityVote().to_dict()
+    campaign = desk.campaign(tasks=TASKS, at_least=least, method=method, max_participants=MOST)
+    invites = desk.invite(campaign, 100)
+    return Crowd(desk, campaign, least, Inferrer(server.database), invites)
+
+
+def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
+    """Check that what is seen is what the model says, of every worker who is shown and no other."""
+    document = json.loads(seen[""][2])
+    assert (document["participants"], document["reports"]) == crowd.told
+    assert json.loads(seen["/invites"][2])["used"] == crowd.told[0]
+    if crowd.told[0] and crowd.closed:
+        names = {worker["worker"] for worker in json.loads(seen["/results"][2])["workers"]}
+        rows = seen["/reports"][2].decode().splitlines()[1:]
+        shown = {one.client.get("/me").json()["pseudonym"] for one in crowd.shown}
+        assert names == shown == {json.loads(row)["worker"] for row in rows}
+        assert len(rows) == crowd.told[1]
+    elif crowd.told[0]:
+        assert seen["/reports"][0] == 409
+    else:
+        assert seen["/results"][0] == 409
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(2, 3), st.lists(st.sampled_from(ACTS), max_size=20), st.randoms())
+@example(2, ["join", "join", "join", "send", "send", "withdraw", "send"], random.Random(0))
+@example(3, ["join", "send"] * 4 + ["withdraw", "close", "withdraw"], random.Random(1))
+@pytest.mark.slow
+def test_only_releases_change_what_a_requester_sees(server, least, acts, pick):
+    crowd = crowd_of(server, least)
+    play(crowd, [act for act in acts if act != "close"], pick)
+    if "close" in acts:
+        play(crowd, ["close", *(["withdraw"] * acts.count("close"))], pick)
+
+
+def play(crowd: Crowd, acts: list[str], pick: random.Random) -> None:
+    """Play acts, and look after each."""
+    before = crowd.look()
+    for act in acts:
+        shown = {one.id for one in crowd.shown}
+        released = crowd.act(act, pick)
+        seen = crowd.look()
+        if released:
+            new = {one.id for one in crowd.shown} - shown
+            assert len(new) >= crowd.least or crowd.closed
+            assert not (new and crowd.closed)
+        else:
+            assert seen == before
+        check_counts(crowd, seen)
+        before = seen
