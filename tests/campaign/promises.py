@@ -8,3 +8,12 @@ PROMISES = {
     "at_least": 1,
 }
 """Reports are shown as soon as they are sent: most tests send from one or two workers, and look."""
+
+WORDS = (
+    "--requester", PROMISES["requester"],
+    "--contact", PROMISES["contact"],
+    "--purpose", PROMISES["purpose"],
+    "--keep-days", PROMISES["retention_days"],
+    "--at-least", PROMISES["at_least"],
+)  # fmt: skip
+"""The same as options of `quietcrowd campaign create`."""

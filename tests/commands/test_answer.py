@@ -13,6 +13,7 @@ from sqlalchemy import delete, select, update
 from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import Running, new_desk
+from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.campaign import Client
@@ -84,6 +85,9 @@ def test_a_worker_answers_goes_back_and_sends(run, types, link):
     assert (status, left) == (0, [])
     shown = " ".join(output.split())
     assert "Whoever asks wrote what stands behind |: | Birds | Look at | the sky." in shown
+    assert f"| Who asks: {PROMISES['requester']} | Contact: {PROMISES['contact']}" in shown
+    assert f"| Purpose: {PROMISES['purpose']} " in shown
+    assert "deletes your reports, and all else that it holds of you, 30 days after" in shown
     assert "\x1b" not in output
     assert "at most 1 about one answer, to whoever knows the others, and 3 about all" in shown
     assert "whoever thought it as likely as not before is at most 95.3 % sure" in shown

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
+from tests.campaign.promises import PROMISES, WORDS
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -29,7 +30,7 @@ def test_a_campaign_from_the_first_command_to_the_last(run, at_desk, server, tmp
     file.write_text(TASKS)
     made = run(
         "campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", "-e", 2,
-        "--method", "majority", "--linked", 2,
+        "--method", "majority", "--linked", 2, *WORDS,
     )  # fmt: skip
     assert made[0] == 0, made
     one = made[1]
@@ -226,7 +227,7 @@ def test_a_config_of_label_studio_goes_in_and_comes_out(run, at_desk, server, tm
     (tmp_path / "c.xml").write_text(f'<View><Text name="t" value="$question"/>{asked}</View>')
     (tmp_path / "t.csv").write_text(TASKS)
     words = ("--tasks", tmp_path / "t.csv", "--label-config", tmp_path / "c.xml")
-    status, one, errors = run("campaign", "create", "T", *words, "--for-all")
+    status, one, errors = run("campaign", "create", "T", *words, "--for-all", *WORDS)
     assert status == 0, errors
     domain = qc.Categorical(["no", "yes"])
     held = at_desk.client.get(f"/campaigns/{one}").json()["mechanism"]["domain"]
@@ -289,7 +290,7 @@ def test_a_note_tells_what_a_file_of_tasks_was_taken_for(run, at_desk, tmp_path,
     assert at_desk
     (tmp_path / "t.csv").write_text(table)
     words = ("--tasks", tmp_path / "t.csv", "--labels", "no,yes")
-    assert run("campaign", "create", "T", *words)[2].strip() == told
+    assert run("campaign", "create", "T", *words, *WORDS)[2].strip() == told
 
 
 def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
@@ -298,3 +299,31 @@ def test_a_broken_file_of_tasks_is_told_with_its_place(run, at_desk, tmp_path):
     words = ("--tasks", tmp_path / "t.json", "--labels", "no,yes")
     status, _, errors = run("campaign", "create", "T", *words)
     assert (status, "t.json: this is no JSON" in errors, "line 2" in errors) == (2, True, True)
+
+
+def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp_path):
+    (tmp_path / "t.csv").write_text(TASKS)
+    words = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes")
+    status, one, errors = run(*words)
+    assert status == 0, errors
+    assert "reports of at least 5 new workers at a time" in " ".join(errors.split())
+    assert "are left when you close it are never shown" in " ".join(errors.split())
+    assert "without --requester, --contact, --purpose: create it again" in " ".join(errors.split())
+    status, _, errors = run("campaign", "open", one)
+    assert status == 2
+    assert "campaign create has --requester, --contact, --purpose" in " ".join(errors.split())
+    status, one, errors = run(*words, *WORDS, "--at-least", 3)
+    assert "reports of at least 3 new workers" in " ".join(errors.split())
+    assert "cannot be opened" not in errors
+    assert run("campaign", "open", one)[0] == 0
+    held = at_desk.client.get(f"/campaigns/{one}").json()
+    assert {name: held[name] for name in PROMISES} == {**PROMISES, "at_least": 3}
+
+
+@pytest.mark.parametrize("words", [("--at-least", 0), ("--keep-days", 0), ("--keep-days", 9_999)])
+def test_what_cannot_be_promised_is_refused(run, tmp_path, words):
+    (tmp_path / "t.csv").write_text(TASKS)
+    made = ("campaign", "create", "T", "--tasks", tmp_path / "t.csv", "--labels", "no,yes", *words)
+    status, _, errors = run(*made)
+    assert status == 2
+    assert words[0] in errors

@@ -194,7 +194,7 @@ def _tell_promises(body: dict[str, Any]) -> None:
         )
     missing = [f"--{name}" for name in ("requester", "contact", "purpose") if not body[name]]
     if missing:
-        note(f"It cannot be opened without {', '.join(missing)}.")
+        note(f"It cannot be opened without {', '.join(missing)}: create it again with them.")
 
 
 def _domain(label_config: Path | None, *written: str | None) -> Domain:

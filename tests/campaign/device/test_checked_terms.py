@@ -183,3 +183,56 @@ def test_a_campaign_says_no_more_than_any_tasks_lose(tmp_path, monkeypatch):
     client = Client(NOWHERE, folder=tmp_path, transport=fake)
     assert client.guarantee.worker_epsilon == pytest.approx(40.0)
     assert client.answer({"t3": 4}).accepted == 1
+
+
+def changed(**members):
+    """Return a public campaign with other members in its configuration; None takes one out."""
+    document = copy.deepcopy(Fake.of(MECHANISMS["one-layer"]).public)
+    config = {**document["config"], **members}
+    document["config"] = {name: one for name, one in config.items() if one is not None}
+    document["config_hash"] = canonical_hash(document["config"]).hex()
+    return document
+
+
+def test_who_asks_and_what_is_kept_stands_in_the_terms():
+    document = Fake.of(MECHANISMS["one-layer"], promises={"at_least": 5}).public
+    terms = Terms.read(document, CAMPAIGN)
+    assert terms.promises.to_dict() == {**PROMISES, "at_least": 5}
+    assert terms.consent[-3:] == terms.promises.sentences
+    assert list(terms.consent) == document["config"]["consent"]
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        *({name: wrong} for name in ("requester", "contact", "purpose") for wrong in ("", 3, " ")),
+        *({name: None} for name in PROMISES),
+        {"requester": "a" * 201},
+        {"contact": "a" * 201},
+        {"purpose": "a" * 1_001},
+        {"retention_days": 0},
+        {"retention_days": 3_651},
+        {"retention_days": 1.5},
+        {"at_least": 0},
+        {"at_least": True},
+        {"at_least": 1_001},
+    ],
+)
+def test_promises_that_are_none_are_refused(members):
+    [name] = members
+    with pytest.raises(CampaignError, match=f"does not say, or not clearly: .*{name}"):
+        Terms.read(changed(**members), CAMPAIGN)
+
+
+@pytest.mark.parametrize("members", [{"at_least": 9}, {"retention_days": 9}, {"version": 3}])
+def test_sentences_are_those_that_follow_from_the_promises(members):
+    with pytest.raises(CampaignError, match="not what follows from its mechanism"):
+        Terms.read(changed(**members), CAMPAIGN)
+
+
+def test_no_campaign_of_this_version_passes_for_one_that_promises_nothing():
+    with pytest.raises(CampaignError, match=r"not what follows from its mechanism: .*consent"):
+        Terms.read(changed(version=1), CAMPAIGN)
+    none = dict.fromkeys(PROMISES)
+    with pytest.raises(CampaignError, match="not what follows from its mechanism: consent"):
+        Terms.read(changed(version=1, **none), CAMPAIGN)

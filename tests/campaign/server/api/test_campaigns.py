@@ -51,6 +51,14 @@ def test_every_mechanism_can_be_chosen(desk, name):
         ({"answers_per_participant": True}, "/answers_per_participant"),
         ({"linked": 0}, "/linked"),
         ({"join_mode": "secret"}, "/join_mode"),
+        ({"requester": "secret\nme"}, "/requester"),
+        ({"contact": "secret" * 40}, "/contact"),
+        ({"purpose": "secret" * 200}, "/purpose"),
+        ({"retention_days": 0}, "/retention_days"),
+        ({"retention_days": 3_651}, "/retention_days"),
+        ({"at_least": 0}, "/at_least"),
+        ({"at_least": 5.0}, "/at_least"),
+        ({"at_least": None}, "/at_least"),
         ({"secret": 1}, ""),
     ],
 )
@@ -175,7 +183,18 @@ def test_changes_name_the_version_that_they_change(desk):
 
 
 @pytest.mark.parametrize(
-    "change", [{"title": "B"}, {"description": "B"}, {"answers_per_participant": 1}, {"linked": 2}]
+    "change",
+    [
+        {"title": "B"},
+        {"description": "B"},
+        {"answers_per_participant": 1},
+        {"linked": 2},
+        {"requester": "B"},
+        {"contact": "B"},
+        {"purpose": "B"},
+        {"retention_days": 2},
+        {"at_least": 1},
+    ],
 )
 def test_what_workers_agree_to_is_fixed_once_a_campaign_is_open(desk, change):
     url = f"/campaigns/{desk.campaign()}"
@@ -245,3 +264,25 @@ def test_a_method_that_cannot_read_the_reports_is_refused(desk, mechanism, metho
     headers = {"If-Match": draft.headers["etag"]}
     check_problem(desk.client.patch(url, json=change, headers=headers), 422, "validation")
     assert desk.client.get(url).json()["method"] is None
+
+
+@pytest.mark.parametrize("name", ["requester", "contact", "purpose"])
+def test_nothing_opens_before_it_says_who_asks_and_what_for(desk, name):
+    draft = desk.draft(**{name: " "})
+    url = f"/campaigns/{draft['id']}"
+    desk.import_csv(draft["id"], "task,a\nt1,1\n")
+    document = check_problem(desk.client.post(f"{url}/open"), 409, "not-ready")
+    assert f"--{name}" in document["detail"]
+    etag = {"If-Match": desk.client.get(url).headers["etag"]}
+    check_problem(desk.client.patch(url, json={name: None}, headers=etag), 422, "validation")
+    changed = desk.client.patch(url, json={name: "Told", "at_least": 7}, headers=etag).json()
+    assert (changed[name], changed["at_least"]) == ("Told", 7)
+    assert desk.client.post(f"{url}/open").json()[name] == "Told"
+    config = desk.client.get(f"/public{url}").json()["config"]
+    assert (config["version"], config[name], config["at_least"]) == (2, "Told", 7)
+
+
+def test_at_least_five_workers_are_shown_together_unless_a_draft_says_otherwise(desk):
+    made = desk.client.post("/campaigns", json={"title": "T", "mechanism": MECHANISM}).json()
+    assert (made["at_least"], made["retention_days"]) == (5, 90)
+    assert (made["requester"], made["contact"], made["purpose"]) == ("", "", "")

@@ -1,0 +1,183 @@
+"""When what a requester is shown changes; see tests/campaign/test_releases.py for any order."""
+
+import json
+import threading
+
+import pytest
+from sqlalchemy import select, update
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.people import check_problem
+
+import quietcrowd as qc
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.results.stored_results import (
+    outdated_campaigns,
+    read_attempt,
+    write_failure,
+)
+from quietcrowd.campaign.store import tables
+
+MAJORITY = qc.MajorityVote().to_dict()
+
+
+def counts(desk, campaign):
+    document = desk.client.get(f"/campaigns/{campaign}").json()
+    return document["participants"], document["reports"]
+
+
+def results(desk, campaign):
+    answer = desk.client.get(f"/campaigns/{campaign}/results")
+    return answer.json() if answer.is_success else answer.status_code
+
+
+def change(desk, campaign, **members):
+    url = f"/campaigns/{campaign}"
+    etag = {"If-Match": desk.client.get(url).headers["etag"]}
+    desk.client.patch(url, json=members, headers=etag).raise_for_status()
+
+
+def outdated(server, campaign):
+    with server.database.read() as connection:
+        return bytes.fromhex(campaign) in outdated_campaigns(connection)
+
+
+@pytest.mark.parametrize("name", ["one-layer", "matrix factorisation"])
+def test_reports_and_sketches_wait_for_others(desk, name):
+    mechanism = MECHANISMS[name]
+    campaign = desk.campaign(mechanism, at_least=2)
+    label = mechanism.domain.labels[0]
+    sent = 3 if name == "one-layer" else 1
+    for place in range(5):
+        desk.worker(campaign).send_all(mechanism, {f"t{task}": label for task in range(3)})
+        shown = (place + 1) // 2 * 2
+        assert counts(desk, campaign) == (shown, shown * sent)
+
+
+def test_all_reports_of_a_worker_come_in_one_upload(desk):
+    campaign = desk.campaign(at_least=2)
+    worker = desk.worker(campaign)
+    first = worker.send_values(1)
+    again, more = worker.tasks()[:2]
+    assert again["task_id"] == first[0]["task_id"]
+    receipt = worker.send(first[0], worker.report(more["task_id"], 1)).json()
+    assert (receipt["accepted"], receipt["duplicates"]) == (0, 1)
+    assert [one["code"] for one in receipt["rejected"]] == ["conflict"]
+    desk.worker(campaign).send_values(0)
+    assert counts(desk, campaign) == (2, 2)
+
+
+def test_who_withdraws_does_not_make_up_the_number(desk):
+    campaign = desk.campaign(at_least=2)
+    leaving = desk.worker(campaign)
+    leaving.send_values(1)
+    leaving.client.delete("/me").raise_for_status()
+    desk.worker(campaign).send_values(1)
+    assert counts(desk, campaign) == (0, 0)
+    desk.worker(campaign).send_values(1)
+    assert counts(desk, campaign) == (2, 2)
+
+
+def test_who_sends_at_the_same_time_is_counted_once(desk):
+    campaign = desk.campaign(at_least=4)
+    workers = [desk.worker(campaign) for _ in range(8)]
+    threads = [threading.Thread(target=worker.send_values, args=(1,)) for worker in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts(desk, campaign) == (8, 8)
+
+
+def test_results_are_of_the_reports_of_a_release_or_there_are_none(server, desk):
+    campaign, inferrer = desk.campaign(at_least=2, method=MAJORITY), Inferrer(server.database)
+    first, _ = workers = [desk.worker(campaign) for _ in range(2)]
+    for worker in workers:
+        worker.send_values(1)
+    assert outdated(server, campaign)
+    first.client.delete("/me").raise_for_status()
+    assert not outdated(server, campaign)
+    assert not inferrer.infer(bytes.fromhex(campaign))
+    assert results(desk, campaign) == 409
+    for _ in range(2):
+        desk.worker(campaign).send_values(0)
+    assert inferrer.infer(bytes.fromhex(campaign))
+    assert results(desk, campaign)["participants"] == 3
+    assert not inferrer.infer(bytes.fromhex(campaign))
+
+
+def test_another_method_waits_for_a_release(server, desk):
+    campaign, inferrer = desk.campaign(at_least=2, method=MAJORITY), Inferrer(server.database)
+    for _ in range(2):
+        desk.worker(campaign).send_values(1)
+    inferrer.infer(bytes.fromhex(campaign))
+    before = results(desk, campaign)
+    change(desk, campaign, method=qc.WeightedVote().to_dict())
+    assert not outdated(server, campaign)
+    inferrer.infer(bytes.fromhex(campaign))
+    assert results(desk, campaign) == before
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    inferrer.infer(bytes.fromhex(campaign))
+    assert results(desk, campaign)["method"]["method"] == "weighted-vote"
+    change(desk, campaign, method=MAJORITY)
+    inferrer.infer(bytes.fromhex(campaign))
+    assert results(desk, campaign) == before
+
+
+def test_a_failure_tells_of_those_who_are_shown(server, desk):
+    campaign, inferrer = desk.campaign(at_least=2, method=MAJORITY), Inferrer(server.database)
+    for _ in range(3):
+        desk.worker(campaign).send_values(1, 0)
+    with server.database.write() as connection:
+        write_failure(connection, read_attempt(connection, bytes.fromhex(campaign)), "why")
+    found = results(desk, campaign)
+    assert (found["participants"], found["reports"], found["method"]) == (2, 4, None)
+    assert inferrer.infer(bytes.fromhex(campaign))
+    assert results(desk, campaign)["method"] == MAJORITY
+
+
+def test_revoking_invites_tells_of_nobody_who_waits(desk):
+    campaign = desk.campaign(at_least=2)
+    url = f"/campaigns/{campaign}/invites"
+    workers = [desk.worker(campaign) for _ in range(3)]
+    assert desk.client.get(url).json() == {"invites": 3, "used": 0}
+    desk.client.delete(url).raise_for_status()
+    assert desk.client.get(url).json() == {"invites": 0, "used": 0}
+    for worker in workers:
+        worker.send_values(1)
+    assert desk.client.get(url).json() == {"invites": 2, "used": 2}
+
+
+def test_a_file_of_reports_waits_for_the_closing(desk):
+    campaign = desk.campaign(at_least=2)
+    url = f"/campaigns/{campaign}/reports"
+    for _ in range(3):
+        desk.worker(campaign).send_values(1)
+    refused = check_problem(desk.client.get(url), 409, "held-back")
+    assert "Close the campaign first" in refused["detail"]
+    assert desk.client.get(url, params={"format": "mechanism"}).is_success
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    rows = [json.loads(line) for line in desk.client.get(url).text.splitlines()[1:]]
+    assert len({row["worker"] for row in rows}) == 2
+
+
+def test_who_came_with_whom_is_not_stored(server, desk):
+    campaign = desk.campaign(at_least=2)
+    for _ in range(5):
+        desk.worker(campaign).send_values(1)
+    desk.worker(campaign)
+    person = tables.participant.c
+    with server.database.read() as connection:
+        found = connection.scalars(
+            select(person.standing).where(person.campaign_id == bytes.fromhex(campaign))
+        ).all()
+    assert sorted(found) == ["joined", *["shown"] * 4, "waiting"]
+
+
+def test_what_nobody_waits_for_is_shown_as_it_is(server, desk):
+    campaign = desk.campaign(at_least=1)
+    desk.worker(campaign).send_values(1)
+    desk.worker(campaign)
+    with server.database.write() as connection:
+        mine = tables.campaign.c.id == bytes.fromhex(campaign)
+        connection.execute(update(tables.campaign).where(mine).values(shown_participants=9))
+    assert counts(desk, campaign) == (2, 1)

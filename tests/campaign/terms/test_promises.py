@@ -1,0 +1,68 @@
+import pytest
+from tests.campaign.promises import PROMISES
+
+from quietcrowd.campaign.terms.promises import (
+    LONGEST_PURPOSE,
+    LONGEST_REQUESTER,
+    MAX_AT_LEAST,
+    MAX_RETENTION_DAYS,
+    PROMISED,
+    Promises,
+)
+from quietcrowd.exceptions import ParameterError
+
+
+def promises(**changed):
+    return Promises(**{**PROMISES, **changed})
+
+
+def test_promises_are_members_of_a_configuration_and_come_back():
+    made = promises(at_least=7)
+    assert tuple(made.to_dict()) == PROMISED
+    assert Promises.of({"title": "Birds", **made.to_dict()}) == made
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *({name: wrong} for name in ("requester", "contact", "purpose") for wrong in ("", " ", 3)),
+        {"requester": "a" * (LONGEST_REQUESTER + 1)},
+        {"purpose": "a" * (LONGEST_PURPOSE + 1)},
+        {"purpose": "\ud800"},
+        *({"retention_days": days} for days in (0, MAX_RETENTION_DAYS + 1, 1.5, True, None)),
+        *({"at_least": least} for least in (0, MAX_AT_LEAST + 1, 5.0, "5", None)),
+    ],
+)
+def test_what_is_no_promise_is_refused_by_name(changed):
+    [name] = changed
+    with pytest.raises(ParameterError, match=name):
+        promises(**changed)
+
+
+def test_what_is_missing_is_refused_by_name():
+    for name in PROMISED:
+        config = {**PROMISES}
+        del config[name]
+        with pytest.raises(ParameterError, match=name):
+            Promises.of(config)
+
+
+def test_workers_are_told_how_many_wait_and_until_when_all_is_kept():
+    shown, withdrawn, kept = promises(at_least=5, retention_days=1).sentences
+    assert "at least 5 new workers at a time, and yours wait until then" in shown
+    assert "If fewer than 5 wait when the campaign closes, theirs are never shown" in shown
+    assert "invents workers to make up the number defeats it" in shown
+    assert "deletes your reports at once; whoever asks sees that with the next workers" in withdrawn
+    assert "1 day after the campaign closes" in kept
+
+
+def test_workers_are_told_where_nobody_waits():
+    shown, withdrawn, kept = promises(retention_days=3_000).sentences
+    assert "shown your reports as soon as you send them" in shown
+    assert withdrawn.endswith("at once, and whoever asks can see that.")
+    assert "3,000 days after" in kept
+
+
+def test_no_word_of_whoever_asks_is_in_a_sentence_to_agree_to():
+    told = " ".join(promises(requester="Mallory", contact="m@x", purpose="Nothing bad").sentences)
+    assert not any(word in told for word in ("Mallory", "m@x", "Nothing bad"))
