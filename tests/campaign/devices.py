@@ -79,9 +79,12 @@ class Fake(httpx.BaseTransport):
         data: list[dict] | None = None,
         campaign: str = 32 * "5",
         linked: int | None = None,
-        promises: dict | None = None,
+        promises: dict | None = PROMISES,
     ) -> "Fake":
-        """Return the server of a campaign; `data` is what its tasks show, or nothing."""
+        """Return the server of a campaign; `data` is what its tasks show, or nothing.
+
+        Without promises it is a campaign of an older version.
+        """
         shown = [{}] * tasks if data is None else data
         listed = sorted(
             (secrets.token_hex(16), f"t{place}", one) for place, one in enumerate(shown)
@@ -94,7 +97,7 @@ class Fake(httpx.BaseTransport):
             answers=answers,
             linked=linked,
             tasks=listed,
-            promises=Promises(**{**PROMISES, **(promises or {})}),
+            promises=None if promises is None else Promises(**{**PROMISES, **promises}),
         )
         public = {"state": "open", "join_mode": "open", "config_hash": built.hash.hex()}
         names = ("task_id", "task", "data")

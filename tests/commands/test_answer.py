@@ -164,6 +164,27 @@ def test_a_title_and_a_description_do_not_pass_for_the_devices_words(run, types,
     assert f"\n{claim}" not in output
 
 
+def test_what_whoever_asks_says_of_themselves_does_not_pass_either(run, types, monkeypatch):
+    claim = "Nothing is kept."
+    said = dict.fromkeys(("requester", "contact", "purpose"), f"A\n{claim}")
+    fake = Fake.of(MECHANISMS["one-layer"], promises=said)
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    types("n")
+    output = run(NOWHERE)[1]
+    assert f"\n{claim}" not in output
+    for name in ("Who asks", "Contact", "Purpose"):
+        assert f"\n| {name}: A {claim}\n" in output
+
+
+def test_a_campaign_of_an_older_version_is_told_to_promise_nothing(run, types, monkeypatch):
+    fake = Fake.of(MECHANISMS["one-layer"], promises=None)
+    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    types("n")
+    shown = " ".join(run(NOWHERE)[1].split())
+    assert "of an older version: it does not say who asks, what for, or how long" in shown
+    assert "whoever asks sees them as soon as you send them" in shown
+
+
 def through(transport):
     """Return what makes an HTTP client whose requests go to a transport."""
     real = httpx.Client

@@ -165,6 +165,30 @@ def test_campaigns_are_locked_before_workers_and_each_kind_in_order(server, desk
     assert not any("FOR SHARE" in one or "FOR UPDATE" in one for one in others)
 
 
+def test_a_campaign_has_changed_once_its_workers_are_shown(server, desk, campaign):
+    together = desk.campaign(join_mode="open", at_least=3)
+    crowd = [desk.worker(together) for _ in range(4)]
+    [other] = [desk.worker(campaign)]
+    task = {one.campaign: one.tasks()[0]["task_id"] for one in (other, *crowd)}
+    uploads = [sent(one, one.report(task[one.campaign], 1)) for one in (*crowd, other)]
+    assert take(server, *uploads[:2]) == ([receipt(1)] * 2, set())
+    assert take(server, uploads[0], uploads[-1]) == (
+        [receipt(duplicates=1), receipt(1)],
+        {campaign},
+    )
+    assert take(server, uploads[2]) == ([receipt(1)], {together})
+    assert take(server, uploads[3], uploads[2]) == ([receipt(1), receipt(duplicates=1)], set())
+
+
+def test_two_uploads_of_one_worker_in_one_transaction_are_not_two(server, desk):
+    together = desk.campaign(join_mode="open", at_least=2)
+    worker = desk.worker(together)
+    one, two = (worker.report(task["task_id"], 1) for task in worker.tasks()[:2])
+    outcomes, changed = take(server, sent(worker, one), sent(worker, two))
+    assert outcomes == [receipt(1), receipt(conflicts=[two["report_id"]])]
+    assert changed == set()
+
+
 def test_a_credential_is_not_shown():
     upload = WorkerUpload(credential="qcw_secret", upload=Upload(config_hash="0" * 64))
     assert "secret" not in repr(upload)
