@@ -31,6 +31,7 @@ NO_MIRROR = {
     "test_floating_point": "an attack on noise in floats, and every mechanism under it",
     "test_install_postgresql": "what installs PostgreSQL for the tests",
     "test_layout": "the tests themselves",
+    "test_looks": "what a requester sees, whatever workers do in whichever order",
     "test_package": "the package as a whole",
     "test_page": "docs/campaigns.md, against the server that it starts",
     "test_participation": "whether having answered is hidden, for every mechanism that says so",

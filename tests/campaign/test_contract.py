@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.generation.stateful import run_state_machine_as_test
 from tests.campaign.people import YES_NO, documented_paths, new_desk
+from tests.campaign.promises import PROMISES
 from tests.campaign.waiting import LONG
 
 import quietcrowd as qc
@@ -56,11 +57,13 @@ def headers(operation, cast):
 
 
 def make_sense(case, cast):
-    """Put in what chance does not find: a mechanism, a hash, a table of tasks."""
+    """Put in what chance does not find: a mechanism, who asks, a hash, a table of tasks."""
     if isinstance(case.body, str):
         case.body, case.media_type = "a\n1\n2\n", "text/csv"
     if isinstance(case.body, dict) and "mechanism" in case.body:
         case.body["mechanism"], case.body["method"] = MECHANISM.to_dict(), None
+        for name in ("requester", "contact", "purpose"):
+            case.body[name] = case.body.get(name) or PROMISES[name]
     if isinstance(case.body, dict) and "config_hash" in case.body:
         case.body["config_hash"] = cast[1].config_hash
 

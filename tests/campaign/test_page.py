@@ -17,7 +17,8 @@ def commands():
     """Return the page's commands: those of the requester, and those of a worker."""
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     listed = [
-        re.findall(r"quietcrowd [a-z][^&\n]*?(?= +#| +&&|$)", one, re.MULTILINE) for one in blocks
+        re.findall(r"quietcrowd [a-z][^&\n]*?(?= +#| +&&|$)", one.replace("\\\n", ""), re.MULTILINE)
+        for one in blocks
     ]
     return [[shlex.split(line)[1:] for line in lines] for lines in listed if lines]
 

@@ -1,4 +1,4 @@
-"""When what a requester is shown changes; see tests/campaign/test_releases.py for any order."""
+"""When what a requester is shown changes; see tests/campaign/test_looks.py for any order."""
 
 import json
 import threading
