@@ -11,7 +11,12 @@ import pytest
 ORIGIN = "http://localhost:8000"
 """Nothing listens there: requests are answered by `serve`. To a browser it is as safe as HTTPS."""
 
-MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+MEDIA = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".json": "application/json",
+}
 
 
 def _missing(what):
@@ -42,14 +47,23 @@ def serve(page, folders):
     """Answer a page's requests with files: a mapping of paths, as ``/worker``, to folders."""
 
     def answer(route):
-        folder, _, name = urlsplit(route.request.url).path.rpartition("/")
-        file = Path(folders.get(folder, "nowhere")) / name
-        if not name:
+        path = urlsplit(route.request.url).path
+        file = _file_at(path, folders)
+        if path.endswith("/"):
             route.fulfill(body="<!doctype html><title>test</title>", content_type="text/html")
-        elif file.is_file():
+        elif file is not None:
             route.fulfill(body=file.read_bytes(), content_type=MEDIA[file.suffix])
         else:
             route.fulfill(status=404)
 
     page.route("**/*", answer)
     page.goto(f"{ORIGIN}/")
+
+
+def _file_at(path, folders):
+    """Return the file at a path: below the longest path that has a folder; None for none."""
+    for start in sorted(folders, key=len, reverse=True):
+        if path.startswith(f"{start}/"):
+            file = Path(folders[start]) / path.removeprefix(f"{start}/")
+            return file if file.is_file() else None
+    return None

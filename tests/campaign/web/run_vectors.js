@@ -1,16 +1,16 @@
 // What an input of vectors/ gives in a browser, by kind; write_vectors.py has the same functions.
 
-import { canonicalHash, canonicalJson } from "./worker/canonical.js";
-import { decaying, logistic } from "./worker/coins.js";
-import { draw } from "./worker/draw.js";
-import { drawDeviation, gaussianNoise } from "./worker/gaussian.js";
-import { placeOf } from "./worker/grid.js";
-import { laplaceNoise } from "./worker/laplace.js";
-import { floatUp } from "./worker/rational.js";
-import { shake256 } from "./worker/shake.js";
-import { taskProfiles } from "./worker/sketch.js";
-import { reportOf, weightsOf } from "./worker/table.js";
-import { systemWords, uniformIntegers, wordsInTurn } from "./worker/words.js";
+import { canonicalHash, canonicalJson } from "./worker/terms/canonical.js";
+import { decaying, logistic } from "./worker/mechanisms/coins.js";
+import { draw } from "./worker/mechanisms/draw.js";
+import { drawDeviation, gaussianNoise } from "./worker/mechanisms/gaussian.js";
+import { placeOf } from "./worker/mechanisms/grid.js";
+import { laplaceNoise } from "./worker/mechanisms/laplace.js";
+import { floatUp } from "./worker/mechanisms/rational.js";
+import { shake256 } from "./worker/mechanisms/shake.js";
+import { taskProfiles } from "./worker/mechanisms/sketch.js";
+import { reportOf, weightsOf } from "./worker/mechanisms/table.js";
+import { systemWords, uniformIntegers, wordsInTurn } from "./worker/mechanisms/words.js";
 
 const chances = { decaying, logistic };
 

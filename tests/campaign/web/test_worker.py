@@ -17,22 +17,30 @@ import quietcrowd as qc
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
 
 WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
-SCRIPTS = {file.name: file.read_text("utf-8") for file in sorted(WORKER.glob("*.js"))}
+SCRIPTS = {
+    file.relative_to(WORKER).as_posix(): file.read_text("utf-8")
+    for file in sorted(WORKER.rglob("*.js"))
+}
 
-MOST_BYTES = 32_000
+MOST_BYTES = 80_000
 FALSE_ALARM = 1e-7
 DRAWS = 60_000
 
 FORBIDDEN = (
     *(r"\w+://", r"\beval\b", r"\bFunction\b", r"\bimport\(", r"innerHTML", r"outerHTML"),
-    *(r"insertAdjacentHTML", r"document\b", r"Math\.random", r"Math\.(?:exp|log|pow)\b"),
-    *(r"localStorage", r"sessionStorage", r"indexedDB", r"\bconsole\b", r"\bfetch\b"),
+    *(r"insertAdjacentHTML", r"document\.write", r"Math\.random", r"\bconsole\b"),
+    *(r"localStorage", r"sessionStorage"),
+)
+FORBIDDEN_WHERE_REPORTS_ARE_MADE = (
+    *(r"document\b", r"Math\.(?:exp|log|pow)\b", r"indexedDB", r"\bfetch\b", r"\bDate\b"),
 )
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_nothing_forbidden_is_in_a_module(name):
-    assert [pattern for pattern in FORBIDDEN if re.search(pattern, SCRIPTS[name])] == []
+    within = FORBIDDEN_WHERE_REPORTS_ARE_MADE if name.startswith("mechanisms/") else ()
+    found = [one for one in (*FORBIDDEN, *within) if re.search(one, SCRIPTS[name])]
+    assert found == []
 
 
 def test_modules_are_small():

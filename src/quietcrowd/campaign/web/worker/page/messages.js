@@ -1,0 +1,26 @@
+// What the page says, from one file of messages per language.
+
+/** @typedef {(key: string, values?: Record<string, string | number>) => string} Say */
+
+/**
+ * Return what gives a message by its key, its places `{name}` filled.
+ *
+ * Where a value `count` is 1 and there is a message `key.one`, that one is taken.
+ * @param {Record<string, string>} catalog
+ * @returns {Say}
+ */
+export function speaker(catalog) {
+  return (key, values = {}) => {
+    const one = `${key}.one`;
+    const chosen = values.count === 1 && Object.hasOwn(catalog, one) ? one : key;
+    if (!Object.hasOwn(catalog, chosen)) {
+      throw new RangeError(`there is no message "${chosen}"`);
+    }
+    return catalog[chosen].replace(/\{(\w+)\}/g, (_, name) => {
+      if (!Object.hasOwn(values, name)) {
+        throw new RangeError(`message "${chosen}" lacks a value for ${name}`);
+      }
+      return String(values[name]);
+    });
+  };
+}
