@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from tests.campaign.web.loss_vectors import LOSS_GIVES, LOSS_INPUTS
+
 import quietcrowd as qc
 from quietcrowd.campaign.device.draw import coded_reports
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
@@ -438,7 +440,8 @@ INPUTS = {
 
 def written(kind):
     """Return the text of the file of a kind: one input a line, with what it gives."""
-    cases = [{**one, "gives": GIVES[kind](one)} for one in INPUTS[kind]()]
+    gives, inputs = GIVES | LOSS_GIVES, INPUTS | LOSS_INPUTS
+    cases = [{**one, "gives": gives[kind](one)} for one in inputs[kind]()]
     lines = [json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in cases]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
@@ -446,7 +449,7 @@ def written(kind):
 def write():
     """Write all files."""
     FOLDER.mkdir(exist_ok=True)
-    for kind in INPUTS:
+    for kind in INPUTS | LOSS_INPUTS:
         (FOLDER / f"{kind}.json").write_text(written(kind), "utf-8")
 
 

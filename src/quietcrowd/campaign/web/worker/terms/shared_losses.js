@@ -1,0 +1,136 @@
+// What the reports of a two-layer worker lose, who draws one secret weight w for all of them.
+//
+// Each is the answer with weight 2^32 - others * w, which is kept, and each other label with weight
+// w. How likely a row of n is depends on the mean over w of kept^c w^(n-c), where c of them agree.
+
+import { weightsOf } from "../mechanisms/table.js";
+import { logSum } from "./numerics.js";
+
+const ALL_WEIGHT = 2 ** 32;
+const MANY_WEIGHTS = 2 ** 20;
+const SLACK = 1e-40; // Python's, with which it rounds up
+
+/** Four points from -1 to 1 and what each counts, after Gauss and Legendre. */
+const GAUSS_POINTS = [-1, 1].flatMap((side) =>
+  [-1, 1].map((far) => [
+    side * Math.sqrt((15 + far * Math.sqrt(120)) / 35),
+    (18 - far * Math.sqrt(30)) / 36,
+  ]),
+);
+
+/** What the weights at an end count, beside an integral from between the second and the third. */
+const END_COUNTS = [1 + 17 / 5760, 23 / 24 - 17 / 1920, 1 / 24 + 17 / 1920, -17 / 5760];
+
+/**
+ * Return the loss about one report, given all others, and that about all reports together.
+ * @param {{mechanism: object, channel: object}} terms  as described
+ * @param {number} count  of answers; with NULL, of tasks
+ */
+export function twoLayerLosses({ mechanism, channel }, count) {
+  const others = channel.weights.length - 1;
+  if (count === 1) {
+    const loss = Math.abs(logRatio(...channel.weights[0]));
+    return { cell: loss, row: loss };
+  }
+  if (mechanism.law === "epsilon") {
+    const table = weightsOf(mechanism.epsilon, others + 1);
+    const { cell, logs } = meansOver(table.map((weight) => [weight, 1]), others, count);
+    const half = mechanism.null ? Math.floor(count / 2) : 0; // of the other row's cells: NULL
+    const row = logs(count, 0) - logs(0, half) - logs(0, count - half);
+    return { cell: Math.max(SLACK, cell), row: Math.max(SLACK, row) };
+  }
+  const [low, high] = mechanism.other_weights;
+  const weights = standIns(low, high, others, count);
+  const { cell } = meansOver(weights, others, count);
+  const row = flipRow(low, high, others, count, weights);
+  return { cell: Math.max(0, cell) + 1e-12, row: Math.max(0, row) + 1e-11 * count };
+}
+
+/** Return ln(a / b), also of almost equal numbers. */
+const logRatio = (a, b) => (2 * a > b ? Math.log1p((a - b) / b) : Math.log(a / b));
+
+/**
+ * Return the loss of a cell, where the worst is that all reports agree or none does; and what gives
+ * ln of the mean over weights of kept^agreements w^flips, in parts of an even row's weight.
+ */
+function meansOver(weights, others, count) {
+  const even = ALL_WEIGHT / (others + 1);
+  const total = weights.reduce((sum, [, counts]) => sum + counts, 0);
+  const chances = weights.map(([, counts]) => counts / total);
+  const kept = weights.map(([weight]) => logRatio(ALL_WEIGHT - others * weight, even));
+  const given = weights.map(([weight]) => logRatio(weight, even));
+  const power = (log, times) => times && times * log; // 0^0 is 1
+  const logs = (agreements, flips) =>
+    logSum(kept.map((log, i) => power(log, agreements) + power(given[i], flips)), chances);
+  const odds = (all, one) => {
+    const top = all.reduce((most, log) => Math.max(most, log));
+    const shares = all.map((log, i) => chances[i] * Math.exp((count - 1) * (log - top)));
+    const mean = (of) => shares.reduce((sum, share, i) => sum + share * of(i), 0);
+    const more = mean((i) => Math.expm1(all[i]) - Math.expm1(one[i]));
+    return Math.log1p(more / mean((i) => Math.exp(one[i])));
+  };
+  return { cell: Math.max(odds(kept, given), odds(given, kept)), logs };
+}
+
+/** Return the loss of a row where w is uniform: its means fall up to one place, then rise. */
+function flipRow(low, high, others, count, weights) {
+  const areMany = high - low >= MANY_WEIGHTS; // their sum is an integral, up to its largest term
+  const taken = areMany ? integralOver(low, high, others, count) : weights;
+  const { logs } = meansOver(taken, others, count);
+  const near = (agreements) => logs(agreements, count - agreements);
+  const bound = (agreements, side) => {
+    const even = ((count - agreements) / count) * (ALL_WEIGHT / others);
+    const peak = Math.min(Math.max(even, low), high);
+    const top = meansOver([[peak, 1]], others, count).logs(agreements, count - agreements);
+    const more = areMany ? side / (high - low) : 0;
+    return top + Math.log(Math.max(0, Math.exp(near(agreements) - top) + more));
+  };
+  let [first, last] = [0, count];
+  while (first < last) {
+    const middle = Math.floor((first + last) / 2);
+    [first, last] = near(middle + 1) >= near(middle) ? [first, middle] : [middle + 1, last];
+  }
+  const around = [Math.max(first - 1, 0), first, Math.min(first + 1, count)];
+  return Math.max(bound(0, 1), bound(count, 1)) - Math.min(...around.map((c) => bound(c, -1)));
+}
+
+/**
+ * Return weights, with what each counts, that stand for all whole ones from `low` to `high`.
+ *
+ * Where they are many: four at each end, and an integral of all between. The formula of Euler and
+ * Maclaurin, for midpoints, leaves out 1e-13: nothing summed falls by e in less than 40 weights.
+ */
+function standIns(low, high, others, count) {
+  if (high - low < Math.max(2 ** 13, 40 * count)) {
+    return Array.from({ length: high - low + 1 }, (_, i) => [low + i, 1]);
+  }
+  return [
+    ...END_COUNTS.flatMap((counts, i) => [[low + i, counts], [high - i, counts]]),
+    ...integralOver(low + 1.5, high - 1.5, others, count),
+  ];
+}
+
+/**
+ * Return weights, with what each counts, for the integral from `low` to `high`.
+ *
+ * Where others * w / 2^32 is the square of a sine, all that is summed has a peak of one width, or
+ * falls from an end: parts are narrow there, and then a share of the distance to it.
+ */
+function integralOver(low, high, others, count) {
+  const most = ALL_WEIGHT / others;
+  const [start, end] = [low, high].map((weight) => Math.asin(Math.sqrt(weight / most)));
+  const reach = (end - start) / 2;
+  const least = Math.min(Math.tan(end), 1 / Math.tan(start)) / (16 * count);
+  const weights = [];
+  for (let [away, width] = [0, 0]; away < reach; away += width) {
+    width = Math.min(Math.max(least, away / 12), 1 / Math.sqrt(400 * count), reach - away);
+    for (const middle of [start + away + width / 2, end - away - width / 2]) {
+      for (const [point, counts] of GAUSS_POINTS) {
+        const angle = middle + (point * width) / 2;
+        const share = (Math.sin(2 * angle) * width * counts) / 2;
+        weights.push([most * Math.sin(angle) ** 2, most * share]);
+      }
+    }
+  }
+  return weights;
+}
