@@ -15,6 +15,7 @@ from quietcrowd.campaign.terms.settings import Settings
 ON_SQLITE_ALONE = (
     "test_client",
     "test_contract",
+    "test_device",
     "test_gate",
     "test_pages",
     "test_roles",
