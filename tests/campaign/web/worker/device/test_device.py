@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import YES_NO, Running, new_desk
+from tests.campaign.pictures import PNG, hash_of
 from tests.campaign.ports import free_port
 from tests.campaign.web.browser import chromium
 
@@ -388,6 +389,48 @@ def test_reports_of_every_mechanism_are_taken_in(joined, desk, name):
     assert all(bits) if "bit" in name else not any(bits)
 
 
+def test_all_images_are_fetched_on_joining_and_kept(joined, new_tab, desk):
+    tab = joined(desk.campaign(image=PNG))
+    assert tab.look("images") == [hash_of(PNG)]
+    again = new_tab(tab.campaign)
+    again.page.context.set_offline(True)
+    again.call("load")
+    assert again.look("images") == [hash_of(PNG)]
+    assert [path for _, path in again.requests if "images" in path] == []
+
+
+def test_what_it_costs_is_known_before_joining(new_tab, desk):
+    tab = new_tab(desk.campaign())
+    assert tab.call("load")["title"] == "Birds"
+    assert (tab.look("open"), tab.look("needsInvite")) == (True, True)
+    spending = tab.call("spending", 2)
+    assert spending == {"spent": 0, "after": 2, "budget": None, "reused": [], "repeated": []}
+
+
+def test_what_left_is_remembered_after_withdrawing(joined, desk):
+    about = f"frog {time.monotonic_ns()}"
+    first = joined(desk.campaign(about=about))
+    first.call("commit", YES)
+    sent = {one["task"]: one["value"] for one in first.call("send")["reports"]}
+    first.call("withdraw")
+    second = joined(desk.campaign(about=about))
+    assert sorted(second.call("spending", 3)["reused"]) == ["t0", "t1", "t2"]
+    second.call("commit", YES)
+    assert {one["task"]: one["value"] for one in second.call("send")["reports"]} == sent
+
+
+def test_a_browser_that_keeps_nothing_is_told_so(new_tab, desk):
+    tab = new_tab(desk.campaign())
+    assert tab.run("whyNotHere") is None
+    for name, owner, key in (
+        ("indexedDB", "window", "browser"),
+        ("locks", "navigator", "browser"),
+        ("subtle", "crypto", "insecure"),
+    ):
+        tab.page.evaluate(f"() => Object.defineProperty({owner}, '{name}', {{ value: undefined }})")
+        assert tab.run("whyNotHere") == f"refusal.{key}"
+
+
 def test_withdrawing_deletes_and_is_for_good(joined, new_tab, desk):
     tab = joined()
     tab.call("commit", YES)
@@ -439,7 +482,9 @@ def test_answers_are_kept_only_on_request_and_until_they_are_sent(joined, new_ta
 def test_forgetting_leaves_nothing(joined):
     first, second = joined(), joined()
     second.call("commit", YES)
+    second.page.evaluate("() => caches.open('quietcrowd')")
     second.call("forget")
+    assert second.page.evaluate("() => caches.keys()") == []
     assert second.look("state") == "new"
     assert first.run("everything") == []
     assert refusal(first.call("commit", YES)) == "refusal.not-joined"

@@ -1,6 +1,5 @@
 // A worker's device in one campaign: what it keeps, and what it sends.
 
-import { whyNot } from "../mechanisms/draw.js";
 import { canonicalJson } from "../terms/canonical.js";
 import { channelHash, taskQuestions } from "../terms/questions.js";
 import { readTasks, readTerms } from "../terms/terms.js";
@@ -12,6 +11,8 @@ import { refuseIf } from "./refusing.js";
 import { drawUpload, knownReports, readable, reportsAll, toDraw } from "./reports.js";
 import { insist, objectIn, request, waitFor } from "./server.js";
 import { exchange, filesOf, openStore } from "./store.js";
+
+/** @import { Say } from "../page/messages.js" */
 
 /**
  * In ms. Reports leave a whole number of `delay` after they were asked for: one, unless drawing and
@@ -44,11 +45,15 @@ export class Device {
   #text; // the configuration as received
   #leaves = 0; // when reports do, on the page's clock
 
-  /** Return the device, with what it keeps; `base` is the server's, with a slash at the end. */
-  static async open({ base, campaign, ...timing }) {
+  /**
+   * Return the device, with what it keeps.
+   * @param {{base: string, campaign: string, english: Say}} asked  `base`: of the server, with a
+   *   slash at the end; `english`: what sentences of a configuration are compared with
+   */
+  static async open({ base, campaign, english, ...timing }) {
     const [device, { href, origin }] = [new Device(), new URL(base)];
-    const path = `public/campaigns/${campaign}`;
-    device.#where = { base: href, campaign, origin, name: `${href}j/${campaign}`, path };
+    const [name, path] = [`${href}j/${campaign}`, `public/campaigns/${campaign}`];
+    device.#where = { base: href, campaign, english, origin, name, path };
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
     await device.#exchange();
@@ -258,9 +263,9 @@ export class Device {
   }
 
   async #read(text, configHash) {
-    this.terms = await readTerms(text, { campaign: this.#where.campaign, configHash });
+    const { campaign, english } = this.#where;
+    this.terms = await readTerms(text, { campaign, configHash, english });
     this.#text = text;
-    refuseIf(whyNot(this.terms.mechanism), "refusal.mechanism");
   }
 
   async #readTasks(text) {
