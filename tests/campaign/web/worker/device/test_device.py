@@ -23,7 +23,6 @@ from tests.campaign.web.browser import chromium
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.settings import Settings
-from quietcrowd.campaign.web.worker_page import WORKER_FILES
 
 pytestmark = pytest.mark.slow
 
@@ -55,9 +54,6 @@ def desk(tmp_path_factory):
     running = Running(settings).start()
     pages = {"/test/": "<!doctype html><title>test</title>"}
     pages["/test/device_page.js"] = (HERE / "device_page.js").read_text("utf-8")
-    for file in (HERE / "stand_in").glob("*.js"):
-        if f"terms/{file.name}" not in WORKER_FILES:
-            pages[f"/worker/terms/{file.name}"] = file.read_text("utf-8")
     routes = [Route(path, served(text, path)) for path, text in pages.items()]
     running.app.router.routes[:0] = routes
     yield new_desk(running)
