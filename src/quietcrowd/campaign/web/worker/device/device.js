@@ -1,0 +1,335 @@
+// A worker's device in one campaign: what it keeps, and what it sends.
+
+import { canonicalHash, canonicalJson } from "../terms/canonical.js";
+import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
+import { readTasks, readTerms } from "../terms/terms.js";
+import { fetchImages, imagesOf } from "./images.js";
+import { costOf, requireBudget, spentIn } from "./ledger.js";
+import { newCredential, participantOf } from "./membership.js";
+import { checkedReceipt } from "./receipt.js";
+import { refuseIf } from "./refusing.js";
+import { drawUpload, knownReports, readable, reportsAll, toDraw } from "./reports.js";
+import { insist, objectIn, request, waitFor } from "./server.js";
+import { exchange, filesOf, openStore } from "./store.js";
+
+/** @import { Say } from "../page/messages.js" */
+
+/**
+ * In ms. Reports leave a whole number of `delay` after they were asked for: one, unless drawing and
+ * storing took longer. `pause`: from a failed request to the next; `patience`: for how long,
+ * reports excepted.
+ */
+const TIMING = { delay: 4000, pause: 500, patience: 15_000 };
+const KEY = /^qcw_[\w-]{43}$/;
+
+/** Return why this browser can have no device, as the key of a message; null where it can. */
+export function whyNotHere() {
+  if (!globalThis.isSecureContext || !globalThis.crypto?.subtle) {
+    return "refusal.insecure";
+  }
+  return globalThis.indexedDB && navigator.locks ? null : "refusal.browser";
+}
+
+/** The device: it raises Refusal where something cannot or must not be done. */
+export class Device {
+  terms = null;
+  tasks = [];
+  images = new Map(); // by their hashes
+  open = null; // whether the campaign takes workers in, and with invites; null where not asked
+  needsInvite = null;
+  #where;
+  #timing;
+  #database;
+  #entries = []; // of all campaigns; one without a name has the budget
+  #questions = { hashes: new Map(), first: new Map(), channel: null };
+  #text; // the configuration as received
+  #leaves = 0; // when reports do, on the page's clock
+
+  /**
+   * Return the device, with what it keeps.
+   * @param {{base: string, campaign: string, english: Say}} asked  `base`: of the server, with a
+   *   slash at the end; `english`: what sentences of a configuration are compared with
+   */
+  static async open({ base, campaign, english, ...timing }) {
+    const [device, { href, origin }] = [new Device(), new URL(base)];
+    const [name, path] = [`${href}j/${campaign}`, `public/campaigns/${campaign}`];
+    device.#where = { base: href, campaign, english, origin, name, path };
+    device.#timing = { ...TIMING, ...timing };
+    device.#database = await openStore();
+    await device.#exchange();
+    return device;
+  }
+
+  /** @returns {"new" | "joined" | "committed" | "sent" | "left"} */
+  get state() {
+    return this.#own?.state ?? "new";
+  }
+
+  /** Return the terms, checked: from the server, or once joined what was agreed to. */
+  async load() {
+    if (["new", "left"].includes(this.state)) {
+      const { path } = this.#where;
+      const said = objectIn(await this.#ask(path));
+      await this.#read(await this.#ask(`${path}/config`), said.config_hash);
+      this.needsInvite = said.join_mode !== "open";
+      this.open = said.state === "open";
+    } else {
+      const { config, tasks, images } = await this.#files();
+      await this.#read(config, this.#own.configHash);
+      await this.#readTasks(tasks);
+      this.images = images;
+    }
+    return this.terms;
+  }
+
+  /** Take part, having agreed to the terms; again has no effect. */
+  async join(invite) {
+    const { configHash } = this.terms ?? (await this.load());
+    const { name, origin } = this.#where;
+    const fresh = { name, origin, credential: newCredential() };
+    await locked(async () => {
+      await this.#keep((own) => {
+        refuseIf(own?.state === "left", "refusal.left");
+        const asked = { invite: invite ?? own?.invite, configHash };
+        return own?.state ? own : { ...fresh, ...own, ...asked };
+      });
+      await (this.state === "new" && this.#enter());
+    });
+    await (this.state === "new" ? this.#fetchTasks() : this.load());
+  }
+
+  /**
+   * Return what was spent, what it will be after so many answers at most, and the budget: epsilon.
+   * Once joined, `reused`: tasks that get the report that this server was sent before; `repeated`:
+   * others whose question, or a near-copy, was reported on before.
+   */
+  async spending(count) {
+    await this.#exchange();
+    const [entries, { terms, tasks }] = [this.#entries, this];
+    const [asked, { spent, budget }] = [this.#asked(entries), spentIn(entries)];
+    const all = new Map(tasks.map(({ name }) => [name, true]));
+    const most = all.size ? toDraw(asked, all).size : terms.tasks;
+    const drawn = reportsAll(terms) ? most : Math.min(count, most);
+    const before = new Set(
+      entries.flatMap(({ reports = {}, letters = [] }) => [...Object.keys(reports), ...letters]),
+    );
+    const { hashes, letters } = this.#questions;
+    const among = (has) => [...all.keys()].filter((name) => has(hashes.get(name), name));
+    return {
+      ...{ spent, after: spent + (this.#own?.reports ? 0 : costOf(terms, drawn)), budget },
+      reused: among((hash) => asked.known.has(hash)),
+      repeated: among(
+        (hash, name) =>
+          !asked.known.has(hash) && (before.has(hash) || before.has(letters.get(name))),
+      ),
+    };
+  }
+
+  /** Set the most that all campaigns of this origin may spend together; null: no limit. */
+  async setBudget(budget) {
+    await this.#exchange((_, store) => store.put({ name: "", budget }, ""));
+  }
+
+  /** Keep answers until they are sent, for who wants it. */
+  async keepDrafts(answers) {
+    await this.#keep((own) => own?.state === "joined" && { ...own, drafts: [...answers] });
+  }
+
+  dropDrafts() {
+    return this.keepDrafts([]);
+  }
+
+  drafts() {
+    return new Map(this.#own?.drafts);
+  }
+
+  /** Draw reports and keep them, in one transaction: from then on they are on their way. */
+  async commit(answers) {
+    const [start, { terms }, { delay }] = [performance.now(), this, this.#timing];
+    const given = new Map([...answers].filter(([, answer]) => answer !== null));
+    if (![...given.keys()].every((name) => this.#questions.hashes.has(name))) {
+      throw new RangeError("the campaign has no such task");
+    }
+    refuseIf(given.size > terms.answers, "refusal.too-many", { most: terms.answers });
+    refuseIf(!given.size && !reportsAll(terms), "refusal.no-answer");
+    const commit = (own, entries) => {
+      refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
+      const asked = this.#asked(entries);
+      const open = toDraw(asked, given);
+      const cost = costOf(terms, open.size);
+      requireBudget(entries, cost);
+      const { hashes, letters: all } = this.#questions;
+      const drawn = drawUpload(asked, given, open);
+      const letters = [...all].flatMap(([name, hash]) =>
+        hashes.get(name) in drawn.reports ? [hash] : [],
+      );
+      return { ...own, state: "committed", drafts: [], cost, letters, ...drawn };
+    };
+    await locked(() => this.#keep(commit));
+    this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
+  }
+
+  /** Send what is kept, the same bytes until they are acknowledged; return the receipt.
+   * `onWait` is told, in ms, how long it is to the next attempt. */
+  async send(onWait) {
+    while (performance.now() < this.#leaves) {
+      await waitFor(this.#leaves - performance.now());
+    }
+    const attempt = () => locked(() => this.#sendOnce());
+    await insist(attempt, { ...this.#timing, patience: Infinity, onWait });
+    const { rejected } = this.#own.receipt;
+    refuseIf(rejected, "refusal.rejected", { count: rejected });
+    return this.receipt;
+  }
+
+  /** What left this device, once acknowledged; of a sketch, how many numbers. */
+  get receipt() {
+    if (this.state !== "sent" || !this.terms) {
+      return null;
+    }
+    const { upload, cost: epsilon, credential: withdrawalKey, receipt } = this.#own;
+    const { reports = [], sketch } = JSON.parse(upload);
+    return {
+      reports: readable(reports, this.terms, this.tasks),
+      ...{ sketch: sketch?.numbers.length ?? null, epsilon, withdrawalKey, ...receipt },
+    };
+  }
+
+  /** Leave: the server deletes the worker, this device all but which questions were reported on.
+   * With a key: the worker whose it is, on whatever device. */
+  withdraw(key) {
+    return locked(async () => {
+      await this.#exchange();
+      const credential = key ?? this.#own?.credential;
+      const isOwn = credential === this.#own?.credential;
+      refuseIf(!KEY.test(credential), isOwn ? whyOut(this.#own) : "refusal.key");
+      await this.#ask("me", { method: "DELETE", credential }).catch((error) => {
+        const isUnknown = error.key === "refusal.credential"; // as who has left is
+        refuseIf(isUnknown && !isOwn, "refusal.key");
+        if (!isUnknown) {
+          throw error;
+        }
+      });
+      await (isOwn && this.#leave());
+    });
+  }
+
+  /** Delete all that is kept, of all campaigns of this origin. */
+  async forget() {
+    await locked(() => this.#exchange((_, store) => store.clear()));
+    await globalThis.caches?.delete("quietcrowd").catch(() => false);
+  }
+
+  get #own() {
+    return this.#entries.find(({ name }) => name === this.#where.name);
+  }
+
+  async #exchange(act = () => {}) {
+    this.#entries = await exchange(this.#database, act);
+  }
+
+  /** Keep what `act` makes of the campaign's entry, and files with it; nothing of nothing. */
+  #keep(act, files = []) {
+    const { name } = this.#where;
+    return this.#exchange((entries, store) => {
+      const entry = act(entries.find((one) => one.name === name), entries);
+      if (entry) {
+        store.put(entry, name);
+        files.forEach(([file, content]) => store.put(content, [name, file]));
+      }
+    });
+  }
+
+  async #files() {
+    const range = filesOf(this.#where.name);
+    let [names, contents] = [];
+    await this.#exchange((_, store) => {
+      [names, contents] = [store.getAllKeys(range), store.getAll(range)];
+    });
+    const files = new Map(names.result.map(([, file], i) => [file, contents.result[i]]));
+    const [config, tasks] = [files.get("config"), files.get("tasks")];
+    return { config, tasks, images: new Map([...files].filter(([file]) => file.length === 64)) };
+  }
+
+  #leave() {
+    const { name, origin, channel, cost, letters, reports } = this.#own;
+    return this.#exchange((_, store) => {
+      store.delete(filesOf(name));
+      store.delete(name);
+      if (reports) {
+        store.put({ name, origin, channel, cost, letters, reports, state: "left" }, name);
+      }
+    });
+  }
+
+  #send(path, sent) {
+    return request(`${this.#where.base}api/v1/${path}`, sent);
+  }
+
+  async #ask(path, sent) {
+    return (await insist(() => this.#send(path, sent), this.#timing)).text();
+  }
+
+  async #read(text, configHash) {
+    const { campaign, english } = this.#where;
+    this.terms = await readTerms(text, { campaign, configHash, english });
+    this.#text = text;
+  }
+
+  async #readTasks(text) {
+    this.tasks = await readTasks(objectIn(text), this.terms);
+    const [channel, letters] = [await channelHash(this.terms), new Map()];
+    for (const { name, data } of this.tasks) {
+      letters.set(name, await canonicalHash(lettersOf(name, data)));
+    }
+    this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel, letters };
+  }
+
+  async #enter() {
+    const { credential, invite, configHash } = this.#own;
+    const body = canonicalJson({ config_hash: configHash, ...(invite && { invite }) });
+    const path = `${this.#where.path}/participants/${await participantOf(credential)}`;
+    await this.#ask(path, { method: "PUT", credential, body });
+  }
+
+  /** Fetch all tasks and images at once: only with them has the device joined. */
+  async #fetchTasks() {
+    const { credential } = this.#own;
+    const text = await this.#ask("me/tasks", { credential });
+    await this.#readTasks(text);
+    const hashes = this.tasks.flatMap(imagesOf).map(({ hash }) => hash);
+    this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
+    const join = (own) => {
+      refuseIf(!own?.credential, whyOut(own));
+      return { state: "joined", ...own, invite: undefined };
+    };
+    await this.#keep(join, [["config", this.#text], ["tasks", text], ...this.images]);
+  }
+
+  /** Return what is drawn from, beside answers. */
+  #asked(entries) {
+    const [{ terms, tasks }, questions, { origin }] = [this, this.#questions, this.#where];
+    return { terms, tasks, questions, known: knownReports(entries, origin, questions, terms) };
+  }
+
+  async #sendOnce() {
+    await this.#exchange();
+    const { upload, receipt, credential } = this.#own ?? {};
+    refuseIf(!upload, whyOut(this.#own));
+    if (!receipt) {
+      const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
+      const checked = checkedReceipt(objectIn(await said.text()), upload);
+      await this.#keep((own) => own && { ...own, state: "sent", receipt: checked });
+    }
+  }
+}
+
+/** Return why somebody has nothing to send, or to withdraw. */
+function whyOut(own) {
+  return own?.state === "left" ? "refusal.left" : "refusal.not-joined";
+}
+
+/** Run something while no other tab of this origin does. */
+function locked(act) {
+  return navigator.locks.request("quietcrowd", act);
+}

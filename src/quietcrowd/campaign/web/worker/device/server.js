@@ -1,0 +1,76 @@
+// Requests to a server: nothing leaves the device in another way.
+
+import { refuseIf } from "./refusing.js";
+
+const LONGEST = 30_000; // ms, of one request
+const LONGEST_WAIT = 3600; // s that a server may ask for
+const TRY_AGAIN = [408, 429, 500, 502, 503, 504];
+const KNOWN =
+  /problem:(campaign-closed|config-mismatch|credential|full|invite-invalid|not-found|withdrawn)"/;
+
+/** Nobody answered, or asks to be asked again. */
+class Unanswered extends Error {
+  seconds = 0;
+}
+
+/** Return what a server answers one request with, as a Blob; Refusal where it refuses. */
+export async function request(url, { method = "GET", credential, body } = {}) {
+  let [answer, content] = [];
+  try {
+    const identity = credential && { Authorization: `Bearer ${credential}` };
+    answer = await fetch(url, {
+      headers: { ...identity, "Content-Type": "application/json" },
+      ...{ method, body, cache: "no-store", credentials: "omit", redirect: "manual" },
+      ...{ referrerPolicy: "no-referrer", signal: AbortSignal.timeout(LONGEST) },
+    });
+    content = await answer.blob();
+  } catch {
+    throw new Unanswered();
+  }
+  if (TRY_AGAIN.includes(answer.status)) {
+    const seconds = Number(answer.headers.get("Retry-After")) || 0;
+    throw Object.assign(new Unanswered(), { seconds });
+  }
+  const [, name = "answer"] = KNOWN.exec(answer.ok ? "" : await content.text()) ?? [];
+  refuseIf(!answer.ok, `refusal.${name}`);
+  return content;
+}
+
+/**
+ * Make an attempt until there is an answer: first `pause` ms pass between two, at most 60 times as
+ * many; Refusal after `patience` ms. `onWait` is told how long it is to the next one.
+ */
+export async function insist(attempt, { pause, patience, onWait }) {
+  const end = performance.now() + patience;
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Unanswered)) {
+        throw error;
+      }
+      const asked = 1000 * Math.min(error.seconds, LONGEST_WAIT);
+      const wait = Math.max(pause * Math.min(2 ** tries, 60), asked);
+      refuseIf(performance.now() + wait > end, "refusal.unanswered");
+      onWait?.(wait);
+      await waitFor(wait);
+    }
+  }
+}
+
+/** Wait so many ms, or until the network is back. */
+export function waitFor(ms) {
+  return new Promise((resolve) => {
+    addEventListener("online", resolve, { once: true });
+    setTimeout(resolve, ms);
+  });
+}
+
+/** Return the object that a text spells. */
+export function objectIn(text) {
+  try {
+    return { ...JSON.parse(text) };
+  } catch {
+    return refuseIf(true, "refusal.answer");
+  }
+}

@@ -1,0 +1,55 @@
+// Keeps the page and its files, so that it opens without a network; nothing else, ever.
+//
+// What is kept comes first. A newer release is fetched as a page opens, for the next time. Files
+// are kept by the hashes that a page asks for: no page is of two releases.
+
+const BASE = new URL("../", location).href;
+const MANIFEST = `${BASE}worker/manifest.json`;
+const PAGE = `${BASE}j/${"0".repeat(32)}`; // it is the same for all campaigns
+
+addEventListener("install", (event) => event.waitUntil(update()));
+
+addEventListener("fetch", (event) => {
+  const { mode, url, integrity } = event.request;
+  const path = url.startsWith(BASE) ? url.slice(BASE.length).replace(/#.*/, "") : "";
+  if (mode === "navigate" && /^j\/[0-9a-f]{32}$/.test(path)) {
+    event.respondWith(kept(PAGE, event.request));
+    event.waitUntil(update().catch(() => {})); // there is no network
+  } else if (path.startsWith("worker/") && integrity) {
+    event.respondWith(kept(`${url}?${integrity}`, event.request));
+  }
+});
+
+async function kept(key, request) {
+  const found = await caches.match(key, { cacheName: "quietcrowd" });
+  return found ? new Response(found.body, found) : fetch(request);
+}
+
+/** Keep the server's release, unless it is kept; of the one before, files that may be open. */
+async function update() {
+  const [cache, manifest] = [await caches.open("quietcrowd"), await fetched(MANIFEST)];
+  const before = (await (await cache.match(MANIFEST))?.text()) ?? '{"files":{}}';
+  const now = await manifest.clone().text();
+  if (now === before) {
+    return;
+  }
+  const keys = keysOf(JSON.parse(now));
+  const files = await Promise.all(keys.map((key) => fetched(...key.split("?"))));
+  const page = await fetched(PAGE, JSON.parse(now).page);
+  await Promise.all(keys.map((key, i) => cache.put(key, files[i])));
+  await cache.put(PAGE, page);
+  await cache.put(MANIFEST, manifest);
+  const open = new Set([PAGE, MANIFEST, ...keys, ...keysOf(JSON.parse(before))]);
+  const over = (await cache.keys()).filter(({ url }) => !open.has(url));
+  await Promise.all(over.map((one) => cache.delete(one)));
+}
+
+function keysOf({ files }) {
+  const listed = Object.entries(files).filter(([path]) => path.startsWith("worker/"));
+  return listed.map(([path, hash]) => `${BASE}${path}?${hash}`);
+}
+
+async function fetched(url, integrity = "") {
+  const response = await fetch(url, { integrity, cache: "no-store", credentials: "omit" });
+  return response.ok ? response : Promise.reject(response);
+}
