@@ -32,6 +32,7 @@ _OWNED = (
     tables.withdrawn,
     tables.invite,
     tables.task,
+    tables.image,
 )
 """What belongs to a campaign, in the order in which it can be deleted."""
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
 __all__ = [
     "api_key",
     "campaign",
+    "image",
     "inference",
     "invite",
     "metadata",
@@ -143,6 +144,16 @@ task = Table(
     Column("gold", Text),
     UniqueConstraint("campaign_id", "name"),
     UniqueConstraint("campaign_id", "position"),
+    **_STRICT,
+)
+
+image = Table(
+    "image",
+    metadata,
+    _owner("campaign", primary_key=True),
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("media_type", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
     **_STRICT,
 )
 

@@ -10,6 +10,9 @@ __all__ = [
     "BODY_SECONDS",
     "MAX_AT_ONCE",
     "MAX_BODY",
+    "MAX_IMAGE",
+    "MAX_IMAGES",
+    "MAX_IMAGE_BYTES",
     "MAX_ITERATIONS",
     "MAX_REPORTS",
     "MAX_TASKS",
@@ -51,6 +54,15 @@ MAX_ITERATIONS = 10_000
 
 MAX_TASK_TEXT = 8_000_000
 """Most characters of all tasks of a campaign: names, and what workers are shown, as JSON."""
+
+MAX_IMAGE = MAX_BODY
+"""Most bytes of an image: it comes in one request."""
+
+MAX_IMAGES = 1_000
+"""Most images of a campaign: a worker fetches all of them, at most 20 a second in the long run."""
+
+MAX_IMAGE_BYTES = 50 * 2**20
+"""Most bytes of all images of a campaign."""
 
 
 @frozen(kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
@@ -34,10 +35,12 @@ from quietcrowd.campaign.store.campaigns import (
     read_tasks,
     update_campaign,
 )
+from quietcrowd.campaign.store.images import keep_named_images
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.retention import end_of_retention
 from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.images import named_images
 from quietcrowd.campaign.terms.mechanisms import UNREADABLE, parse_mechanism, usable_mechanism
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
@@ -244,18 +247,20 @@ def _changed_values(
 def open_for_reports(
     campaign: Id, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
-    """Fix the configuration and its hash, and let workers in."""
+    """Fix the configuration and its hash, and let workers in; the images of all tasks are there."""
     opened: State = "open"
     with service.database.read() as connection:
         read = owned_campaign(connection, requester, campaign)
         require_step(read.state, opened)
         tasks = read_tasks(connection, read.id)
     configuration = fixed_configuration(read, tasks)  # others write meanwhile
+    named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, opened)
         if row.version != read.version:
             raise ProblemError("version-mismatch", "It was changed meanwhile: open it again.")
+        keep_named_images(connection, row.id, named)
         update_campaign(
             connection,
             row,
