@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from attrs import field, frozen
+from attrs.converters import optional
 
+from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.validation import at_least, check_text, checked_by, whole_number
 
 __all__ = [
@@ -75,6 +77,9 @@ class Settings:
         URL: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
     host, port
         Where to listen.
+    address : str, optional
+        How workers reach the server: it stands in the page that they save. Default: what the
+        request names.
     infer : bool
         Whether this server infers truths from what comes in, in a process of its own.
     debounce : float
@@ -96,6 +101,7 @@ class Settings:
     )
     host: str = field(default="127.0.0.1", validator=checked_by(check_text))
     port: int = field(default=8000, validator=whole_number(0, 65_535))
+    address: str | None = field(default=None, converter=optional(address_in_page))
     infer: bool = True
     debounce: float = field(default=2.0, validator=at_least(0))
     longest_inference: float = field(default=600.0, validator=at_least(1))
