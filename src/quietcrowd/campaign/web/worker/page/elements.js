@@ -43,7 +43,6 @@ export function filled(name, app, values = {}) {
   each("say", (one, key) => one.append(app.say(key, values)));
   each("label", (one, key) => one.setAttribute("aria-label", app.say(key, values)));
   each("value", (one, key) => one.setAttribute("value", values[key]));
-  each("put", (one, key) => one.append(...values[key]));
   each("text", (one, key) => {
     const copies = [values[key]].flat().map((text) => {
       const copy = one.cloneNode();
@@ -54,6 +53,7 @@ export function filled(name, app, values = {}) {
   });
   each("go", (one, screen) => click(one, () => app.go(screen)));
   each("do", (one, act) => click(one, values[act] ?? (() => app[act]())));
+  each("put", (one, key) => one.append(...values[key])); // last: these are filled already
   return [...made.children];
 }
 
@@ -73,5 +73,6 @@ export function tables(rows, caption) {
   const [head, ...rest] = lines.map((cells) => element("tr", {}, ...cells));
   const label = { class: "table", role: "region", tabindex: 0, "aria-label": caption };
   const parts = [element("thead", {}, head), element("tbody", {}, ...rest)];
-  return [element("div", label, element("table", {}, element("caption", {}, caption), ...parts))];
+  const region = element("div", label, element("table", {}, ...parts));
+  return [element("p", { class: "quiet", "aria-hidden": "true" }, caption), region];
 }

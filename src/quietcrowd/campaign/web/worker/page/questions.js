@@ -54,7 +54,7 @@ export function questions(app, place) {
 }
 
 function ready(app, place, isFull, field) {
-  byId("back").disabled = place === 0;
+  byId("back").hidden = place === 0;
   document.querySelector("fieldset").disabled = isFull;
   document.querySelector("form").addEventListener("keydown", (event) => followKey(event, field));
   const drafts = byId("drafts");
