@@ -140,6 +140,14 @@ def create(
             "left at closing are never shown. 1: each worker's at once.",
         ),
     ] = USUAL_AT_LEAST,
+    completion_code: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="One code for all workers, shown to each once the reports are stored: for a "
+            "platform that pays.",
+        ),
+    ] = None,
     for_all: Annotated[bool, typer.Option("--for-all", help="Nobody needs an invite.")] = False,
     server: Server = LOCAL,
     secret: Key = "",
@@ -169,6 +177,7 @@ def create(
         "purpose": purpose,
         "retention_days": keep_days,
         "at_least": at_least,
+        "completion_code": completion_code,
     }
     file = TaskFile.read(tasks)
     summary = file.summary(chosen.domain)

@@ -89,7 +89,7 @@ class Client:
     >>> client = Client("https://example.org/j/" + 32 * "0", folder="device", budget=20)
     >>> client.join()  # doctest: +SKIP
     >>> client.answer({"t1": "yes", "t2": "no"})  # doctest: +SKIP
-    WorkerReceipt(accepted=2, duplicates=0, rejected=())
+    WorkerReceipt(accepted=2, duplicates=0, rejected=(), completion_code=None)
     """
 
     budget: Budget

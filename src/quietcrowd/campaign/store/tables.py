@@ -130,6 +130,7 @@ campaign = Table(
         for name in ("invites_made", "shown_participants", "shown_reports", "shown_erasures")
     ),
     Column("shown_method", Text),
+    Column("completion_code", Text),
     **_STRICT,
 )
 

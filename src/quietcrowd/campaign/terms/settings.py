@@ -12,6 +12,7 @@ __all__ = [
     "BODY_SECONDS",
     "MAX_AT_ONCE",
     "MAX_BODY",
+    "MAX_COMPLETION_CODE",
     "MAX_IMAGE",
     "MAX_IMAGES",
     "MAX_IMAGE_BYTES",
@@ -50,6 +51,9 @@ nothing: 5,000 of them are at most 0.8 MB.
 
 MAX_TASKS = 20_000
 """Most tasks of a campaign: a worker reads all of them at once."""
+
+MAX_COMPLETION_CODE = 100
+"""Most characters of what a campaign gives to workers whose reports are stored."""
 
 MAX_ITERATIONS = 10_000
 """Most iterations that the method of a campaign may ask for."""

@@ -41,7 +41,12 @@ from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.retention import end_of_retention
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.images import named_images
-from quietcrowd.campaign.terms.mechanisms import UNREADABLE, parse_mechanism, usable_mechanism
+from quietcrowd.campaign.terms.mechanisms import (
+    UNREADABLE,
+    parse_mechanism,
+    usable_mechanism,
+    why_not_in_page,
+)
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
@@ -64,8 +69,17 @@ __all__ = [
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
-_FIXED = frozenset({"title", "description", "answers_per_participant", "linked", *PROMISED})
-"""What is part of the configuration, and fixed once a campaign is open."""
+_FIXED = frozenset(
+    {
+        "title",
+        "description",
+        "answers_per_participant",
+        "linked",
+        "completion_code",
+        *PROMISED,
+    }
+)
+"""What is fixed once a campaign is open: its configuration, and what workers get in the end."""
 
 
 def _refused(member: str, message: str) -> ProblemError:
@@ -73,11 +87,15 @@ def _refused(member: str, message: str) -> ProblemError:
 
 
 def _read_mechanism(described: dict[str, Any]) -> Mechanism:
-    """Return the mechanism that is described."""
+    """Return the mechanism that is described, which a page can randomise with."""
     try:
-        return usable_mechanism(described)
+        mechanism = usable_mechanism(described)
     except FormatError as error:
         raise _refused("mechanism", str(error)) from None
+    reason = why_not_in_page(mechanism)
+    if reason is not None:
+        raise _refused("mechanism", reason)
+    return mechanism
 
 
 def _read_method(
@@ -147,6 +165,7 @@ def create_campaign(
         "purpose": draft.purpose,
         "retention_days": draft.retention_days,
         "at_least": draft.at_least,
+        "completion_code": draft.completion_code,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
