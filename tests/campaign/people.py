@@ -8,6 +8,8 @@ import pandas as pd
 import pyarrow as pa
 from attrs import Factory, define, evolve, field
 from sqlalchemy import update
+from tests.campaign.pictures import hash_of
+from tests.campaign.pictures import image as name_image
 from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
@@ -158,9 +160,26 @@ class Desk:
             headers={"Content-Type": "text/csv"},
         )
 
-    def campaign(self, mechanism=None, tasks: int = 3, about: str = "it", **members) -> str:
-        """Return the id of an open campaign."""
+    def put_image(self, campaign: str, content: bytes) -> httpx.Response:
+        url = f"/campaigns/{campaign}/images/{hash_of(content)}"
+        return self.client.put(url, content=content)
+
+    def campaign(
+        self,
+        mechanism=None,
+        tasks: int = 3,
+        about: str = "it",
+        image: bytes | None = None,
+        **members,
+    ) -> str:
+        """Return the id of an open campaign; one more task shows the image, if there is one."""
         draft = self.draft(mechanism, **members)
+        if image is not None:
+            self.put_image(draft["id"], image).raise_for_status()
+            self.client.post(
+                f"/campaigns/{draft['id']}/tasks",
+                json=[{"task": "seen", "data": {"picture": name_image(image)}}],
+            ).raise_for_status()
         lines = ["task,question", *(f"t{place},Is {about} {place}?" for place in range(tasks))]
         self.import_csv(draft["id"], "\n".join(lines)).raise_for_status()
         self.client.post(f"/campaigns/{draft['id']}/open").raise_for_status()

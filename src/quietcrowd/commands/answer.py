@@ -198,6 +198,7 @@ def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
         most=client.affordable(),
         least=0 if every_task else 1,
         notes=notes,
+        images=client.images,
     )
     given = questions.ask()
     while True:
