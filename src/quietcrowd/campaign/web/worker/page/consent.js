@@ -46,6 +46,6 @@ export async function consent(app) {
     sentences: consentSentences(terms.guarantee, promises, say),
     served: !app.saved,
     join,
-    decline: () => app.end("screen.declined"),
+    decline: () => app.go("end", "screen.declined"),
   };
 }

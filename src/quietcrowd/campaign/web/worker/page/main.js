@@ -12,48 +12,46 @@ import { forget, withdrawal } from "./withdrawal.js";
 
 const SCREENS = { consent, questions, receipt, review, forget, withdrawal, link, end };
 const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#([iw])=(.*))?$/;
-const byName = new Intl.Collator("en", { numeric: true });
+const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 /** What all screens share: the device, the answers, and where the page is. */
 class App {
-  saved = "server" in document.documentElement.dataset;
-  server = new URL(this.saved ? `${document.documentElement.dataset.server}/` : "..", location);
-  catalogs = catalogsOfPage();
+  saved = document.documentElement.dataset.server; // undefined where the page is served
+  server = new URL(this.saved ? `${this.saved}/` : "..", location).href;
   answers = new Map();
   keepsDrafts = false;
-  #busy = false;
-  #isKept = this.saved; // so that it opens without a network
+  #catalogs = new Map();
   #screen = [];
   #turn = 0;
+  #isBusy = false;
 
   constructor() {
     const choice = byId("language");
-    for (const [tag, { language }] of this.catalogs) {
-      choice.append(element("option", { value: tag, lang: tag }, language));
+    for (const { dataset, text } of document.querySelectorAll("[data-messages]")) {
+      const [tag, catalog] = [dataset.messages, JSON.parse(text)];
+      this.#catalogs.set(tag, catalog);
+      choice.append(element("option", { value: tag, lang: tag }, catalog.language));
     }
+    const wanted = navigator.languages.map((tag) => tag.split("-")[0]);
+    choice.value = wanted.find((tag) => this.#catalogs.has(tag)) ?? "en";
     choice.hidden = false;
     choice.addEventListener("change", () => {
-      this.speak(choice.value);
+      this.#speak(choice.value);
       this.#show();
     });
-    const wanted = navigator.languages.map((tag) => tag.split("-")[0]);
-    this.speak(wanted.find((tag) => this.catalogs.has(tag)) ?? "en");
+    this.#speak(choice.value);
   }
 
-  /** Speak a language. */
-  speak(tag) {
-    const catalog = this.catalogs.get(tag);
+  #speak(tag) {
+    const catalog = this.#catalogs.get(tag);
+    const written = (digits) => new Intl.NumberFormat(tag, digits).format;
     this.say = speaker(catalog);
+    this.count = written();
+    const plain = { useGrouping: false, numberingSystem: "latn" };
+    this.spell = written({ maximumSignificantDigits: 12, ...plain });
+    this.ceil = written({ maximumSignificantDigits: 4, roundingMode: "ceil" });
     Object.assign(document.documentElement, { lang: tag, dir: catalog.direction });
-    byId("language").value = tag;
     byId("language").setAttribute("aria-label", this.say("page.language"));
-    const form = (options) => {
-      const { format } = new Intl.NumberFormat(tag, options);
-      return (number) => format(number);
-    };
-    this.count = form();
-    this.spell = form({ maximumSignificantDigits: 12, useGrouping: false, numberingSystem: "latn" });
-    this.ceil = form({ maximumSignificantDigits: 4, roundingMode: "ceil" });
   }
 
   /** Return a loss, rounded up. */
@@ -82,7 +80,7 @@ class App {
   async #show() {
     const [name, ...details] = this.#screen;
     const turn = (this.#turn += 1);
-    const values = (await SCREENS[name]?.(this, ...details)) ?? details[0] ?? {};
+    const values = (await SCREENS[name]?.(this, ...details)) ?? {};
     if (turn === this.#turn) {
       byId("screen").replaceChildren(...filled(name, this, values));
       document.title = `${document.querySelector("h1").textContent} · ${this.say("page.title")}`;
@@ -90,31 +88,15 @@ class App {
     }
   }
 
-  /** Say something after which there is nothing left to do. */
-  end(key) {
-    this.answers.clear();
-    return this.go("end", key);
-  }
-
-  /** Show why nothing can be done here. */
-  refuse(key = "page.failed", values = {}) {
-    return this.go("end", key, values);
-  }
-
   /** Tell of something that is wrong. */
   tell(sentence) {
     byId("alert").textContent = sentence;
   }
 
-  /** Tell of something that was done. */
-  notice(sentence) {
+  /** Show how far one has come, or that something is done. */
+  progress(sentence, value, max = 1) {
     byId("told").textContent = sentence;
-  }
-
-  /** Show how far one has come; nothing for no sentence. */
-  progress(sentence, done = 0, all = 1) {
-    this.notice(sentence);
-    Object.assign(byId("bar"), { hidden: sentence === "", max: all, value: done });
+    Object.assign(byId("bar"), { hidden: value === undefined, max, value: value ?? 0 });
   }
 
   /** Say beside a field what is wrong with it. */
@@ -126,28 +108,26 @@ class App {
 
   /** Do one thing at a time; what refuses is told. */
   async attempt(act) {
-    if (this.#busy) {
+    if (this.#isBusy) {
       return;
     }
-    this.#busy = true;
+    this.#isBusy = true;
     this.tell("");
     try {
       await act();
     } catch (error) {
-      this.tell(this.sentence(error));
+      this.#refused(error);
+    } finally {
+      this.#isBusy = false;
     }
-    this.#busy = false;
   }
 
-  /** Return what to say of an error. */
-  sentence({ key, values }) {
-    return key ? this.say(key, values) : this.say("page.failed");
-  }
+  #refused = ({ key = "page.failed", values }) => this.tell(this.say(key, values));
 
   /** Open a campaign by its link; return whether it is one of this server. */
   async open(address) {
     const [, server, campaign, kind, secret] = LINK.exec(address) ?? [];
-    if (server !== this.server.href) {
+    if (server !== this.server) {
       return false;
     }
     this.link = address.split("#")[0];
@@ -160,35 +140,36 @@ class App {
   /** Go to where this device is; nothing of who joined is shown before they say who they are. */
   async enter() {
     const { device } = this;
+    if (device.state === "left") {
+      return this.go("end", "screen.withdrawn");
+    }
     if (device.state !== "new") {
-      await (device.state === "left" ? this.end("screen.withdrawn") : this.go("return"));
-      return;
+      return this.go("return");
     }
     this.terms = await device.load();
-    const mayJoin = this.invite !== null || !device.needsInvite;
-    const why = device.open ? "screen.uninvited" : "screen.closed";
-    await (device.open && mayJoin ? this.go("consent") : this.end(why));
+    if (device.open && (this.invite || !device.needsInvite)) {
+      return this.go("consent");
+    }
+    return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
   }
 
   /** Go on as who joined. */
   async goOn() {
     const { device } = this;
-    if (!this.#isKept) {
-      keepPage();
-      this.#isKept = true;
-    }
     this.terms = await device.load();
-    this.order = [...device.tasks].sort((one, other) => byName.compare(one.name, other.name));
-    const pictures = [...device.images].map(([hash, blob]) => [hash, URL.createObjectURL(blob)]);
-    this.pictures = new Map(pictures);
+    this.order = [...device.tasks].sort((one, other) => byName(one.name, other.name));
+    if (!this.pictures) {
+      const images = [...device.images].map(([hash, blob]) => [hash, URL.createObjectURL(blob)]);
+      this.pictures = new Map(images);
+      this.saved || keepPage();
+    }
     if (device.state !== "joined") {
-      await (device.state === "sent" ? this.go("receipt") : deliver(this));
-      return;
+      return device.state === "sent" ? this.go("receipt") : deliver(this);
     }
     this.answers = await device.drafts();
     this.keepsDrafts = this.answers.size > 0;
     this.asked = await device.spending(this.terms.answers);
-    await this.answering(0);
+    return this.answering(0);
   }
 
   /** Whether every question is reported on, answered or not. */
@@ -216,7 +197,7 @@ class App {
   answer(task, answer) {
     answer === null ? this.answers.delete(task) : this.answers.set(task, answer);
     if (this.keepsDrafts) {
-      this.keepDrafts(true).catch((error) => this.tell(this.sentence(error)));
+      this.keepDrafts(true).catch(this.#refused);
     }
   }
 
@@ -227,17 +208,11 @@ class App {
   }
 }
 
-function catalogsOfPage() {
-  const found = document.querySelectorAll("[data-messages]");
-  return new Map(Array.from(found, ({ dataset, text }) => [dataset.messages, JSON.parse(text)]));
-}
-
+/** Say something after which there is nothing left to do. */
 function end({ say }, key, values) {
   const isRefusal = !key.startsWith("screen");
-  return {
-    heading: say(isRefusal ? "refusal.heading" : `${key}.heading`),
-    sentences: say(key, values),
-  };
+  const heading = say(isRefusal ? "refusal.heading" : `${key}.heading`);
+  return { heading, sentences: say(key, values) };
 }
 
 /** Ask the reader of a saved page for a link. */
@@ -254,34 +229,28 @@ function link(app) {
 /** Let the page open without a network. */
 function keepPage() {
   const address = "service_worker.js";
-  const policy = window.trustedTypes?.createPolicy("service-worker", {
-    createScriptURL: () => address,
-  });
-  navigator.serviceWorker?.register(policy?.createScriptURL(address) ?? address).catch(() => {});
+  const allow = { createScriptURL: () => address };
+  const policy = window.trustedTypes?.createPolicy("service-worker", allow) ?? allow;
+  navigator.serviceWorker?.register(policy.createScriptURL(address)).catch(() => {});
 }
 
-async function begin() {
-  const app = new App();
-  window.addEventListener("popstate", ({ state }) => app.follow(state));
-  window.addEventListener("beforeunload", (event) => {
-    if (app.answers.size > 0 && !app.keepsDrafts) {
-      event.preventDefault();
-    }
-  });
-  const reason = location.search === "" ? whyNotHere() : "page.query";
-  try {
-    if (reason !== null) {
-      await app.refuse(reason);
-    } else if (app.saved) {
-      await app.go("link");
-    } else {
-      const address = location.href;
-      history.replaceState(null, "", location.pathname);
-      (await app.open(address)) || (await app.refuse("page.link"));
-    }
-  } catch (error) {
-    await app.refuse(error.key, error.values);
+async function begin(app) {
+  const [address, reason] = [location.href, location.search ? "page.query" : whyNotHere()];
+  if (reason) {
+    await app.go("end", reason);
+  } else if (app.saved) {
+    await app.go("link");
+  } else {
+    history.replaceState(null, "", location.pathname);
+    (await app.open(address)) || (await app.go("end", "page.link"));
   }
 }
 
-begin();
+const app = new App();
+addEventListener("popstate", ({ state }) => app.follow(state));
+addEventListener("beforeunload", (event) => {
+  if (app.answers.size > 0 && !app.keepsDrafts) {
+    event.preventDefault();
+  }
+});
+begin(app).catch(({ key = "page.failed", values }) => app.go("end", key, values));

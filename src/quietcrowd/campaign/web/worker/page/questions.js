@@ -3,7 +3,7 @@
 import { imageIn } from "../terms/images.js";
 import { byId, element } from "./elements.js";
 
-const NUMBERED = 9;
+const NUMBERED = 9; // so many answers have a key of their own
 
 /** Return how an answer, or a report, is written. */
 export function spell(app, answer) {
@@ -29,7 +29,7 @@ export function questions(app, place) {
   const isFull = answers.size >= terms.answers && !answers.has(name);
   const { domain } = terms.mechanism;
   const field = (domain.kind === "interval" ? numberField : choiceField)(app, domain, name);
-  const next = () =>
+  const next = async () =>
     isFull || field.isAnswered()
       ? app.answering(place + 1)
       : app.complain(field.first.id, field.problem);
@@ -37,10 +37,10 @@ export function questions(app, place) {
     app.answer(name, null);
     return app.answering(place + 1);
   };
-  const count = { place: app.count(place + 1), tasks: app.count(order.length) };
-  app.progress(say("screen.progress", count), place + 1, order.length);
+  const counts = { place: app.count(place + 1), tasks: app.count(order.length) };
+  app.progress(say("screen.progress", counts), place + 1, order.length);
   return {
-    ...{ ...count, next, skip, field: field.nodes, asked: shown(app, name, data) },
+    ...{ ...counts, next, skip, field: field.nodes, asked: shown(app, name, data) },
     notes: [
       ...(asked.reused.includes(name) ? [say("screen.reused.here")] : []),
       ...(asked.repeated.includes(name) ? [say("screen.repeated.here")] : []),
@@ -49,34 +49,31 @@ export function questions(app, place) {
     unanswered: say(app.reportsAll ? "screen.none.hidden" : "screen.none.seen"),
     back: () => app.answering(place - 1),
     review: () => app.answering(order.length),
-    ready: () => ready(app, place, isFull, field),
+    ready: () => {
+      byId("back").hidden = place === 0;
+      byId("field").disabled = isFull;
+      byId("field").form.addEventListener("keydown", (event) => followKey(event, field));
+      const drafts = byId("drafts");
+      drafts.checked = app.keepsDrafts;
+      drafts.addEventListener("change", () => app.attempt(() => app.keepDrafts(drafts.checked)));
+    },
   };
-}
-
-function ready(app, place, isFull, field) {
-  byId("back").hidden = place === 0;
-  document.querySelector("fieldset").disabled = isFull;
-  document.querySelector("form").addEventListener("keydown", (event) => followKey(event, field));
-  const drafts = byId("drafts");
-  drafts.checked = app.keepsDrafts;
-  drafts.addEventListener("change", () => app.attempt(() => app.keepDrafts(drafts.checked)));
 }
 
 /** Return what the requester shows of a task, in the requester's order. */
 function shown({ pictures }, name, data) {
-  const columns = Object.entries(data);
-  const values = columns.map(([, value]) => {
+  const columns = Object.entries(data).map(([column, value]) => {
     const src = pictures.get(imageIn(value)?.hash);
-    return src === undefined
-      ? element("p", { class: "lines", dir: "auto" }, textOf(value))
-      : element("img", { src, alt: textOf(value) });
+    const text = textOf(value);
+    return [
+      element("dt", { dir: "auto" }, column),
+      src ? element("img", { src, alt: text }) : element("p", { dir: "auto" }, text),
+    ];
   });
   if (columns.length < 2) {
-    return columns.length === 1 ? values : [element("p", { dir: "auto" }, name)];
+    return [columns[0]?.[1] ?? element("p", { dir: "auto" }, name)];
   }
-  const rows = columns.map(([column], place) =>
-    element("div", {}, element("dt", { dir: "auto" }, column), element("dd", {}, values[place])),
-  );
+  const rows = columns.map(([term, value]) => element("div", {}, term, element("dd", {}, value)));
   return [element("dl", {}, ...rows)];
 }
 
@@ -91,11 +88,11 @@ function choiceField(app, { labels, levels }, name) {
       change: () => app.answer(name, choice),
     }),
   );
-  const cards = choices.map((choice, place) => {
-    const text = element("span", { dir: "auto" }, spell(app, choice));
-    const hasKey = !isScale && place < NUMBERED;
-    const key = hasKey ? [element("kbd", { "aria-hidden": "true" }, String(place + 1))] : [];
-    return element("label", { class: "choice" }, inputs[place], text, ...key);
+  const cards = inputs.map((input, place) => {
+    const text = element("span", { dir: "auto" }, spell(app, choices[place]));
+    const key = isScale || place >= NUMBERED ? "" : place + 1;
+    const hint = element("kbd", { "aria-hidden": "true" }, key);
+    return element("label", { class: "choice" }, input, text, hint);
   });
   const legend = element("legend", {}, app.say("screen.answer"));
   return {
@@ -103,7 +100,7 @@ function choiceField(app, { labels, levels }, name) {
     first: inputs[0],
     isAnswered: () => app.answers.has(name),
     problem: app.say("screen.choose"),
-    take: (digit) => inputs[isScale ? choices.indexOf(digit) : digit - 1],
+    of: (digit) => inputs[isScale ? choices.indexOf(digit) : digit - 1],
   };
 }
 
@@ -118,7 +115,7 @@ function numberField(app, { low, high }, name) {
   const given = app.answers.get(name);
   const first = element("input", {
     ...{ id: "number", inputmode: low < 0 ? "text" : "decimal", autocomplete: "off" },
-    ...{ value: given === undefined ? "" : app.spell(given), "aria-describedby": "asked problem" },
+    ...{ value: given === undefined ? "" : app.spell(given), "aria-describedby": "problem" },
     input: () => app.answer(name, typed()),
   });
   return {
@@ -126,20 +123,18 @@ function numberField(app, { low, high }, name) {
     first,
     isAnswered: () => typed() !== null,
     problem: app.say("screen.number.wrong", range),
-    take: null,
   };
 }
 
 /** Let digits choose, and Enter go on from the heading as it does from a field. */
-function followKey(event, { take }) {
-  const { key, target, ctrlKey, metaKey, altKey } = event;
+function followKey({ key, target, ctrlKey, metaKey, altKey }, field) {
   if (ctrlKey || metaKey || altKey) {
     return;
   }
   if (key === "Enter" && target.tagName === "H1") {
     document.querySelector("button.main").click();
-  } else if (take !== null && /^\d$/.test(key)) {
-    const chosen = take(Number(key));
+  } else if (/^\d$/.test(key)) {
+    const chosen = field.of?.(Number(key));
     chosen?.focus();
     chosen?.click();
   }

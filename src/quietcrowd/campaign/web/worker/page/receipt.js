@@ -20,7 +20,7 @@ export async function receipt(app) {
       const field = target.previousElementSibling;
       field.select();
       await navigator.clipboard.writeText(field.value);
-      app.notice(say("screen.copied"));
+      app.progress(say("screen.copied"));
     },
     ready: () => {
       byId("file").href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));

@@ -8,7 +8,8 @@ export function withdrawal(app, key = "") {
   const withdraw = async () => {
     const given = foreign ? byId("key").value.trim().split("#w=").at(-1) : undefined;
     await app.device.withdraw(given);
-    await app.end("screen.withdrawn");
+    app.answers.clear();
+    await app.go("end", "screen.withdrawn");
   };
   return { foreign, key, withdraw };
 }
@@ -18,7 +19,8 @@ export function forget(app) {
   return {
     forget: async () => {
       await app.device.forget();
-      await app.end("screen.forgotten");
+      app.answers.clear();
+      await app.go("end", "screen.forgotten");
     },
   };
 }
