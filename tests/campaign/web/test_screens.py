@@ -10,6 +10,7 @@ from tests.campaign.promises import PROMISES
 from tests.campaign.web.browser import ORIGIN, chromium
 from tests.campaign.web.screen_pages import (
     BIRDS,
+    CAMPAIGN,
     INVITE,
     KEY,
     LINK,
@@ -636,7 +637,7 @@ def test_a_saved_page_asks_for_the_link(browser):
         field.fill(f"{LINK}#i={INVITE}")
         page.keyboard.press("Enter")
         arrive(page, "Do you want to take part?")
-        assert calls(page, "open") == [[{"base": f"{ORIGIN}/", "campaign": "0123456789abcdef" * 2}]]
+        assert calls(page, "open") == [[f"{ORIGIN}/", CAMPAIGN]]
         assert page.get_by_role("link").count() == 0
         assert page.told == []
 

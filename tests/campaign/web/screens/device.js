@@ -1,6 +1,12 @@
 // A device that keeps nothing and sends nothing: what the screens are tested with.
 
-const given = window.given; // what the test says of the campaign; see screens.py
+const given = window.given; // what the test says of the campaign; see screen_pages.py
+const { guarantee = {} } = given.terms ?? {};
+for (const losses of [guarantee, guarantee.tail ?? {}]) {
+  for (const name of ["epsilon", "linkedEpsilon", "workerEpsilon"]) {
+    losses[name] ??= Infinity; // JSON has no number for it
+  }
+}
 
 class Refusal extends Error {
   constructor(key, values = {}) {
@@ -31,8 +37,8 @@ export class Device {
   #budget = null;
   #drafts = [];
 
-  static async open(where) {
-    called("open", where);
+  static async open({ base, campaign }) {
+    called("open", base, campaign);
     window.device = new Device();
     return window.device;
   }

@@ -132,7 +132,8 @@ class App {
     }
     this.link = address.split("#")[0];
     this.invite = kind === "i" ? secret : null;
-    this.device = await Device.open({ base: server, campaign });
+    const english = speaker(this.#catalogs.get("en"));
+    this.device = await Device.open({ base: server, campaign, english });
     await (kind === "w" ? this.go("withdrawal", secret) : this.enter());
     return true;
   }
