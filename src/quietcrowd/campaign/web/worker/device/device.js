@@ -13,20 +13,20 @@ import { drawUpload, knownReports, readable, reportsAll, toDraw } from "./report
 import { insist, objectIn, request, waitFor } from "./server.js";
 import { exchange, filesOf, openStore } from "./store.js";
 
-const NAME = "quietcrowd"; // of the lock, and of what the service worker keeps
 /**
  * In ms. Reports leave a whole number of `delay` after they were asked for: one, unless drawing and
  * storing took longer. `pause`: from a failed request to the next; `patience`: for how long,
  * reports excepted.
  */
 const TIMING = { delay: 4000, pause: 500, patience: 15_000 };
-const NO_TASKS = { hashes: new Map(), first: new Map(), channel: null };
+const KEY = /^qcw_[\w-]{43}$/;
 
 /** Return why this browser can have no device, as the key of a message; null where it can. */
 export function whyNotHere() {
-  const isSecure = globalThis.isSecureContext && globalThis.crypto?.subtle;
-  const keeps = globalThis.indexedDB && navigator.locks;
-  return isSecure ? (keeps ? null : "refusal.browser") : "refusal.insecure";
+  if (!globalThis.isSecureContext || !globalThis.crypto?.subtle) {
+    return "refusal.insecure";
+  }
+  return globalThis.indexedDB && navigator.locks ? null : "refusal.browser";
 }
 
 /** The device: it raises Refusal where something cannot or must not be done. */
@@ -40,14 +40,15 @@ export class Device {
   #timing;
   #database;
   #entries = []; // of all campaigns; one without a name has the budget
-  #questions = NO_TASKS;
+  #questions = { hashes: new Map(), first: new Map(), channel: null };
   #text; // the configuration as received
   #leaves = 0; // when reports do, on the page's clock
 
   /** Return the device, with what it keeps; `base` is the server's, with a slash at the end. */
   static async open({ base, campaign, ...timing }) {
     const [device, { href, origin }] = [new Device(), new URL(base)];
-    device.#where = { base: href, campaign, origin, name: `${href}j/${campaign}` };
+    const path = `public/campaigns/${campaign}`;
+    device.#where = { base: href, campaign, origin, name: `${href}j/${campaign}`, path };
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
     await device.#exchange();
@@ -56,23 +57,22 @@ export class Device {
 
   /** @returns {"new" | "joined" | "committed" | "sent" | "left"} */
   get state() {
-    const { left, receipt, upload, joined } = this.#own ?? {};
-    const states = { left, sent: receipt, committed: upload, joined, new: true };
-    return Object.keys(states).find((one) => states[one]);
+    return this.#own?.state ?? "new";
   }
 
   /** Return the terms, checked: from the server, or once joined what was agreed to. */
   async load() {
     if (["new", "left"].includes(this.state)) {
-      const said = objectIn(await this.#ask(this.#public));
-      await this.#read(await this.#ask(`${this.#public}/config`), said.config_hash);
+      const { path } = this.#where;
+      const said = objectIn(await this.#ask(path));
+      await this.#read(await this.#ask(`${path}/config`), said.config_hash);
       this.needsInvite = said.join_mode !== "open";
       this.open = said.state === "open";
     } else {
-      const files = await this.#files();
-      await this.#read(files.get("config"), this.#own.configHash);
-      await this.#readTasks(files.get("tasks"));
-      this.images = new Map([...files].filter(([name]) => name.length === 64));
+      const { config, tasks, images } = await this.#files();
+      await this.#read(config, this.#own.configHash);
+      await this.#readTasks(tasks);
+      this.images = images;
     }
     return this.terms;
   }
@@ -80,12 +80,13 @@ export class Device {
   /** Take part, having agreed to the terms; again has no effect. */
   async join(invite) {
     const { configHash } = this.terms ?? (await this.load());
-    const fresh = { ...this.#where, credential: newCredential() };
+    const { name, origin } = this.#where;
+    const fresh = { name, origin, credential: newCredential() };
     await locked(async () => {
       await this.#keep((own) => {
-        refuseIf(own?.left, "refusal.left");
+        refuseIf(own?.state === "left", "refusal.left");
         const asked = { invite: invite ?? own?.invite, configHash };
-        return own?.joined ? own : { ...fresh, ...own, ...asked };
+        return own?.state ? own : { ...fresh, ...own, ...asked };
       });
       await (this.state === "new" && this.#enter());
     });
@@ -99,15 +100,16 @@ export class Device {
    */
   async spending(count) {
     await this.#exchange();
-    const [asked, { spent, budget }] = [this.#asked(this.#entries), spentIn(this.#entries)];
-    const every = new Map(this.tasks.map(({ name }) => [name, true]));
-    const most = this.tasks.length ? toDraw(asked, every).size : this.terms.tasks;
-    const drawn = reportsAll(this.terms) ? most : Math.min(count, most);
-    const before = new Set(this.#entries.flatMap(({ reports = {} }) => Object.keys(reports)));
-    const { hashes } = this.#questions;
-    const among = (has) => [...hashes.keys()].filter((name) => has(hashes.get(name)));
+    const [entries, { terms, tasks }] = [this.#entries, this];
+    const [asked, { spent, budget }] = [this.#asked(entries), spentIn(entries)];
+    const all = new Map(tasks.map(({ name }) => [name, true]));
+    const most = all.size ? toDraw(asked, all).size : terms.tasks;
+    const drawn = reportsAll(terms) ? most : Math.min(count, most);
+    const before = new Set(entries.flatMap(({ reports = {} }) => Object.keys(reports)));
+    const among = (has) =>
+      [...all.keys()].filter((name) => has(this.#questions.hashes.get(name)));
     return {
-      ...{ spent, after: spent + (this.#own?.reports ? 0 : costOf(this.terms, drawn)), budget },
+      ...{ spent, after: spent + (this.#own?.reports ? 0 : costOf(terms, drawn)), budget },
       reused: among((question) => asked.known.has(question)),
       repeated: among((question) => before.has(question) && !asked.known.has(question)),
     };
@@ -118,13 +120,13 @@ export class Device {
     await this.#exchange((_, store) => store.put({ name: "", budget }, ""));
   }
 
-  /** Keep answers until they are sent, for who wants it; without any, delete them. */
-  async keepDrafts(answers = []) {
-    await this.#keep((own) => own?.joined && { ...own, drafts: [...answers] });
+  /** Keep answers until they are sent, for who wants it. */
+  async keepDrafts(answers) {
+    await this.#keep((own) => own?.state === "joined" && { ...own, drafts: [...answers] });
   }
 
   dropDrafts() {
-    return this.keepDrafts();
+    return this.keepDrafts([]);
   }
 
   drafts() {
@@ -141,14 +143,14 @@ export class Device {
     refuseIf(given.size > terms.answers, "refusal.too-many", { most: terms.answers });
     refuseIf(!given.size && !reportsAll(terms), "refusal.no-answer");
     const commit = (own, entries) => {
-      refuseIf(own?.upload, "refusal.answered");
-      refuseIf(!own?.joined, whyOut(own));
+      refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
       const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
       requireBudget(entries, cost);
+      const { channel } = this.#questions;
       const drawn = drawUpload(asked, given, open);
-      return { ...own, ...drawn, cost, channel: this.#questions.channel, drafts: [] };
+      return { ...own, state: "committed", drafts: [], channel, cost, ...drawn };
     };
     await locked(() => this.#keep(commit));
     this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
@@ -172,12 +174,11 @@ export class Device {
     if (this.state !== "sent" || !this.terms) {
       return null;
     }
-    const { upload, cost, credential, receipt } = this.#own;
+    const { upload, cost: epsilon, credential: withdrawalKey, receipt } = this.#own;
     const { reports = [], sketch } = JSON.parse(upload);
     return {
       reports: readable(reports, this.terms, this.tasks),
-      ...{ sketch: sketch?.numbers.length ?? null, epsilon: cost, ...receipt },
-      withdrawalKey: credential,
+      ...{ sketch: sketch?.numbers.length ?? null, epsilon, withdrawalKey, ...receipt },
     };
   }
 
@@ -187,9 +188,8 @@ export class Device {
     return locked(async () => {
       await this.#exchange();
       const credential = key ?? this.#own?.credential;
-      const isKey = /^qcw_[\w-]{43}$/.test(credential);
-      refuseIf(!isKey, key === undefined ? whyOut(this.#own) : "refusal.key");
       const isOwn = credential === this.#own?.credential;
+      refuseIf(!KEY.test(credential), isOwn ? whyOut(this.#own) : "refusal.key");
       await this.#ask("me", { method: "DELETE", credential }).catch((error) => {
         const isUnknown = error.key === "refusal.credential"; // as who has left is
         refuseIf(isUnknown && !isOwn, "refusal.key");
@@ -197,27 +197,18 @@ export class Device {
           throw error;
         }
       });
-      await (isOwn && this.#exchange((entries, store) => this.#leave(store)));
+      await (isOwn && this.#leave());
     });
   }
 
   /** Delete all that is kept, of all campaigns of this origin. */
   async forget() {
     await locked(() => this.#exchange((_, store) => store.clear()));
-    await globalThis.caches?.delete(NAME).catch(() => false);
-  }
-
-  get #public() {
-    return `public/campaigns/${this.#where.campaign}`;
+    await globalThis.caches?.delete("quietcrowd").catch(() => false);
   }
 
   get #own() {
     return this.#entries.find(({ name }) => name === this.#where.name);
-  }
-
-  async #ask(path, sent) {
-    const attempt = () => request(`${this.#where.base}api/v1/${path}`, sent);
-    return (await insist(attempt, this.#timing)).text();
   }
 
   async #exchange(act = () => {}) {
@@ -236,24 +227,34 @@ export class Device {
     });
   }
 
-  /** Delete what is kept of the campaign, but for what was reported on. */
-  #leave(store) {
-    const { name, origin, channel, cost, reports } = this.#own;
-    store.delete(filesOf(name));
-    if (reports) {
-      store.put({ name, origin, channel, cost, reports, left: true }, name);
-    } else {
-      store.delete(name);
-    }
+  async #files() {
+    const range = filesOf(this.#where.name);
+    let [names, contents] = [];
+    await this.#exchange((_, store) => {
+      [names, contents] = [store.getAllKeys(range), store.getAll(range)];
+    });
+    const files = new Map(names.result.map(([, file], i) => [file, contents.result[i]]));
+    const [config, tasks] = [files.get("config"), files.get("tasks")];
+    return { config, tasks, images: new Map([...files].filter(([file]) => file.length === 64)) };
   }
 
-  async #files() {
-    const files = filesOf(this.#where.name);
-    let [keys, contents] = [];
-    await this.#exchange((_, store) => {
-      [keys, contents] = [store.getAllKeys(files), store.getAll(files)];
+  #leave() {
+    const { name, origin, channel, cost, reports } = this.#own;
+    return this.#exchange((_, store) => {
+      store.delete(filesOf(name));
+      store.delete(name);
+      if (reports) {
+        store.put({ name, origin, channel, cost, reports, state: "left" }, name);
+      }
     });
-    return new Map(keys.result.map(([, file], i) => [file, contents.result[i]]));
+  }
+
+  #send(path, sent) {
+    return request(`${this.#where.base}api/v1/${path}`, sent);
+  }
+
+  async #ask(path, sent) {
+    return (await insist(() => this.#send(path, sent), this.#timing)).text();
   }
 
   async #read(text, configHash) {
@@ -271,7 +272,7 @@ export class Device {
   async #enter() {
     const { credential, invite, configHash } = this.#own;
     const body = canonicalJson({ config_hash: configHash, ...(invite && { invite }) });
-    const path = `${this.#public}/participants/${await participantOf(credential)}`;
+    const path = `${this.#where.path}/participants/${await participantOf(credential)}`;
     await this.#ask(path, { method: "PUT", credential, body });
   }
 
@@ -284,18 +285,15 @@ export class Device {
     this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
     const join = (own) => {
       refuseIf(!own?.credential, whyOut(own));
-      return { ...own, invite: undefined, joined: true };
+      return { state: "joined", ...own, invite: undefined };
     };
     await this.#keep(join, [["config", this.#text], ["tasks", text], ...this.images]);
   }
 
-  /** Return what reports are drawn from, beside answers. */
+  /** Return what is drawn from, beside answers. */
   #asked(entries) {
-    const { terms, tasks } = this;
-    const questions = this.#questions;
-    const { origin } = this.#where;
-    const known = knownReports(entries, { origin, channel: questions.channel }, terms);
-    return { terms, tasks, questions, known };
+    const [{ terms, tasks }, questions, { origin }] = [this, this.#questions, this.#where];
+    return { terms, tasks, questions, known: knownReports(entries, origin, questions, terms) };
   }
 
   async #sendOnce() {
@@ -303,20 +301,19 @@ export class Device {
     const { upload, receipt, credential } = this.#own ?? {};
     refuseIf(!upload, whyOut(this.#own));
     if (!receipt) {
-      const sent = { method: "POST", credential, body: upload };
-      const said = await request(`${this.#where.base}api/v1/me/reports`, sent);
+      const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
       const checked = checkedReceipt(objectIn(await said.text()), upload);
-      await this.#keep((own) => own && { ...own, receipt: checked });
+      await this.#keep((own) => own && { ...own, state: "sent", receipt: checked });
     }
   }
 }
 
 /** Return why somebody has nothing to send, or to withdraw. */
 function whyOut(own) {
-  return own?.left ? "refusal.left" : "refusal.not-joined";
+  return own?.state === "left" ? "refusal.left" : "refusal.not-joined";
 }
 
 /** Run something while no other tab of this origin does. */
 function locked(act) {
-  return navigator.locks.request(NAME, act);
+  return navigator.locks.request("quietcrowd", act);
 }

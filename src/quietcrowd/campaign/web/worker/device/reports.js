@@ -45,7 +45,7 @@ export function drawUpload({ terms, tasks, questions, known }, answers, open) {
 }
 
 /** Return what a server was sent through a channel, as it is sent, by the hashes of questions. */
-export function knownReports(entries, { origin, channel }, terms) {
+export function knownReports(entries, origin, { channel }, terms) {
   const same = entries.filter((one) => one.origin === origin && one.channel === channel);
   const kept = channel === null ? [] : same.flatMap(({ reports }) => Object.entries(reports));
   return new Map(kept.map(([question, report]) => [question, coded(report, terms)]));
@@ -54,7 +54,7 @@ export function knownReports(entries, { origin, channel }, terms) {
 /** Return reports as people read them; a value null is NULL. */
 export function readable(items, terms, tasks) {
   const names = new Map(tasks.map(({ id, name }) => [id, name]));
-  const labels = labelsOf(terms);
+  const labels = reportLabels(terms);
   const { grid, participation } = terms.channel;
   const number = ({ low, step }, steps) => low + step * steps;
   return items.map(({ task_id: id, value, bit }) => ({
@@ -69,18 +69,18 @@ function sourceOf(name, { channel, first }) {
   return channel === null ? name : first.get(name);
 }
 
-function labelsOf({ mechanism: { domain }, channel }) {
+function reportLabels({ mechanism: { domain }, channel }) {
   return channel.kind === "table" ? (domain.labels ?? domain.levels) : null;
 }
 
 /** Return a report by its label: other campaigns may have the labels in another order. */
 function spelled(report, terms) {
-  const label = labelsOf(terms)?.map(String)[report.value];
-  return labelsOf(terms) ? { ...report, value: label ?? null } : report;
+  const label = reportLabels(terms)?.map(String)[report.value];
+  return reportLabels(terms) ? { ...report, value: label ?? null } : report;
 }
 
 function coded(report, terms) {
-  const labels = labelsOf(terms)?.map(String);
+  const labels = reportLabels(terms)?.map(String);
   const value = labels ? [...labels, null].indexOf(report.value) : report.value;
   refuseIf(labels && value < 0, "refusal.storage");
   return { ...report, value };

@@ -13,13 +13,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from attrs import Factory, define, field
+from starlette.responses import Response
+from starlette.routing import Route
 from tests.campaign.mechanisms import MECHANISMS
-from tests.campaign.people import YES_NO
+from tests.campaign.people import YES_NO, Running, new_desk
 from tests.campaign.ports import free_port
-from tests.campaign.web.browser import MEDIA, chromium
+from tests.campaign.web.browser import chromium
 
 import quietcrowd as qc
-from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.web.worker_page import WORKER_FILES
 
 pytestmark = pytest.mark.slow
 
@@ -43,35 +46,27 @@ def browser():
         yield started
 
 
-def serve_files(context, desk):
-    """Answer what is no request of the interface: the page's modules, and a page without any."""
-
-    def answer(route):
-        path = urlsplit(route.request.url).path
-        file = _file_at(path)
-        if path == "/":
-            route.fulfill(body="<!doctype html><title>test</title>", content_type="text/html")
-        elif file is None:
-            route.fulfill(status=404)
-        else:
-            route.fulfill(body=file.read_bytes(), content_type=MEDIA[file.suffix])
-
-    def configuration(route):
-        campaign = re.search("[0-9a-f]{32}", route.request.url)[0]
-        public = desk.client.get(f"/public/campaigns/{campaign}").raise_for_status().json()
-        route.fulfill(body=canonical_json(public["config"]), content_type="application/json")
-
-    context.route(lambda url: not urlsplit(url).path.startswith("/api/"), answer)
-    context.route("**/api/v1/public/campaigns/*/config", configuration)
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """Return a requester of a server that serves a page without anything beside its own."""
+    folder = tmp_path_factory.mktemp("device")
+    settings = Settings(database=f"sqlite:///{folder}/own.db", infer=False, requests_per_second=0)
+    running = Running(settings).start()
+    pages = {"/test/": "<!doctype html><title>test</title>"}
+    pages["/test/device_page.js"] = (HERE / "device_page.js").read_text("utf-8")
+    for file in (HERE / "stand_in").glob("*.js"):
+        if f"terms/{file.name}" not in WORKER_FILES:
+            pages[f"/worker/terms/{file.name}"] = file.read_text("utf-8")
+    routes = [Route(path, served(text, path)) for path, text in pages.items()]
+    running.app.router.routes[:0] = routes
+    yield new_desk(running)
+    running.stop()
 
 
-def _file_at(path):
-    inside = path.removeprefix("/worker/")
-    own = HERE / "stand_in" / inside.removeprefix("terms/")
-    for file in (WORKER / inside, own) if inside != path else (HERE / path.lstrip("/"),):
-        if file.is_file():
-            return file
-    return None
+def served(text, path):
+    """Return what answers with a text."""
+    media_type = "text/html" if path.endswith("/") else "text/javascript"
+    return lambda _: Response(text, media_type=media_type)
 
 
 @define(slots=False)
@@ -95,7 +90,7 @@ class Tab:
             self.posts.append(request.post_data)
 
     def open(self, url):
-        self.page.goto(f"{url}/")
+        self.page.goto(f"{url}/test/")
         self.state = self.run("open", self.campaign, self.timing)
         return self
 
@@ -127,10 +122,9 @@ class Tab:
 
 
 @pytest.fixture
-def context(browser, desk):
+def context(browser):
     """Return a new browser's worth of storage."""
     context = browser.new_context()
-    serve_files(context, desk)
     yield context
     context.close()
 
@@ -216,7 +210,7 @@ def test_two_tabs_that_send_at_once_send_once(joined, new_tab):
 
 
 def test_lost_responses_change_nothing(joined, desk):
-    tab = joined()
+    tab = joined(pause=1)
     tab.lose(20)
     tab.call("commit", YES)
     assert len(tab.call("send")["reports"]) == 3
@@ -249,7 +243,7 @@ def test_a_join_that_was_interrupted_goes_on_without_the_invite(new_tab, desk):
 
 
 @contextmanager
-def own_chromium(browser, profile, desk):
+def own_chromium(browser, profile):
     """Give a browser in processes of its own, and a way to kill them."""
     port = free_port()
     options = ["--headless", "--no-sandbox", f"--remote-debugging-port={port}"]
@@ -275,7 +269,6 @@ def own_chromium(browser, profile, desk):
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.1)
-        serve_files(started.contexts[0], desk)
         yield started.contexts[0], kill
     finally:
         kill()
@@ -284,7 +277,7 @@ def own_chromium(browser, profile, desk):
 def test_a_browser_killed_before_the_acknowledgement_sends_the_same_again(browser, desk, tmp_path):
     campaign = desk.campaign()
     bodies = []
-    with own_chromium(browser, tmp_path, desk) as (context, kill):
+    with own_chromium(browser, tmp_path) as (context, kill):
         tab = Tab(context.new_page(), campaign).open(desk.server.url)
         tab.call("join", desk.invite(campaign)[0])
         tab.call("commit", YES)
@@ -297,7 +290,7 @@ def test_a_browser_killed_before_the_acknowledgement_sends_the_same_again(browse
         tab.page.route("**/api/v1/me/reports", store_and_kill)
         with pytest.raises(Exception, match="closed"):
             tab.call("send")
-    with own_chromium(browser, tmp_path, desk) as (context, _):
+    with own_chromium(browser, tmp_path) as (context, _):
         tab = Tab(context.new_page(), campaign).open(desk.server.url)
         assert tab.state == "committed"
         tab.call("load")
@@ -416,7 +409,6 @@ def test_another_device_withdraws_with_the_key(joined, browser, desk):
     tab.call("commit", YES)
     key = tab.call("send")["withdrawalKey"]
     elsewhere = browser.new_context()
-    serve_files(elsewhere, desk)
     other = Tab(elsewhere.new_page(), tab.campaign).open(desk.server.url)
     assert refusal(other.call("withdraw")) == "refusal.not-joined"
     assert refusal(other.call("withdraw", "qcw_short")) == "refusal.key"
@@ -434,13 +426,14 @@ def test_who_leaves_before_answering_may_come_back(joined, desk):
 
 def test_answers_are_kept_only_on_request_and_until_they_are_sent(joined, new_tab):
     tab = joined()
-    assert "yes" not in json.dumps(tab.run("everything")["campaigns"])
+    assert "drafts" not in json.dumps(tab.run("everything"))
     tab.call("keepDrafts", YES)
     again = new_tab(tab.campaign)
     assert again.call("drafts") == YES
     again.call("load")
     again.call("commit", YES)
-    assert again.run("everything")["campaigns"][0].get("drafts") is None
+    [entry] = [one for one in again.run("everything") if isinstance(one, dict)]
+    assert entry["drafts"] == []
 
 
 def test_forgetting_leaves_nothing(joined):
@@ -448,16 +441,18 @@ def test_forgetting_leaves_nothing(joined):
     second.call("commit", YES)
     second.call("forget")
     assert second.look("state") == "new"
-    assert {name: held for name, held in first.run("everything").items() if held} == {}
+    assert first.run("everything") == []
     assert refusal(first.call("commit", YES)) == "refusal.not-joined"
 
 
 @pytest.mark.parametrize(
     ("answers", "key"),
-    [([], "no-answer"), ([["t0", None]], "no-answer"), ([*YES, ["t3", "no"]], "too-many")],
+    [([], "no-answer"), ([["t0", None]], "no-answer"), (YES, "too-many")],
 )
-def test_too_few_or_too_many_answers_are_refused(joined, answers, key):
-    assert refusal(joined().call("commit", answers)) == f"refusal.{key}"
+def test_too_few_or_too_many_answers_are_refused(joined, desk, answers, key):
+    tab = joined(desk.campaign(answers_per_participant=2))
+    assert refusal(tab.call("commit", answers)) == f"refusal.{key}"
+    assert "no such task" in refusal(tab.call("commit", [["t9", "yes"]]))
 
 
 def test_a_receipt_that_does_not_add_up_is_refused_and_reports_stay(joined):
