@@ -1,12 +1,257 @@
-// Where the page begins.
+// The page: it starts, leads from screen to screen, and speaks the reader's language.
 
+import { Device, whyNotHere } from "../device/device.js";
+import { consent } from "./consent.js";
+import { byId, element, filled } from "./elements.js";
 import { speaker } from "./messages.js";
+import { questions } from "./questions.js";
+import { receipt } from "./receipt.js";
+import { review } from "./review.js";
+import { deliver } from "./sending.js";
+import { forget, withdrawal } from "./withdrawal.js";
 
-/** Return the messages of a language, as the page holds them; null for none. */
-function catalogOf(language) {
-  const block = document.querySelector(`script[data-messages="${language}"]`);
-  return block === null ? null : JSON.parse(block.textContent);
+const SCREENS = { consent, questions, receipt, review, forget, withdrawal, link, end };
+const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#([iw])=(.*))?$/;
+const byName = new Intl.Collator("en", { numeric: true }).compare;
+
+/** What all screens share: the device, the answers, and where the page is. */
+class App {
+  saved = document.documentElement.dataset.server; // undefined where the page is served
+  server = new URL(this.saved ? `${this.saved}/` : "..", location).href;
+  answers = new Map();
+  keepsDrafts = false;
+  #catalogs = new Map();
+  #screen = [];
+  #turn = 0;
+  #isBusy = false;
+
+  constructor() {
+    const choice = byId("language");
+    for (const { dataset, text } of document.querySelectorAll("[data-messages]")) {
+      const [tag, catalog] = [dataset.messages, JSON.parse(text)];
+      this.#catalogs.set(tag, catalog);
+      choice.append(element("option", { value: tag, lang: tag }, catalog.language));
+    }
+    const wanted = navigator.languages.map((tag) => tag.split("-")[0]);
+    choice.value = wanted.find((tag) => this.#catalogs.has(tag)) ?? "en";
+    choice.hidden = false;
+    choice.addEventListener("change", () => {
+      this.#speak(choice.value);
+      this.#show();
+    });
+    this.#speak(choice.value);
+  }
+
+  #speak(tag) {
+    const catalog = this.#catalogs.get(tag);
+    const written = (digits) => new Intl.NumberFormat(tag, digits).format;
+    this.say = speaker(catalog);
+    this.count = written();
+    const plain = { useGrouping: false, numberingSystem: "latn" };
+    this.spell = written({ maximumSignificantDigits: 12, ...plain });
+    this.ceil = written({ maximumSignificantDigits: 4, roundingMode: "ceil" });
+    Object.assign(document.documentElement, { lang: tag, dir: catalog.direction });
+    byId("language").setAttribute("aria-label", this.say("page.language"));
+  }
+
+  /** Return a loss, rounded up. */
+  loss(epsilon) {
+    return Number.isFinite(epsilon) ? this.ceil(epsilon * (1 - 1e-12)) : this.say("screen.endless");
+  }
+
+  /** Return the number that was typed; NaN for none, and for what may be thousands. */
+  numberIn(text) {
+    const typed = text.trim().replace("−", "-");
+    const isClear = typed.includes(this.spell(0.5)[1]) || !/[.,]\d{3}$/.test(typed);
+    const isNumber = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)$/.test(typed);
+    return isNumber && isClear ? Number(typed.replace(",", ".")) : NaN;
+  }
+
+  /** Show a screen; the focus moves to its heading. */
+  async go(name, ...details) {
+    this.#screen = [name, ...details];
+    this.tell("");
+    this.progress("");
+    await this.#show();
+    window.scrollTo(0, 0);
+    document.querySelector("h1").focus({ preventScroll: true });
+  }
+
+  async #show() {
+    const [name, ...details] = this.#screen;
+    const turn = (this.#turn += 1);
+    const values = (await SCREENS[name]?.(this, ...details)) ?? {};
+    if (turn === this.#turn) {
+      byId("screen").replaceChildren(...filled(name, this, values));
+      document.title = `${document.querySelector("h1").textContent} · ${this.say("page.title")}`;
+      values.ready?.();
+    }
+  }
+
+  /** Tell of something that is wrong. */
+  tell(sentence) {
+    byId("alert").textContent = sentence;
+  }
+
+  /** Show how far one has come, or that something is done. */
+  progress(sentence, value, max = 1) {
+    byId("told").textContent = sentence;
+    Object.assign(byId("bar"), { hidden: value === undefined, max, value: value ?? 0 });
+  }
+
+  /** Say beside a field what is wrong with it. */
+  complain(id, sentence) {
+    byId("problem").textContent = sentence;
+    byId(id).setAttribute("aria-invalid", "true");
+    byId(id).focus();
+  }
+
+  /** Do one thing at a time; what refuses is told. */
+  async attempt(act) {
+    if (this.#isBusy) {
+      return;
+    }
+    this.#isBusy = true;
+    this.tell("");
+    try {
+      await act();
+    } catch (error) {
+      this.#refused(error);
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  #refused = ({ key = "page.failed", values }) => this.tell(this.say(key, values));
+
+  /** Open a campaign by its link; return whether it is one of this server. */
+  async open(address) {
+    const [, server, campaign, kind, secret] = LINK.exec(address) ?? [];
+    if (server !== this.server) {
+      return false;
+    }
+    this.link = address.split("#")[0];
+    this.invite = kind === "i" ? secret : null;
+    const english = speaker(this.#catalogs.get("en"));
+    this.device = await Device.open({ base: server, campaign, english });
+    await (kind === "w" ? this.go("withdrawal", secret) : this.enter());
+    return true;
+  }
+
+  /** Go to where this device is; nothing of who joined is shown before they say who they are. */
+  async enter() {
+    const { device } = this;
+    if (device.state === "left") {
+      return this.go("end", "screen.withdrawn");
+    }
+    if (device.state !== "new") {
+      return this.go("return");
+    }
+    this.terms = await device.load();
+    if (device.open && (this.invite || !device.needsInvite)) {
+      return this.go("consent");
+    }
+    return this.go("end", device.open ? "screen.uninvited" : "screen.closed");
+  }
+
+  /** Go on as who joined. */
+  async goOn() {
+    const { device } = this;
+    this.terms = await device.load();
+    this.order = [...device.tasks].sort((one, other) => byName(one.name, other.name));
+    if (!this.pictures) {
+      const images = [...device.images].map(([hash, blob]) => [hash, URL.createObjectURL(blob)]);
+      this.pictures = new Map(images);
+      this.saved || keepPage();
+    }
+    if (device.state !== "joined") {
+      return device.state === "sent" ? this.go("receipt") : deliver(this);
+    }
+    this.answers = await device.drafts();
+    this.keepsDrafts = this.answers.size > 0;
+    this.asked = await device.spending(this.terms.answers);
+    return this.answering(0);
+  }
+
+  /** Whether every question is reported on, answered or not. */
+  get reportsAll() {
+    const { kind, every_task: everyTask } = this.terms.report;
+    return kind === "sketch" || everyTask;
+  }
+
+  /** Go to a question, or to the review behind the last one. */
+  answering(place, isNew = true) {
+    if (isNew) {
+      history.pushState(place, "");
+    }
+    return place < this.order.length ? this.go("questions", place) : this.go("review");
+  }
+
+  /** Follow the browser's buttons among the questions. */
+  follow(place) {
+    if (["questions", "review"].includes(this.#screen[0]) && Number.isInteger(place)) {
+      this.answering(place, false);
+    }
+  }
+
+  /** Take an answer, or take it back with null. */
+  answer(task, answer) {
+    answer === null ? this.answers.delete(task) : this.answers.set(task, answer);
+    if (this.keepsDrafts) {
+      this.keepDrafts(true).catch(this.#refused);
+    }
+  }
+
+  /** Keep the answers on this device, or no longer. */
+  async keepDrafts(wanted) {
+    await (wanted ? this.device.keepDrafts(this.answers) : this.device.dropDrafts());
+    this.keepsDrafts = wanted;
+  }
 }
 
-const say = speaker(catalogOf(document.documentElement.lang));
-document.title = say("page.title");
+/** Say something after which there is nothing left to do. */
+function end({ say }, key, values) {
+  const isRefusal = !key.startsWith("screen");
+  const heading = say(isRefusal ? "refusal.heading" : `${key}.heading`);
+  return { heading, sentences: say(key, values) };
+}
+
+/** Ask the reader of a saved page for a link. */
+function link(app) {
+  const { say, server } = app;
+  const open = async () => {
+    if (!(await app.open(byId("address").value.trim()))) {
+      app.complain("address", say("screen.link.wrong", { server }));
+    }
+  };
+  return { server, open };
+}
+
+/** Let the page open without a network. */
+function keepPage() {
+  const address = "service_worker.js";
+  const allow = { createScriptURL: () => address };
+  const policy = window.trustedTypes?.createPolicy("service-worker", allow) ?? allow;
+  navigator.serviceWorker?.register(policy.createScriptURL(address)).catch(() => {});
+}
+
+async function begin(app) {
+  const [address, reason] = [location.href, location.search ? "page.query" : whyNotHere()];
+  if (reason) {
+    await app.go("end", reason);
+  } else if (app.saved) {
+    await app.go("link");
+  } else {
+    history.replaceState(null, "", location.pathname);
+    (await app.open(address)) || (await app.go("end", "page.link"));
+  }
+}
+
+const app = new App();
+addEventListener("popstate", ({ state }) => app.follow(state));
+addEventListener("beforeunload", (event) => {
+  if (app.answers.size > 0 && !app.keepsDrafts) {
+    event.preventDefault();
+  }
+});
+begin(app).catch(({ key = "page.failed", values }) => app.go("end", key, values));
