@@ -3,6 +3,7 @@
 import { byCodePoint } from "../mechanisms/draw.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
 import { isSentAgain, labelText } from "./law.js";
+import { imageIn } from "./images.js";
 
 const UNSEEN = /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]/g;
 const ID_ALONE = /^(?=.*\p{Nd})[\p{L}\p{N}_-]+$/u;
@@ -59,6 +60,10 @@ function answersOf({ kind, labels, levels, low, high }) {
 
 /** Return the letters of a column: case, spaces and marks make no difference. */
 function lettersIn(value) {
+  const image = imageIn(value);
+  if (image !== null) {
+    return image.hash;
+  }
   const folded = caseless(textsIn(value).join(" ").normalize("NFKC"));
   const plain = folded.replace(UNSEEN, "").replace(COUNTING, " ");
   const letters = plain.replace(/[^\p{L}\p{N}]/gu, "");
