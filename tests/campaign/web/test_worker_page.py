@@ -91,4 +91,4 @@ def test_a_changed_file_is_not_used(server, changed):
         if changed is None:
             assert [text for text in told if "Content Security Policy" in text] == []
         elif changed != "worker.css":
-            assert "has not started" in page.inner_text("main")
+            page.get_by_text("has not started").wait_for()

@@ -38,6 +38,7 @@ export class Device {
   needsInvite = null;
   #where;
   #timing;
+  #english; // speaks what configurations say
   #database;
   #entries = []; // of all campaigns; one without a name has the budget
   #questions = { hashes: new Map(), first: new Map(), channel: null };
@@ -45,10 +46,11 @@ export class Device {
   #leaves = 0; // when reports do, on the page's clock
 
   /** Return the device, with what it keeps; `base` is the server's, with a slash at the end. */
-  static async open({ base, campaign, ...timing }) {
+  static async open({ base, campaign, english, ...timing }) {
     const [device, { href, origin }] = [new Device(), new URL(base)];
     const path = `public/campaigns/${campaign}`;
     device.#where = { base: href, campaign, origin, name: `${href}j/${campaign}`, path };
+    device.#english = english;
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
     await device.#exchange();
@@ -258,7 +260,8 @@ export class Device {
   }
 
   async #read(text, configHash) {
-    this.terms = await readTerms(text, { campaign: this.#where.campaign, configHash });
+    const asked = { campaign: this.#where.campaign, configHash, english: this.#english };
+    this.terms = await readTerms(text, asked);
     this.#text = text;
     refuseIf(whyNot(this.terms.mechanism), "refusal.mechanism");
   }
