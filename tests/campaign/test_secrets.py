@@ -4,10 +4,11 @@ import io
 import json
 import logging
 
+import httpx
 import pytest
 from tests.campaign.journals import can_be_emptied
 from tests.campaign.mechanisms import MECHANISMS
-from tests.campaign.people import new_desk
+from tests.campaign.people import PLAIN, new_desk
 from tests.campaign.pictures import hash_of, png
 
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -96,6 +97,8 @@ def test_a_deleted_campaign_is_in_no_file(own, tmp_path):
 def test_the_log_says_routes_and_nothing_of_who_or_what(own, logged):
     desk = new_desk(own)
     campaign, workers, secrets = play(desk)
+    for path in (f"/j/{campaign}", "/worker/page/main.js", "/nowhere"):
+        httpx.get(f"{own.url}{path}?PROLIFIC_PID={PLANTED}", verify=PLAIN)
     lines = [json.loads(line) for line in logged.getvalue().splitlines()]
     assert len(lines) > 20
     assert {name for line in lines for name in line} <= set(logs.FIELDS)
@@ -103,7 +106,7 @@ def test_the_log_says_routes_and_nothing_of_who_or_what(own, logged):
     assert "/api/v1/campaigns/{campaign}/open" in routes
     assert "unknown" in routes
     assert all(line["duration"] in ("<0.01s", "<0.1s", "<1s", "<10s", "slow") for line in lines)
-    assert "/api/v1/me/images/{sha256}" in routes
+    assert {"/api/v1/me/images/{sha256}", "/j/{campaign}", "/worker/{path}"} <= routes
     for secret in (*secrets, campaign, hash_of(PICTURE), *(worker.id for worker in workers)):
         assert secret not in logged.getvalue()
 
