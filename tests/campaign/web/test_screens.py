@@ -616,9 +616,7 @@ def test_tasks_show_their_columns_in_order_and_their_images(browser):
 
 def test_tasks_are_asked_in_reading_order(browser):
     names = ("t10", "t9", "s")
-    tasks = [
-        {**one, "name": name} for one, name in zip(numbered_tasks(3), names, strict=True)
-    ]
+    tasks = [{**one, "name": name} for one, name in zip(numbered_tasks(3), names, strict=True)]
     with screens(browser, given(tasks=tasks, state="joined")) as page:
         press(page, "Yes, go on")
         seen = []

@@ -523,12 +523,14 @@ def loss_inputs():
 
 def configured(mechanism, shown, *, answers=None, linked=None, promises=None):
     """Return a configuration, as received, and its tasks."""
-    named = sorted((hashlib.md5(b"%d" % i).hexdigest(), f"t{i}", one) for i, one in enumerate(shown))
+    named = sorted(
+        (hashlib.md5(b"%d" % i).hexdigest(), f"t{i}", one) for i, one in enumerate(shown)
+    )
     promised = None if promises is None else Promises(**{**PROMISES, **promises})
     built = build_configuration(
         campaign=32 * "5",
         title="Vögel",
-        description="Birds \"here\".",
+        description='Birds "here".',
         mechanism=mechanism,
         answers=answers,
         linked=linked,
@@ -560,7 +562,14 @@ def percent_inputs():
 
 
 LETTERS = [
-    *("Do you?", "3. Do you?", "(3) do you", "Question 3: Do you?", "Do you? (3)", "Do you 3 times?"),
+    *(
+        "Do you?",
+        "3. Do you?",
+        "(3) do you",
+        "Question 3: Do you?",
+        "Do you? (3)",
+        "Do you 3 times?",
+    ),
     *("DO YOU", "ｄｏ ｙｏｕ", "Straße", "STRASSE", "ΣΑΣ", "σας", "İ", "ıI", "ŉ ǰ", "ﬁ", "\u1e9e"),
     *("17", "a8f3", "row-17", "17.jpg", "٣. نعم", "நா", "é", "e\u0301", "①. x", "a\u3164b", "?!"),
     *("a_1 b", "_1", "\x1c3.\x1cx", "x.\u00a03", "ß", "ẞ", "日本語 3?", "½ a", "Ⅷ. b", "😀", ""),

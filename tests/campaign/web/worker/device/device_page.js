@@ -1,12 +1,16 @@
 // A page's device, as tests speak to it: answers come as pairs, and refusals as their keys.
 
 import { Device, whyNotHere } from "../worker/device/device.js";
+import { speaker } from "../worker/page/messages.js";
 
 let device;
 
 /** Open the device; return its state. */
-export async function open(campaign, timing) {
-  device = await Device.open({ base: new URL("../", location.href), campaign, ...timing });
+export async function openDevice(campaign, timing) {
+  const messages = await fetch("../worker/messages/en.json");
+  const english = speaker(await messages.json());
+  const base = new URL("../", location.href).href;
+  device = await Device.open({ base, campaign, english, ...timing });
   return device.state;
 }
 

@@ -17,11 +17,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import YES_NO, Running, new_desk
+from tests.campaign.pictures import PNG, hash_of
 from tests.campaign.ports import free_port
 from tests.campaign.web.browser import chromium
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.web.saved_page import modules_in_order
 from quietcrowd.campaign.web.worker_page import WORKER_FILES
 
 pytestmark = pytest.mark.slow
@@ -53,14 +55,19 @@ def desk(tmp_path_factory):
     settings = Settings(database=f"sqlite:///{folder}/own.db", infer=False, requests_per_second=0)
     running = Running(settings).start()
     pages = {"/test/": "<!doctype html><title>test</title>"}
-    pages["/test/device_page.js"] = (HERE / "device_page.js").read_text("utf-8")
-    for file in (HERE / "stand_in").glob("*.js"):
-        if f"terms/{file.name}" not in WORKER_FILES:
-            pages[f"/worker/terms/{file.name}"] = file.read_text("utf-8")
+    pages["/test/device_page.js"] = one_module()
     routes = [Route(path, served(text, path)) for path, text in pages.items()]
     running.app.router.routes[:0] = routes
     yield new_desk(running)
     running.stop()
+
+
+def one_module():
+    """Return device_page.js with all that it imports, so that a tab asks for one file."""
+    paths = dict.fromkeys((*modules_in_order("device/device.js"), "page/messages.js"))
+    texts = [re.sub(r"^export ", "", WORKER_FILES[path].text, flags=re.M) for path in paths]
+    texts.append((HERE / "device_page.js").read_text("utf-8"))
+    return re.sub(r"^import .*;$", "", "\n".join(texts), flags=re.M)
 
 
 def served(text, path):
@@ -91,7 +98,7 @@ class Tab:
 
     def open(self, url):
         self.page.goto(f"{url}/test/")
-        self.state = self.run("open", self.campaign, self.timing)
+        self.state = self.run("openDevice", self.campaign, self.timing)
         return self
 
     def run(self, *call):
@@ -175,7 +182,7 @@ def test_a_device_joins_draws_once_sends_and_shows_what_left(joined, desk):
     assert tab.look("state") == "sent"
     assert {report["task"] for report in receipt["reports"]} == {"t0", "t1", "t2"}
     assert {report["value"] for report in receipt["reports"]} <= {"yes", "no"}
-    assert receipt["epsilon"] == 3
+    assert receipt["epsilon"] == pytest.approx(3)
     held = stored(desk, tab)["reports"]
     [sent] = map(json.loads, tab.posts)
     ids = [report["task_id"] for report in sent["reports"]]
@@ -314,7 +321,7 @@ def test_reports_leave_a_fixed_time_after_they_were_asked_for(joined):
     start = time.monotonic()
     tab.call("commit", YES)
     tab.call("send")
-    assert 0.7 <= time.monotonic() - start < 1.3
+    assert time.monotonic() - start >= 0.7
 
 
 def test_a_question_that_was_asked_before_gets_the_report_that_was_kept(joined, desk):
@@ -327,17 +334,27 @@ def test_a_question_that_was_asked_before_gets_the_report_that_was_kept(joined, 
     second = joined(desk.campaign(turned, tasks=4, about=about))
     spending = second.call("spending", 4)
     assert sorted(spending["reused"]) == ["t0", "t1", "t2"]
-    assert (spending["spent"], spending["after"]) == (3, 4)
+    assert (spending["spent"], spending["after"]) == pytest.approx((3, 4))
     opposite = [[task, "no" if value == "yes" else "yes"] for task, value in sent.items()]
     second.call("commit", [*opposite, ["t3", "yes"]])
     again = second.call("send")
     assert {**{one["task"]: one["value"] for one in again["reports"]}, **sent} == {
         one["task"]: one["value"] for one in again["reports"]
     }
-    assert again["epsilon"] == 1
+    assert again["epsilon"] == pytest.approx(1)
+
+
+def test_a_question_or_a_near_copy_that_gets_fresh_noise_is_told(joined, desk):
+    about = f"toad {time.monotonic_ns()}"
+    first = joined(desk.campaign(about=about))
+    first.call("commit", YES)
     other = qc.RandomizedResponse(domain=YES_NO, epsilon=0.5)
-    third = joined(desk.campaign(other, about=about))
-    assert sorted(third.call("spending", 3)["repeated"]) == ["t0", "t1", "t2"]
+    again = joined(desk.campaign(other, tasks=4, about=about))
+    assert sorted(again.call("spending", 3)["repeated"]) == ["t0", "t1", "t2"]
+    near = joined(desk.campaign(about=f"-- {about.upper()} --"))
+    spending = near.call("spending", 3)
+    assert sorted(spending["repeated"]) == ["t0", "t1", "t2"]
+    assert spending["reused"] == []
 
 
 def test_copies_of_a_question_get_one_report(joined, desk):
@@ -386,6 +403,49 @@ def test_reports_of_every_mechanism_are_taken_in(joined, desk, name):
     assert len(held["reports"]) == len(receipt["reports"]) == (3 if mechanism.every_task else 2)
     bits = [report["participation"] is not None for report in receipt["reports"]]
     assert all(bits) if "bit" in name else not any(bits)
+
+
+def test_all_images_are_fetched_on_joining_and_kept(joined, new_tab, desk):
+    tab = joined(desk.campaign(image=PNG))
+    assert tab.look("images") == [hash_of(PNG)]
+    again = new_tab(tab.campaign)
+    again.page.context.set_offline(True)
+    again.call("load")
+    assert again.look("images") == [hash_of(PNG)]
+    assert [path for _, path in again.requests if "images" in path] == []
+
+
+def test_what_it_costs_is_known_before_joining(new_tab, desk):
+    tab = new_tab(desk.campaign())
+    assert tab.call("load")["title"] == "Birds"
+    assert (tab.look("open"), tab.look("needsInvite")) == (True, True)
+    spending = tab.call("spending", 2)
+    assert spending.pop("after") == pytest.approx(2)
+    assert spending == {"spent": 0, "budget": None, "reused": [], "repeated": []}
+
+
+def test_what_left_is_remembered_after_withdrawing(joined, desk):
+    about = f"frog {time.monotonic_ns()}"
+    first = joined(desk.campaign(about=about))
+    first.call("commit", YES)
+    sent = {one["task"]: one["value"] for one in first.call("send")["reports"]}
+    first.call("withdraw")
+    second = joined(desk.campaign(about=about))
+    assert sorted(second.call("spending", 3)["reused"]) == ["t0", "t1", "t2"]
+    second.call("commit", YES)
+    assert {one["task"]: one["value"] for one in second.call("send")["reports"]} == sent
+
+
+def test_a_browser_that_keeps_nothing_is_told_so(new_tab, desk):
+    tab = new_tab(desk.campaign())
+    assert tab.run("whyNotHere") is None
+    for name, owner, key in (
+        ("indexedDB", "window", "browser"),
+        ("locks", "navigator", "browser"),
+        ("subtle", "crypto", "insecure"),
+    ):
+        tab.page.evaluate(f"() => Object.defineProperty({owner}, '{name}', {{ value: undefined }})")
+        assert tab.run("whyNotHere") == f"refusal.{key}"
 
 
 def test_withdrawing_deletes_and_is_for_good(joined, new_tab, desk):
@@ -439,7 +499,9 @@ def test_answers_are_kept_only_on_request_and_until_they_are_sent(joined, new_ta
 def test_forgetting_leaves_nothing(joined):
     first, second = joined(), joined()
     second.call("commit", YES)
+    second.page.evaluate("() => caches.open('quietcrowd')")
     second.call("forget")
+    assert second.page.evaluate("() => caches.keys()") == []
     assert second.look("state") == "new"
     assert first.run("everything") == []
     assert refusal(first.call("commit", YES)) == "refusal.not-joined"

@@ -1,8 +1,7 @@
 // A worker's device in one campaign: what it keeps, and what it sends.
 
-import { whyNot } from "../mechanisms/draw.js";
-import { canonicalJson } from "../terms/canonical.js";
-import { channelHash, taskQuestions } from "../terms/questions.js";
+import { canonicalHash, canonicalJson } from "../terms/canonical.js";
+import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
 import { readTasks, readTerms } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
 import { costOf, requireBudget, spentIn } from "./ledger.js";
@@ -12,6 +11,8 @@ import { refuseIf } from "./refusing.js";
 import { drawUpload, knownReports, readable, reportsAll, toDraw } from "./reports.js";
 import { insist, objectIn, request, waitFor } from "./server.js";
 import { exchange, filesOf, openStore } from "./store.js";
+
+/** @import { Say } from "../page/messages.js" */
 
 /**
  * In ms. Reports leave a whole number of `delay` after they were asked for: one, unless drawing and
@@ -38,19 +39,21 @@ export class Device {
   needsInvite = null;
   #where;
   #timing;
-  #english; // speaks what configurations say
   #database;
   #entries = []; // of all campaigns; one without a name has the budget
   #questions = { hashes: new Map(), first: new Map(), channel: null };
   #text; // the configuration as received
   #leaves = 0; // when reports do, on the page's clock
 
-  /** Return the device, with what it keeps; `base` is the server's, with a slash at the end. */
+  /**
+   * Return the device, with what it keeps.
+   * @param {{base: string, campaign: string, english: Say}} asked  `base`: of the server, with a
+   *   slash at the end; `english`: what sentences of a configuration are compared with
+   */
   static async open({ base, campaign, english, ...timing }) {
     const [device, { href, origin }] = [new Device(), new URL(base)];
-    const path = `public/campaigns/${campaign}`;
-    device.#where = { base: href, campaign, origin, name: `${href}j/${campaign}`, path };
-    device.#english = english;
+    const [name, path] = [`${href}j/${campaign}`, `public/campaigns/${campaign}`];
+    device.#where = { base: href, campaign, english, origin, name, path };
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
     await device.#exchange();
@@ -98,7 +101,7 @@ export class Device {
   /**
    * Return what was spent, what it will be after so many answers at most, and the budget: epsilon.
    * Once joined, `reused`: tasks that get the report that this server was sent before; `repeated`:
-   * others whose question was reported on before.
+   * others whose question, or a near-copy, was reported on before.
    */
   async spending(count) {
     await this.#exchange();
@@ -107,13 +110,18 @@ export class Device {
     const all = new Map(tasks.map(({ name }) => [name, true]));
     const most = all.size ? toDraw(asked, all).size : terms.tasks;
     const drawn = reportsAll(terms) ? most : Math.min(count, most);
-    const before = new Set(entries.flatMap(({ reports = {} }) => Object.keys(reports)));
-    const among = (has) =>
-      [...all.keys()].filter((name) => has(this.#questions.hashes.get(name)));
+    const before = new Set(
+      entries.flatMap(({ reports = {}, letters = [] }) => [...Object.keys(reports), ...letters]),
+    );
+    const { hashes, letters } = this.#questions;
+    const among = (has) => [...all.keys()].filter((name) => has(hashes.get(name), name));
     return {
       ...{ spent, after: spent + (this.#own?.reports ? 0 : costOf(terms, drawn)), budget },
-      reused: among((question) => asked.known.has(question)),
-      repeated: among((question) => before.has(question) && !asked.known.has(question)),
+      reused: among((hash) => asked.known.has(hash)),
+      repeated: among(
+        (hash, name) =>
+          !asked.known.has(hash) && (before.has(hash) || before.has(letters.get(name))),
+      ),
     };
   }
 
@@ -150,9 +158,12 @@ export class Device {
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
       requireBudget(entries, cost);
-      const { channel } = this.#questions;
+      const { hashes, letters: all } = this.#questions;
       const drawn = drawUpload(asked, given, open);
-      return { ...own, state: "committed", drafts: [], channel, cost, ...drawn };
+      const letters = [...all].flatMap(([name, hash]) =>
+        hashes.get(name) in drawn.reports ? [hash] : [],
+      );
+      return { ...own, state: "committed", drafts: [], cost, letters, ...drawn };
     };
     await locked(() => this.#keep(commit));
     this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
@@ -241,12 +252,12 @@ export class Device {
   }
 
   #leave() {
-    const { name, origin, channel, cost, reports } = this.#own;
+    const { name, origin, channel, cost, letters, reports } = this.#own;
     return this.#exchange((_, store) => {
       store.delete(filesOf(name));
       store.delete(name);
       if (reports) {
-        store.put({ name, origin, channel, cost, reports, state: "left" }, name);
+        store.put({ name, origin, channel, cost, letters, reports, state: "left" }, name);
       }
     });
   }
@@ -260,16 +271,18 @@ export class Device {
   }
 
   async #read(text, configHash) {
-    const asked = { campaign: this.#where.campaign, configHash, english: this.#english };
-    this.terms = await readTerms(text, asked);
+    const { campaign, english } = this.#where;
+    this.terms = await readTerms(text, { campaign, configHash, english });
     this.#text = text;
-    refuseIf(whyNot(this.terms.mechanism), "refusal.mechanism");
   }
 
   async #readTasks(text) {
     this.tasks = await readTasks(objectIn(text), this.terms);
-    const channel = await channelHash(this.terms);
-    this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel };
+    const [channel, letters] = [await channelHash(this.terms), new Map()];
+    for (const { name, data } of this.tasks) {
+      letters.set(name, await canonicalHash(lettersOf(name, data)));
+    }
+    this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel, letters };
   }
 
   async #enter() {

@@ -32,16 +32,18 @@ export function toDraw({ terms, tasks, questions, known }, answers) {
 export function drawUpload({ terms, tasks, questions, known }, answers, open) {
   const drawn = draw(terms, [...open.keys()], open, systemWords);
   const fresh = new Map(drawn.reports?.map(({ task, ...report }) => [task, report]));
+  const { channel } = questions;
   const [sent, reports] = [[], {}];
   for (const { id, name } of tasks.filter((task) => reportsAll(terms) || answers.has(task.name))) {
     const question = questions.hashes.get(name);
     const report = known.get(question) ?? fresh.get(sourceOf(name, questions));
     sent.push({ report_id: newId(), task_id: id, ...report });
-    reports[question] = questions.channel === null ? null : spelled(report, terms);
+    reports[question] = channel === null ? null : spelled(report, terms);
   }
   const { numbers } = drawn;
   const body = numbers ? { sketch: { report_id: newId(), numbers } } : { reports: sent };
-  return { upload: canonicalJson({ config_hash: terms.configHash, ...body }), reports };
+  const upload = canonicalJson({ config_hash: terms.configHash, ...body });
+  return { upload, channel, reports };
 }
 
 /** Return what a server was sent through a channel, as it is sent, by the hashes of questions. */
