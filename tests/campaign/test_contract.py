@@ -105,7 +105,8 @@ def test_so_is_every_answer_after_others(server, schema):
             self.cast = new_cast(server)  # so that an earlier run does not show
 
         def before_call(self, case):
-            make_sense(case, self.cast)
+            if case.meta.generation.mode.is_positive:  # else what is wrong might be put right
+                make_sense(case, self.cast)
 
         def get_call_kwargs(self, case):
             return {"headers": headers(case.operation, self.cast), "timeout": LONG}
