@@ -31,7 +31,11 @@ BIRDS = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes", "cannot tell"]
 
 def numbered_tasks(count, data=None):
     return [
-        {"id": f"{place:032x}", "name": f"t{place}", "data": data or {"question": f"Is it {place}?"}}
+        {
+            "id": f"{place:032x}",
+            "name": f"t{place}",
+            "data": data or {"question": f"Is it {place}?"},
+        }
         for place in range(1, count + 1)
     ]
 
@@ -102,9 +106,7 @@ def document(more_messages=None, server=None):
     blocks = [messages_blocks()]
     for language, catalog in (more_messages or {}).items():
         data = json.dumps(catalog).replace("<", r"\u003c")
-        blocks.append(
-            f'<script type="application/json" data-messages="{language}">{data}</script>'
-        )
+        blocks.append(f'<script type="application/json" data-messages="{language}">{data}</script>')
     page = fill(WORKER[PAGE].text, {IMPORT_MAP: "", MESSAGES: "\n".join(blocks)})
     return page if server is None else page.replace("<html", f'<html data-server="{server}"', 1)
 
