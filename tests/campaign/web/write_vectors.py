@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
-from quietcrowd.accounting.consent import show_most_sure
+from quietcrowd.accounting.consent import consent_sentences, show_most_sure
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.draw import coded_reports
 from quietcrowd.campaign.device.law import law_sentences, law_table, show_share
@@ -37,7 +38,9 @@ from quietcrowd.mechanisms.memo.worker_table import worker_table
 from quietcrowd.mechanisms.randomness import uniform_integers, words_in_turn
 from quietcrowd.mechanisms.sketch import TaskProfile
 from quietcrowd.mechanisms.worker_laws import UniformEpsilons
+from quietcrowd.privacy.guarantee import PrivacyGuarantee
 from quietcrowd.privacy.rounding import ratio_up
+from quietcrowd.privacy.tail_bound import TailBound
 
 FOLDER = Path(__file__).parent / "vectors"
 
@@ -177,6 +180,30 @@ def losses(one):
     return [*sum(lost, []), guarantee.delta]
 
 
+def consent(one):
+    """Return what a worker agrees to by figures alone."""
+    said, tail = one["guarantee"], one["guarantee"]["tail"]
+
+    def losses(part):
+        names = ("epsilon", "linkedEpsilon", "workerEpsilon")
+        keys = ("epsilon", "linked_epsilon", "worker_epsilon")
+        return {key: float(part[name]) for key, name in zip(keys, names, strict=True)}
+
+    guarantee = PrivacyGuarantee(
+        answers=said["answers"],
+        tasks=said["tasks"],
+        linked=said["linked"],
+        participation_protected=said["participationProtected"],
+        **losses(said),
+        delta=said["probability"] or 0.0,
+        tail=tail and TailBound(probability=said["probability"], **losses(tail)),
+        claimed_epsilon=0.0,
+        assumptions=(),
+        source="",
+    )
+    return list(consent_sentences(guarantee))
+
+
 def terms(one):
     """Return what is told of a configuration and its tasks, beside what stands in it."""
     config = json.loads(one["text"])
@@ -211,6 +238,7 @@ GIVES = {
     "blocks": blocks,
     "canonical": canonical,
     "coin": coin,
+    "consent": consent,
     "deviation": deviation,
     "draw": draw,
     "gaussian": gaussian,
@@ -506,7 +534,9 @@ def more_mechanisms():
 
 def loss_inputs():
     """Return many counts of answers, linked ones and tasks for each mechanism."""
-    counts = [(1, 1, 1), (1, 1, 7), (2, 2, 3), (10, 3, 10), (100, 1, 1000)]
+    some = [(1, 1, 1), (2, 2, 3), (10, 3, 10), (100, 1, 1000)]
+    counted = [(MECHANISMS[name], some) for name in IN_A_PAGE]
+    counted += [(one, some[::3]) for one in more_mechanisms()]
     return [
         {
             "mechanism": mechanism.to_dict(),
@@ -516,19 +546,21 @@ def loss_inputs():
             "linked": linked,
             "tasks": tasks,
         }
-        for mechanism in [*(MECHANISMS[name] for name in IN_A_PAGE), *more_mechanisms()]
+        for mechanism, counts in counted
         for answers, linked, tasks in counts
     ]
 
 
 def configured(mechanism, shown, *, answers=None, linked=None, promises=None):
     """Return a configuration, as received, and its tasks."""
-    named = sorted((hashlib.md5(b"%d" % i).hexdigest(), f"t{i}", one) for i, one in enumerate(shown))
+    named = sorted(
+        (hashlib.md5(b"%d" % i).hexdigest(), f"t{i}", one) for i, one in enumerate(shown)
+    )
     promised = None if promises is None else Promises(**{**PROMISES, **promises})
     built = build_configuration(
         campaign=32 * "5",
         title="Vögel",
-        description="Birds \"here\".",
+        description='Birds "here".',
         mechanism=mechanism,
         answers=answers,
         linked=linked,
@@ -546,10 +578,51 @@ def terms_inputs():
     return [
         *(configured(one, SHOWN, promises={}) for one in listed),
         *(configured(one, SHOWN[:2], answers=1) for one in listed),
-        *(configured(one, SHOWN, answers=4, linked=4, promises=batches) for one in listed),
-        *(configured(one, SHOWN[3:], promises=batches) for one in more_mechanisms()),
-        configured(MECHANISMS["laplace"], [{}] * 1100, linked=1050, promises=batches),
+        *(configured(one, SHOWN[:4], answers=4, linked=4, promises=batches) for one in listed[1:3]),
+        *(configured(one, SHOWN[4:]) for one in more_mechanisms()),
     ]
+
+
+def guarantees():
+    """Yield figures that few campaigns have: much or nothing is lost, or many answers are given."""
+    base = {"answers": 1, "epsilon": 0.5, "worker_epsilon": 0.5, "participation_protected": False}
+    base |= {"claimed_epsilon": 1.0, "assumptions": (), "source": ""}
+    tail = {"epsilon": 1.0, "linked_epsilon": 2.0, "worker_epsilon": math.inf}
+    yield PrivacyGuarantee(**base)
+    for loss in (0.0, 1e-300, 0.1, 1.0, math.log(9), 6.906, 6.91, 1000.5, math.inf):
+        yield PrivacyGuarantee(
+            **base | {"answers": 12_345, "epsilon": loss, "worker_epsilon": loss}
+        )
+    more = {"answers": 2, "linked": 1_000, "linked_epsilon": 3.0, "tasks": 2_000}
+    yield PrivacyGuarantee(**base | more | {"participation_protected": True})
+    for chance in (1e-30, 1e-6, 0.0123, 0.3333333333333333, 0.5, 0.6, 0.9999999):
+        for counts in ({}, {"answers": 9}, {"answers": 9, "linked": 3}):
+            bound = TailBound(probability=chance, **tail)
+            yield PrivacyGuarantee(**base | counts | {"delta": chance, "tail": bound})
+
+
+def consent_inputs():
+    return [
+        {
+            "guarantee": {
+                "answers": one.answers,
+                "tasks": one.tasks,
+                "linked": one.linked,
+                "participationProtected": one.participation_protected,
+                **spelled_losses(one),
+                "tail": None if one.tail is None else spelled_losses(one.tail),
+                "probability": one.tail and one.tail.probability,
+            },
+        }
+        for one in guarantees()
+    ]
+
+
+def spelled_losses(bound):
+    """Return losses as JSON has them: an infinite one is a text."""
+    losses = (bound.epsilon, bound.linked_epsilon, bound.worker_epsilon)
+    spelled = [loss if math.isfinite(loss) else "Infinity" for loss in losses]
+    return dict(zip(("epsilon", "linkedEpsilon", "workerEpsilon"), spelled, strict=True))
 
 
 def percent_inputs():
@@ -560,7 +633,14 @@ def percent_inputs():
 
 
 LETTERS = [
-    *("Do you?", "3. Do you?", "(3) do you", "Question 3: Do you?", "Do you? (3)", "Do you 3 times?"),
+    *(
+        "Do you?",
+        "3. Do you?",
+        "(3) do you",
+        "Question 3: Do you?",
+        "Do you? (3)",
+        "Do you 3 times?",
+    ),
     *("DO YOU", "ｄｏ ｙｏｕ", "Straße", "STRASSE", "ΣΑΣ", "σας", "İ", "ıI", "ŉ ǰ", "ﬁ", "\u1e9e"),
     *("17", "a8f3", "row-17", "17.jpg", "٣. نعم", "நா", "é", "e\u0301", "①. x", "a\u3164b", "?!"),
     *("a_1 b", "_1", "\x1c3.\x1cx", "x.\u00a03", "ß", "ẞ", "日本語 3?", "½ a", "Ⅷ. b", "😀", ""),
@@ -582,6 +662,7 @@ INPUTS = {
     "blocks": block_inputs,
     "canonical": canonical_inputs,
     "coin": coin_inputs,
+    "consent": consent_inputs,
     "deviation": deviation_inputs,
     "draw": draw_inputs,
     "gaussian": gaussian_inputs,
