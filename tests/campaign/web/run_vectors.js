@@ -1,6 +1,8 @@
 // What an input of vectors/ gives in a browser, by kind; write_vectors.py has the same functions.
 
 import { canonicalHash, canonicalJson } from "./worker/terms/canonical.js";
+import { twoLayerLosses } from "./worker/terms/shared_losses.js";
+import { varianceLosses } from "./worker/terms/variance_losses.js";
 import { decaying, logistic } from "./worker/mechanisms/coins.js";
 import { draw } from "./worker/mechanisms/draw.js";
 import { drawDeviation, gaussianNoise } from "./worker/mechanisms/gaussian.js";
@@ -170,6 +172,7 @@ const GIVES = {
     Array.from(shake256(new TextEncoder().encode(message), size), (byte) =>
       byte.toString(16).padStart(2, "0"),
     ).join(""),
+  shared_losses: ({ terms, counts }) => counts.map((count) => twoLayerLosses(terms, count)),
   table: ({ row, words }) => parsed(words).map((word) => reportOf(row, word)),
   terms: async (input) => {
     const { terms, tasks } = await termsOf(input);
@@ -180,6 +183,7 @@ const GIVES = {
       channel: await channelHash(terms),
     };
   },
+  variance_losses: ({ terms, answers, linked }) => varianceLosses(terms, answers, linked),
   weights: ({ size, epsilon }) => {
     const drawn = weightsOf(epsilon, size);
     return [...drawn.slice(0, 3), ...drawn.slice(-3), drawn.reduce((sum, one) => sum + one, 0)];

@@ -7,8 +7,9 @@ import re
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.web.browser import chromium, serve
+from tests.campaign.web.terms_vectors import IN_A_PAGE, SHOWN, TERMS_INPUTS, configured
 from tests.campaign.web.test_worker import CALL, WORKER
-from tests.campaign.web.write_vectors import FOLDER, IN_A_PAGE, SHOWN, configured
+from tests.campaign.web.write_vectors import FOLDER, written
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
@@ -49,11 +50,32 @@ NEEDS = {"en": ("take no part", "ask who invited you"), "de": ("nehmen Sie nicht
 
 @pytest.mark.parametrize("tag", LANGUAGES)
 def test_refusals_of_terms_say_what_to_do(tag):
-    keys = "config version members other-campaign counts unsound terms loss tasks copies".split()
-    for key in keys:
+    told = ("config", "version", "members", "other-campaign", "counts", "unsound", "terms")
+    for key in (*told, "loss", "tasks", "copies"):
         said = CATALOGS[tag][f"refusal.{key}"].replace("Nehmen", "nehmen")
         assert all(need in said for need in NEEDS[tag])
         assert said.endswith(".")
+
+
+def cases_of(kind):
+    return json.loads((FOLDER / f"{kind}.json").read_text("utf-8"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", TERMS_INPUTS)
+def test_python_gives_what_the_vectors_say(kind):
+    assert (FOLDER / f"{kind}.json").read_text("utf-8") == written(kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", TERMS_INPUTS)
+def test_a_browser_gives_what_the_vectors_say(page, kind):
+    """Losses are floats, which each side rounds for itself."""
+    cases = cases_of(kind)
+    expected = [case["gives"] for case in cases]
+    if kind == "losses":
+        expected = [pytest.approx(one, rel=1e-12, abs=0) for one in expected]
+    assert page.evaluate(CALL, ["run", kind, cases]) == expected
 
 
 def with_config(one, config):
@@ -85,7 +107,7 @@ def changes(value, path=""):
         yield f"{path}-", value[:-1]
         for place, part in enumerate(value[:2]):
             for at, one in changes(part, f"{path}.{place}"):
-                yield at, value[:place] + [one] + value[place + 1 :]
+                yield at, [*value[:place], one, *value[place + 1 :]]
     elif value is None or isinstance(value, bool):
         yield from ((f"{path}={one}", one) for one in (not value, 1, "x"))
     elif isinstance(value, str):
@@ -282,6 +304,7 @@ def test_sentences_are_whole_in_every_language(page):
         consent = json.loads(case["text"])["consent"]
         assert one[: len(consent)] == consent
     assert [len(one) for one in english] == [len(one) for one in german]
-    for said in sum(german, []):
+    told = [said for one in german for said in one]
+    for said in told:
         assert not re.search(r"\{|undefined|NaN|\d\.\d(?!\d\d)", said)
-    assert any("sich danach zu höchstens 73,2 % sicher" in said for said in sum(german, []))
+    assert any("sich danach zu höchstens 73,2 % sicher" in said for said in told)
