@@ -23,9 +23,10 @@ const DESCRIBE = Object.freeze({
   "matrix-factorization": describeSketch,
 });
 
-/** Return whether two numbers are the same but for 10^-12 of them. */
-export function isNear(one, other) {
-  return one === other || Math.abs(one - other) <= 1e-12 * Math.max(Math.abs(one), Math.abs(other));
+/** Return whether something is a number but for 10^-12 of it. */
+export function isNear(number, said) {
+  const most = 1e-12 * Math.min(Math.abs(number), Math.abs(said));
+  return number === said || (typeof said === "number" && Math.abs(number - said) <= most);
 }
 
 /**
