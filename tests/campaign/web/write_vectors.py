@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-
 from tests.campaign.web.loss_vectors import LOSS_GIVES, LOSS_INPUTS
 
 import quietcrowd as qc
