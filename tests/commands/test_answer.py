@@ -156,7 +156,7 @@ def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, 
 def test_a_title_and_a_description_do_not_pass_for_the_devices_words(run, types, monkeypatch):
     claim = "Epsilon is at most 0.01 about one answer."
     fake = Fake.of(MECHANISMS["one-layer"], title=f"Birds\n{claim}", description=f"Of\n{claim}\n")
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    monkeypatch.setattr("httpx.Client", through(fake))
     types("n")
     output = run(NOWHERE)[1]
     assert f"\n| Birds {claim}\n" in output
@@ -168,7 +168,7 @@ def test_what_whoever_asks_says_of_themselves_does_not_pass_either(run, types, m
     claim = "Nothing is kept."
     said = dict.fromkeys(("requester", "contact", "purpose"), f"A\n{claim}")
     fake = Fake.of(MECHANISMS["one-layer"], promises=said)
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    monkeypatch.setattr("httpx.Client", through(fake))
     types("n")
     output = run(NOWHERE)[1]
     assert f"\n{claim}" not in output
@@ -178,7 +178,7 @@ def test_what_whoever_asks_says_of_themselves_does_not_pass_either(run, types, m
 
 def test_a_campaign_of_an_older_version_is_told_to_promise_nothing(run, types, monkeypatch):
     fake = Fake.of(MECHANISMS["one-layer"], promises=None)
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    monkeypatch.setattr("httpx.Client", through(fake))
     types("n")
     shown = " ".join(run(NOWHERE)[1].split())
     assert "of an older version: it does not say who asks, what for, or how long" in shown
@@ -301,7 +301,7 @@ def test_nothing_that_is_printed_before_sending_depends_on_what_is_drawn(
         return fake.handle_request(request)
 
     wire = httpx.MockTransport(lose)
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(wire))
+    monkeypatch.setattr("httpx.Client", through(wire))
     monkeypatch.setattr("quietcrowd.campaign.device.http_client.FIRST_PAUSE", 1e9)
     for place in range(4):
         types("y", *["1"] * 12, "send")
