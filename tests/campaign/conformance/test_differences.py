@@ -1,0 +1,158 @@
+"""Where the two clients differ: the table of docs/clients.md, and what of it can be shown."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.campaign.conformance.cases import (
+    ASKED,
+    CAMPAIGN,
+    LABEL,
+    LABELS,
+    RIDGE,
+    campaign_of,
+)
+from tests.campaign.conformance.plays import ALL, BOTH, LIKE_IT, ONE, OTHER, REFUSED
+from tests.campaign.conformance.server import ORIGIN, OTHER_ORIGIN, Server
+from tests.campaign.mechanisms import MECHANISMS
+
+import quietcrowd as qc
+
+PAGE = Path(__file__).parents[3] / "docs" / "clients.md"
+
+DIFFERENCES = {
+    "other servers": (
+        "one ledger and one memory of questions for all servers of a folder",
+        "one origin: what was asked and spent on others is not known, and the page says so",
+    ),
+    "storage": (
+        "files of their owner, which stay",
+        "the browser's: a private window, or a browser that needs room, forgets budget, questions "
+        "and credential; the page says so",
+    ),
+    "when noise is fixed": (
+        "before the first answer, in a memo, where the mechanism allows it; destroyed when reports "
+        "are kept",
+        "as the answers are sent; nothing is kept of it",
+    ),
+    "when the request leaves": (
+        "at once: the noise was there before the answers",
+        "a fixed time after the click, a multiple of four seconds",
+    ),
+    "words in a key": (
+        "what draws is SHAKE-256 of a key of 256 bits, where there is a memo",
+        "the browser's generator",
+    ),
+    "budget": ("with a delta too, by a filter", "delta 0: losses are summed"),
+    "near-copies of earlier questions": ("told as asked before", "not told; copies are"),
+    "mechanisms": ("all", "not the sketch that solves a ridge regression"),
+    "answers as texts": (
+        '"7" is the number 7, as files have it',
+        "no: answers have the type of their domain",
+    ),
+    "the configuration": (
+        "read again in each process, and refused if it has changed",
+        "kept from joining on",
+    ),
+    "after losing the device": (
+        "the credential is a file to copy",
+        "a withdrawal key to keep, which works anywhere",
+    ),
+    "what the server holds": (
+        "can be looked at, and is compared with what was sent",
+        "only what was sent is shown",
+    ),
+    "who asks": ("one constant user agent", "the browser says what it is, as on every page"),
+    "packed answers": (
+        "refused, as are answers beyond a length",
+        "unpacked by the browser",
+    ),
+    "whose code": (
+        "that of the wheel",
+        "that of the server, unless the page was saved and compared",
+    ),
+    "languages": ("English", "English and German"),
+}
+
+
+def test_the_page_on_clients_has_this_table():
+    text = PAGE.read_text("utf-8").partition("## Where the two clients differ")[2]
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+    assert {what: (python, page) for what, python, page in rows[1:]} == DIFFERENCES
+
+
+def outcomes(client, steps, *campaigns):
+    """Return what steps of a device give."""
+    with client.device(Server(list(campaigns)), ORIGIN) as device:
+        return [device.take(step, *given) for step, *given in steps]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "again", "spent"),
+    [("python", [[], ["t0", "t1"]], 2), ("page", [[], []], 0)],
+)
+def test_other_servers(request, kind, again, spent):
+    client = request.getfixturevalue(kind)
+    with client.device(Server([ONE, LIKE_IT]), ORIGIN) as device:
+        assert device.take("answer", CAMPAIGN, BOTH) == 2
+        device.move(OTHER_ORIGIN)
+        device.take("join", OTHER)
+        assert device.take("again", OTHER) == again
+        assert device.take("spent", OTHER) == pytest.approx(spent)
+
+
+@pytest.mark.slow
+def test_a_memo_is_there_before_the_first_answer(python, page):
+    with python.device(Server([ONE]), ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        memos = list(device.folder.rglob("memo"))
+        assert len(memos) == 1
+        device.take("answer", CAMPAIGN, BOTH)
+        assert not memos[0].exists()
+    with page.device(Server([ONE]), ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        [kept] = device.kept("campaigns")
+        assert kept.keys() <= {"name", "origin", "credential", "configHash", "invite", "joined"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "repeated"), [("python", ["t0"]), ("page", [])])
+def test_near_copies_of_earlier_questions(request, kind, repeated):
+    near = campaign_of(LABEL, [{"question": "IS there a bird, on picture a"}], campaign=OTHER)
+    steps = [("answer", CAMPAIGN, ALL), ("join", OTHER), ("again", OTHER)]
+    client = request.getfixturevalue(kind)
+    assert outcomes(client, steps, ONE, near)[2] == [[], repeated]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "given"), [("python", None), ("page", REFUSED)])
+def test_the_sketch_that_solves(request, kind, given):
+    ridge = campaign_of(MECHANISMS[RIDGE])
+    assert outcomes(request.getfixturevalue(kind), [("join", CAMPAIGN)], ridge) == [given]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "given"), [("python", 1), ("page", REFUSED)])
+def test_answers_as_texts(request, kind, given):
+    numbers = campaign_of(MECHANISMS["laplace"])
+    steps = [("answer", CAMPAIGN, {"t0": "7"})]
+    assert outcomes(request.getfixturevalue(kind), steps, numbers) == [given]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "given"), [("python", REFUSED), ("page", 2)])
+def test_a_configuration_that_changes_after_joining(request, kind, given):
+    other = campaign_of(qc.RandomizedResponse(domain=LABELS, epsilon=4.0), ASKED)
+    server = Server([ONE])
+    with request.getfixturevalue(kind).device(server, ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        server.campaigns[0] = other
+        device.take("reload")
+        assert device.take("answer", CAMPAIGN, BOTH) == given
+    assert all(f'"config_hash":"{ONE.hash}"' in body for _, body in server.uploads)
+
+
+def test_languages():
+    folder = PAGE.parents[1] / "src" / "quietcrowd" / "campaign" / "web" / "worker" / "messages"
+    assert sorted(file.stem for file in folder.iterdir()) == ["de", "en"]
