@@ -5,7 +5,10 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from functools import partial
+from itertools import chain
+from pathlib import Path
 
 import httpx
 import pytest
@@ -644,7 +647,30 @@ import sys
 from quietcrowd.commands.app import run
 for words in (["--answers", {str(given)!r}, "--yes"], ["--show"], ["--withdraw", "--yes"]):
     assert run(["answer", {made!r}, *words]) == 0
-assert not {{"numba", "matplotlib", "sqlalchemy"}} & set(sys.modules)
+print(*sys.modules)
 """
     environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True
+    )
+    loaded = {module.partition(".")[0] for module in done.stdout.splitlines()[-1].split()}
+    assert loaded & needed_by_the_library() <= installed_by_workers(name)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def needed_by_the_library():
+    """Return what the library and its server need, but for what Typer brings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = chain.from_iterable(project["optional-dependencies"].values())
+    named = [re.match("[a-z-]+", one)[0] for one in [*project["dependencies"], *extras]]
+    return {name.replace("-", "_") for name in named} - {"pydantic"}
+
+
+def installed_by_workers(name):
+    """Return what docs/clients.md says that a worker installs."""
+    page = (ROOT / "docs" / "clients.md").read_text()
+    [line] = re.findall(r"^pip install (attrs [a-z -]+?)  ", page, re.MULTILINE)
+    also = {"scipy"} if name == "sampled variance" else set()
+    return {one.replace("-", "_") for one in line.split()} | also

@@ -28,15 +28,14 @@ async function say() {
   return speaker(await answer.json());
 }
 
-function termsOf({ id, text, hash }, asked = id) {
-  return readTerms(text, { campaign: asked, configHash: hash });
+function termsOf({ text, hash }, id) {
+  return readTerms(text, { campaign: id, configHash: hash });
 }
 
-/** Return what is said of each configuration. */
-export async function read(campaigns) {
-  const speak = await say();
-  const one = async ([campaign, asked]) => {
-    const terms = await termsOf(campaign, asked ?? campaign.id);
+/** Return what is said of a configuration. */
+export function read(campaign, id) {
+  return given(async () => {
+    const [speak, terms] = [await say(), await termsOf(campaign, id ?? campaign.id)];
     const { epsilon, linkedEpsilon, workerEpsilon, delta, tail } = terms.guarantee;
     const tails = tail && [tail.probability, tail.epsilon, tail.linkedEpsilon, tail.workerEpsilon];
     return {
@@ -45,12 +44,11 @@ export async function read(campaigns) {
       law: lawSentences(terms, speak),
       table: lawTable(terms, speak),
     };
-  };
-  return Promise.all(campaigns.map((campaign) => given(() => one(campaign))));
+  });
 }
 
 async function asked(campaign, listed = campaign.listed) {
-  const terms = await termsOf(campaign);
+  const terms = await termsOf(campaign, campaign.id);
   const tasks = await readTasks(JSON.parse(listed), terms);
   const questions = { ...(await taskQuestions(tasks, terms)), channel: await channelHash(terms) };
   return { terms, tasks, questions };

@@ -38,14 +38,9 @@ class PageClient:
         serve(page, FOLDERS)
         return cls(browser, page)
 
-    def read_all(self, pairs):
-        """Return what is said of many configurations; pairs of a campaign and which was asked."""
-        listed = [[spelled(campaign), asked] for campaign, asked in pairs]
-        return self.page.evaluate(CALL, ["read", listed])
-
     def read(self, campaign, asked=None):
-        """Return the losses, the sentences and the law of a configuration, or that it is refused."""
-        return self.read_all([(campaign, asked)])[0]
+        """Return losses, sentences and the law of a configuration, or that it is refused."""
+        return self.page.evaluate(CALL, ["read", spelled(campaign), asked])
 
     def questions(self, campaign, listed=None):
         return self.page.evaluate(CALL, ["questions", spelled(campaign), listed])

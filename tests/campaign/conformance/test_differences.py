@@ -39,8 +39,8 @@ DIFFERENCES = {
         "at once: the noise was there before the answers",
         "a fixed time after the click, a multiple of four seconds",
     ),
-    "words in a key": (
-        "what draws is SHAKE-256 of a key of 256 bits, where there is a memo",
+    "where random words come from": (
+        "SHAKE-256 of a key of 256 bits from the system, where there is a memo; else the system",
         "the browser's generator",
     ),
     "budget": ("with a delta too, by a filter", "delta 0: losses are summed"),

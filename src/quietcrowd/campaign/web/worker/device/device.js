@@ -138,6 +138,9 @@ export class Device {
     const start = performance.now();
     const given = new Map([...answers].filter(([, answer]) => answer !== null));
     const { terms } = this;
+    if (![...given.keys()].every((name) => this.#questions.hashes.has(name))) {
+      throw new RangeError("the campaign has no such task");
+    }
     if (given.size > terms.answers) {
       throw new Refusal("refusal.too-many", { most: terms.answers });
     }
