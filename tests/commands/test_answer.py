@@ -661,11 +661,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def needed_by_the_library():
-    """Return what the library and its server need, but for what Typer brings."""
+    """Return what the library and its server need.
+
+    But for Pydantic and pandas, which Typer and PyArrow load where they are.
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = chain.from_iterable(project["optional-dependencies"].values())
     named = [re.match("[a-z-]+", one)[0] for one in [*project["dependencies"], *extras]]
-    return {name.replace("-", "_") for name in named} - {"pydantic"}
+    return {name.replace("-", "_") for name in named} - {"pandas", "pydantic"}
 
 
 def installed_by_workers(name):
