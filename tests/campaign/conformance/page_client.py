@@ -50,7 +50,7 @@ class PageClient:
 
     @contextmanager
     def device(self, server, origin=ORIGIN):
-        """Give a device that speaks to a server at an origin, in a profile of its own."""
+        """Give a new device, which speaks to a server at an origin."""
         context = self.browser.new_context()
         yield PageDevice.of(context, server, origin)
         context.close()

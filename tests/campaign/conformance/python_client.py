@@ -3,6 +3,8 @@
 import json
 import struct
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
 from unittest.mock import patch
 
 import httpx
@@ -67,9 +69,9 @@ class WordsForMemo:
 
 @define
 class PythonClient:
-    """One device, that of a folder."""
+    """Devices are folders in one folder."""
 
-    folder: object
+    folder: Path
     name = "python"
     _budget: float | None = None
     _clients: dict = Factory(dict)
@@ -124,15 +126,15 @@ class PythonClient:
 
     @contextmanager
     def device(self, server, origin):
-        """Give a device that speaks to a server at an origin."""
-        yield PythonDevice(folder=self.folder, server=server, origin=origin)
+        """Give a new device, which speaks to a server at an origin."""
+        yield PythonDevice(folder=Path(mkdtemp(dir=self.folder)), server=server, origin=origin)
 
 
 @define
 class PythonDevice:
     """What steps of a case do."""
 
-    folder: object
+    folder: Path
     server: object
     origin: str
     budget: float | None = None

@@ -30,9 +30,11 @@ class Server:
     lose: int = 0
     members: dict = Factory(dict)
     uploads: list = Factory(list)
+    requests: list = Factory(list)
 
     def answer(self, method, path, credential, body):
         """Return a status and a text, or `LOST`."""
+        self.requests.append((method, path, body))
         name = next((one for one in self.campaigns if one.id in path), None)
         if "/participants/" in path:
             self.members[credential] = name

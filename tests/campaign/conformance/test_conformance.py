@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.campaign.conformance.cases import TAMPERED, VALID, tampered
+from tests.campaign.conformance.cases import CAMPAIGN, TAMPERED, VALID, tampered
 from tests.campaign.conformance.plays import PLAYS, REFUSED
 from tests.campaign.conformance.server import ORIGIN, Server
 
@@ -111,3 +111,21 @@ def test_what_workers_do_has_the_same_end(client, name):
         names = {one["task_id"]: one["task"] for one in play.campaigns[-1].tasks}
         reports = {names[one["task_id"]]: one["value"] for one in json.loads(body)["reports"]}
         assert len({reports[task] for task in play.equal}) == 1
+
+
+def test_opposite_answers_ask_for_the_same(client):
+    """Where how long a report is does not depend on which it is."""
+    asked = []
+    for answer in ("yes", "no"):
+        server = Server([VALID["one-layer"]])
+        with client.device(server, ORIGIN) as device:
+            device.take("join", CAMPAIGN)
+            device.take("answer", CAMPAIGN, dict.fromkeys(["t0", "t1", "t2"], answer))
+            device.take("withdraw", CAMPAIGN)
+        asked.append(
+            [
+                (method, path.partition("/participants/")[0], len(body))
+                for method, path, body in server.requests
+            ]
+        )
+    assert asked[0] == asked[1]

@@ -50,10 +50,11 @@ DIFFERENCES = {
         '"7" is the number 7, as files have it',
         "no: answers have the type of their domain",
     ),
-    "the configuration": (
-        "read again in each process, and refused if it has changed",
+    "configuration and tasks": (
+        "read again in each process, and refused if they have changed",
         "kept from joining on",
     ),
+    "before sending": ("joins once more, with the same bytes", "asks for nothing"),
     "after losing the device": (
         "the credential is a file to copy",
         "a withdrawal key to keep, which works anywhere",
@@ -151,6 +152,23 @@ def test_a_configuration_that_changes_after_joining(request, kind, given):
         device.take("reload")
         assert device.take("answer", CAMPAIGN, BOTH) == given
     assert all(f'"config_hash":"{ONE.hash}"' in body for _, body in server.uploads)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "asked"), [("python", ["PUT"]), ("page", [])])
+def test_before_sending(request, kind, asked):
+    server = Server([ONE])
+    with request.getfixturevalue(kind).device(server, ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        before = len(server.requests)
+        assert server.requests[before - 1][:2] == ("GET", "/api/v1/me/tasks")
+        device.take("answer", CAMPAIGN, BOTH)
+    *first, last = server.requests[before:]
+    assert [method for method, _, _ in first] == asked
+    assert last[:2] == ("POST", "/api/v1/me/reports")
+    assert {body for method, _, body in server.requests if method == "PUT"} == {
+        f'{{"config_hash":"{ONE.hash}"}}'
+    }
 
 
 def test_languages():
