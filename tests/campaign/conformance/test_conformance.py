@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.campaign.conformance.cases import CAMPAIGN, TAMPERED, VALID, tampered
+from tests.campaign.conformance.cases import CAMPAIGN, OF_ALL_KINDS, TAMPERED, VALID, tampered
 from tests.campaign.conformance.plays import PLAYS, REFUSED
 from tests.campaign.conformance.server import ORIGIN, Server
 
@@ -129,3 +129,18 @@ def test_opposite_answers_ask_for_the_same(client):
             ]
         )
     assert asked[0] == asked[1]
+
+
+PURE = [name for name in OF_ALL_KINDS if not VALID[name].config["guarantee"]["delta"]]
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_both_count_what_is_spent(python, page, name):
+    campaign = VALID[name]
+    answers = {task: one for task, one in answers_to(campaign, seed=3).items() if one is not None}
+    spent = []
+    for client in (python, page):
+        with client.device(Server([campaign]), ORIGIN) as device:
+            assert device.take("answer", CAMPAIGN, answers) != REFUSED
+            spent.append(device.take("spent", CAMPAIGN))
+    assert spent[1] == pytest.approx(spent[0], rel=LARGEST_DIFFERENCE, abs=0)

@@ -9,6 +9,7 @@ from tests.campaign.conformance.cases import (
     CAMPAIGN,
     LABEL,
     LABELS,
+    RANGE,
     RIDGE,
     campaign_of,
 )
@@ -43,7 +44,10 @@ DIFFERENCES = {
         "SHAKE-256 of a key of 256 bits from the system, where there is a memo; else the system",
         "the browser's generator",
     ),
-    "budget": ("with a delta too, by a filter", "delta 0: losses are summed"),
+    "budget": (
+        "with a delta, by a filter; without one a loss that has a delta fits into none",
+        "losses are summed, and so are their deltas, which are not limited",
+    ),
     "near-copies of earlier questions": ("told as asked before", "not told; copies are"),
     "mechanisms": ("all", "not the sketch that solves a ridge regression"),
     "answers as texts": (
@@ -131,6 +135,20 @@ def test_near_copies_of_earlier_questions(request, kind, repeated):
 def test_the_sketch_that_solves(request, kind, given):
     ridge = campaign_of(MECHANISMS[RIDGE])
     assert outcomes(request.getfixturevalue(kind), [("join", CAMPAIGN)], ridge) == [given]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "given", "spent"), [("python", REFUSED, 0), ("page", 2, 2.31)])
+def test_a_loss_with_a_delta(request, kind, given, spent):
+    mechanism = qc.SampledVarianceGaussian(domain=RANGE, rate=0.01, delta=0.1, least_variance=50.0)
+    steps = [
+        ("set_budget", 30),
+        ("answer", CAMPAIGN, {"t0": 1.0, "t1": 2.0}),
+        ("spent", CAMPAIGN),
+    ]
+    _, answered, told = outcomes(request.getfixturevalue(kind), steps, campaign_of(mechanism))
+    assert answered == given
+    assert told == pytest.approx(spent, rel=0.9)
 
 
 @pytest.mark.slow
