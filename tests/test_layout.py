@@ -47,7 +47,8 @@ NO_MIRROR = {
 def mirrors(test: Path) -> bool:
     """Return whether there is a module, or a folder, that a test module is named after."""
     place = SOURCE / test.parent / test.stem.removeprefix("test_")
-    return place.with_suffix(".py").is_file() or place.is_dir()
+    files = (place.with_suffix(suffix) for suffix in (".py", ".js"))
+    return place.is_dir() or any(file.is_file() for file in files)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)

@@ -16,7 +16,6 @@ ON_SQLITE_ALONE = (
     "test_client",
     "test_contract",
     "test_cross_origin",
-    "test_device",
     "test_gate",
     "test_pages",
     "test_roles",

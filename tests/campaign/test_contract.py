@@ -120,4 +120,3 @@ def test_so_is_every_answer_after_others(server, schema):
     )
     assert seen["POST /api/v1/campaigns", 201]
     assert seen["POST /api/v1/campaigns/{campaign}/open", 200]
-    assert seen["GET /api/v1/me/images/{sha256}", 200]

@@ -16,6 +16,7 @@ from sqlalchemy import delete, select, update
 from tests.campaign.devices import NOWHERE, Fake
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import Running, new_desk
+from tests.campaign.pictures import PNG
 from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
@@ -80,6 +81,23 @@ def types(monkeypatch):
 def write(path, *rows):
     path.write_text("task,label\n" + "".join(f"{row}\n" for row in rows))
     return path
+
+
+def test_the_file_of_an_image_is_shown_beside_its_question(run, types, desk, tmp_path):
+    link = desk.link(desk.campaign(tasks=1, image=PNG))
+    seen = []
+
+    def look():
+        [file] = tmp_path.rglob("image-*.png")
+        seen.append((file, file.read_bytes()))
+        return "yes"
+
+    types("y", look, "", "send")
+    status, output, _ = run(link)
+    [(file, content)] = seen
+    assert (status, content) == (0, PNG)
+    assert f"| picture:\n  The image is {file}\n" in output
+    assert not file.exists()
 
 
 def test_a_worker_answers_goes_back_and_sends(run, types, link):

@@ -1,4 +1,4 @@
-"""The images of tasks on a worker's device: all fetched on joining, checked, and kept for a while."""
+"""The images of tasks on a worker's device: all fetched on joining, and checked."""
 
 import pytest
 from tests.campaign.devices import NOWHERE, Fake

@@ -11,6 +11,63 @@ import { shake256 } from "./worker/mechanisms/shake.js";
 import { taskProfiles } from "./worker/mechanisms/sketch.js";
 import { reportOf, weightsOf } from "./worker/mechanisms/table.js";
 import { systemWords, uniformIntegers, wordsInTurn } from "./worker/mechanisms/words.js";
+import { speaker } from "./worker/page/messages.js";
+import { consentSentences } from "./worker/terms/consent.js";
+import { guaranteeOf } from "./worker/terms/guarantee.js";
+import { lawSentences, lawTable } from "./worker/terms/law.js";
+import { withDigits } from "./worker/terms/numbers.js";
+import { channelHash, largestGroup, lettersOf, taskQuestions } from "./worker/terms/questions.js";
+import { readTasks, readTerms } from "./worker/terms/terms.js";
+
+const catalogOf = async (tag) => {
+  const answer = await fetch(new URL(`./worker/messages/${tag}.json`, import.meta.url));
+  return answer.json();
+};
+const english = speaker(await catalogOf("en"));
+
+/** Return the configuration's terms and its tasks. */
+export async function termsOf({ text, tasks, campaign, hash }) {
+  const config = JSON.parse(text);
+  const own = { campaign: campaign ?? config.campaign, configHash: hash ?? (await hashOf(text)) };
+  const terms = await readTerms(text, { ...own, english });
+  return { terms, tasks: await readTasks({ tasks, config_hash: own.configHash }, terms) };
+}
+
+async function hashOf(text) {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Return why each configuration is refused: the key of a message, and what it says; or null. */
+export async function refusals(inputs, tag) {
+  const say = speaker(await catalogOf(tag));
+  const given = [];
+  for (const input of inputs) {
+    try {
+      await termsOf(input);
+      given.push(null);
+    } catch (error) {
+      given.push([error.key ?? `${error}`, error.key ? say(error.key, error.values) : ""]);
+    }
+  }
+  return given;
+}
+
+/** Return all that a page says of configurations, in a language. */
+export async function sayings(inputs, tag) {
+  const say = speaker(await catalogOf(tag));
+  const given = [];
+  for (const input of inputs) {
+    const { terms } = await termsOf(input);
+    const { guarantee, promises } = terms;
+    given.push([
+      ...consentSentences(guarantee, promises, say),
+      ...lawSentences(terms, say),
+      ...lawTable(terms, say).flat(),
+    ]);
+  }
+  return given;
+}
 
 const chances = { decaying, logistic };
 
@@ -65,6 +122,33 @@ const GIVES = {
     withWords(words, (source) => ({ integers: uniformIntegers(source, size, count) })),
   laplace: ({ scale, count, words }) =>
     withWords(words, (source) => ({ noise: exact(laplaceNoise(scale)(count, source)) })),
+  letters: async ({ tasks: pairs }) => {
+    const tasks = pairs.map(([name, data]) => ({ name, data }));
+    const largest = ["one-layer", "two-layer"].map((mechanism) =>
+      largestGroup(tasks, { mechanism: { mechanism } }),
+    );
+    const hashes = tasks.map(({ name, data }) => hashOf(lettersOf(name, data)));
+    return [...largest, ...(await Promise.all(hashes))];
+  },
+  losses: (config) => {
+    const { tail, delta, ...guarantee } = guaranteeOf(config);
+    const lost = [guarantee, ...(tail ? [tail] : [])].flatMap((part) => [
+      ...[part.epsilon, part.linkedEpsilon, part.workerEpsilon],
+    ]);
+    return [...lost, delta];
+  },
+  percent: ({ losses, shares, numbers }) => {
+    const sure = losses.map((loss) => {
+      const guarantee = { answers: 1, tasks: null, linked: 1, linkedEpsilon: loss, tail: null };
+      return consentSentences(guarantee, null, english)[0].match(/most (.*) sure|hidden/)[1];
+    });
+    const mechanism = { mechanism: "one-layer", domain: { labels: ["a", "b"] } };
+    const printed = shares.map((share) => {
+      const channel = { kind: "table", weights: [[share * 2 ** 32, 0]] };
+      return lawTable({ mechanism, channel }, english)[1][1];
+    });
+    return [...sure, ...printed, ...numbers.map((number) => withDigits(number, 3, english))];
+  },
   profile: ({ profile, tasks }) => taskProfiles(profile, tasks),
   scale: ({ over, under }) => floatUp({ over: BigInt(over), under: BigInt(under) }),
   shake: ({ message, size }) =>
@@ -72,6 +156,15 @@ const GIVES = {
       byte.toString(16).padStart(2, "0"),
     ).join(""),
   table: ({ row, words }) => parsed(words).map((word) => reportOf(row, word)),
+  terms: async (input) => {
+    const { terms, tasks } = await termsOf(input);
+    const { hashes, first } = await taskQuestions(tasks, terms);
+    return {
+      ...{ law: lawSentences(terms, english), table: lawTable(terms, english) },
+      ...{ questions: Object.fromEntries(hashes), first: Object.fromEntries(first) },
+      channel: await channelHash(terms),
+    };
+  },
   weights: ({ size, epsilon }) => {
     const drawn = weightsOf(epsilon, size);
     return [...drawn.slice(0, 3), ...drawn.slice(-3), drawn.reduce((sum, one) => sum + one, 0)];

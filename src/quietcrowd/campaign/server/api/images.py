@@ -27,8 +27,8 @@ _BODY: dict[str, Any] = {
         "content": {"application/octet-stream": _BYTES},
     }
 }
-_ALONE = {"Content-Security-Policy": "sandbox"}
-"""Beside the policy that every answer carries: an image runs nothing, even where it is a page."""
+_ALONE = {"Content-Security-Policy": "default-src 'none'; sandbox"}
+"""An image loads and runs nothing, even if a browser took it for a page."""
 
 
 async def _body(request: Request) -> bytes:

@@ -1,67 +1,55 @@
-// Keeps the page and its files, so that it opens without a network; and nothing else, ever.
+// Keeps the page and its files, so that it opens without a network; nothing else, ever.
 //
-// What is kept is shown first. A newer release is fetched after a page was opened, for the next
-// time. Files are kept by their hashes, which the page asks for: it never mixes two releases.
+// What is kept comes first. A newer release is fetched as a page opens, for the next time. Files
+// are kept by the hashes that a page asks for: no page is of two releases.
 
-const KEPT = "quietcrowd";
-const BASE = new URL("../", self.location).href;
+const BASE = new URL("../", location).href;
 const MANIFEST = `${BASE}worker/manifest.json`;
-const PAGE = `${BASE}j/${"0".repeat(32)}`; // the page is the same for all campaigns
+const PAGE = `${BASE}j/${"0".repeat(32)}`; // it is the same for all campaigns
 
-self.addEventListener("install", (event) => event.waitUntil(update()));
-self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+addEventListener("install", (event) => event.waitUntil(update()));
 
-self.addEventListener("fetch", (event) => {
-  const { method, mode, url, integrity } = event.request;
-  if (method !== "GET" || !url.startsWith(BASE)) {
-    return;
-  }
-  const path = url.slice(BASE.length).replace(/#.*/, "");
+addEventListener("fetch", (event) => {
+  const { mode, url, integrity } = event.request;
+  const path = url.startsWith(BASE) ? url.slice(BASE.length).replace(/#.*/, "") : "";
   if (mode === "navigate" && /^j\/[0-9a-f]{32}$/.test(path)) {
-    event.respondWith(keptOr(event.request, PAGE));
-    event.waitUntil(update().catch(() => {})); // without a network
+    event.respondWith(kept(PAGE, event.request));
+    event.waitUntil(update().catch(() => {})); // there is no network
   } else if (path.startsWith("worker/") && integrity) {
-    event.respondWith(keptOr(event.request, keyOf(path, integrity)));
+    event.respondWith(kept(`${url}?${integrity}`, event.request));
   }
 });
 
-async function keptOr(request, key) {
-  const kept = await (await caches.open(KEPT)).match(key);
-  return kept ? new Response(kept.body, kept) : fetch(request);
+async function kept(key, request) {
+  const found = await caches.match(key, { cacheName: "quietcrowd" });
+  return found ? new Response(found.body, found) : fetch(request);
 }
 
-function keyOf(path, integrity) {
-  return `${BASE}${path}?${encodeURIComponent(integrity)}`;
-}
-
-/** Keep the release that the server has now, unless it is the one that is kept. */
+/** Keep the server's release, unless it is kept; of the one before, files that may be open. */
 async function update() {
-  const [manifest, cache] = [await fetched(MANIFEST), await caches.open(KEPT)];
-  const [text, before] = [await manifest.clone().text(), await cache.match(MANIFEST)];
-  const known = before ? await before.text() : '{"files":{}}';
-  if (text === known) {
+  const [cache, manifest] = [await caches.open("quietcrowd"), await fetched(MANIFEST)];
+  const before = (await (await cache.match(MANIFEST))?.text()) ?? '{"files":{}}';
+  const now = await manifest.clone().text();
+  if (now === before) {
     return;
   }
-  const { files, page } = JSON.parse(text);
-  const listed = Object.entries(files).filter(([path]) => path.startsWith("worker/"));
-  const put = async ([path, integrity]) =>
-    cache.put(keyOf(path, integrity), await fetched(BASE + path, integrity));
-  const newPage = await fetched(PAGE, page);
-  await Promise.all(listed.map(put));
-  await cache.put(PAGE, newPage);
+  const keys = keysOf(JSON.parse(now));
+  const files = await Promise.all(keys.map((key) => fetched(...key.split("?"))));
+  const page = await fetched(PAGE, JSON.parse(now).page);
+  await Promise.all(keys.map((key, i) => cache.put(key, files[i])));
+  await cache.put(PAGE, page);
   await cache.put(MANIFEST, manifest);
-  const keys = [...listed, ...Object.entries(JSON.parse(known).files)].map((one) => keyOf(...one));
-  for (const { url } of await cache.keys()) {
-    if (![PAGE, MANIFEST, ...keys].includes(url)) {
-      await cache.delete(url);
-    }
-  }
+  const open = new Set([PAGE, MANIFEST, ...keys, ...keysOf(JSON.parse(before))]);
+  const over = (await cache.keys()).filter(({ url }) => !open.has(url));
+  await Promise.all(over.map((one) => cache.delete(one)));
+}
+
+function keysOf({ files }) {
+  const listed = Object.entries(files).filter(([path]) => path.startsWith("worker/"));
+  return listed.map(([path, hash]) => `${BASE}${path}?${hash}`);
 }
 
 async function fetched(url, integrity = "") {
   const response = await fetch(url, { integrity, cache: "no-store", credentials: "omit" });
-  if (!response.ok) {
-    throw new Error("not to be had");
-  }
-  return response;
+  return response.ok ? response : Promise.reject(response);
 }

@@ -1,15 +1,18 @@
 // A worker's device in one campaign: what it keeps, and what it sends.
 
-import { whyNot } from "../mechanisms/draw.js";
-import { canonicalJson } from "../terms/canonical.js";
-import { channelHash, taskQuestions } from "../terms/questions.js";
-import { readTasks, readTerms, Refusal } from "../terms/terms.js";
+import { canonicalHash, canonicalJson } from "../terms/canonical.js";
+import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
+import { readTasks, readTerms } from "../terms/terms.js";
+import { fetchImages, imagesOf } from "./images.js";
 import { costOf, requireBudget, spentIn } from "./ledger.js";
 import { newCredential, participantOf } from "./membership.js";
 import { checkedReceipt } from "./receipt.js";
+import { refuseIf } from "./refusing.js";
 import { drawUpload, knownReports, readable, reportsAll, toDraw } from "./reports.js";
-import { insist, objectIn, request, textOf, waitFor } from "./server.js";
-import { clearStore, exchange, filesIn, openStore } from "./store.js";
+import { insist, objectIn, request, waitFor } from "./server.js";
+import { exchange, filesOf, openStore } from "./store.js";
+
+/** @import { Say } from "../page/messages.js" */
 
 /**
  * In ms. Reports leave a whole number of `delay` after they were asked for: one, unless drawing and
@@ -17,7 +20,7 @@ import { clearStore, exchange, filesIn, openStore } from "./store.js";
  * reports excepted.
  */
 const TIMING = { delay: 4000, pause: 500, patience: 15_000 };
-const NAME = "quietcrowd";
+const KEY = /^qcw_[\w-]{43}$/;
 
 /** Return why this browser can have no device, as the key of a message; null where it can. */
 export function whyNotHere() {
@@ -37,15 +40,20 @@ export class Device {
   #where;
   #timing;
   #database;
-  #own; // what is kept of the campaign
-  #questions;
+  #entries = []; // of all campaigns; one without a name has the budget
+  #questions = { hashes: new Map(), first: new Map(), channel: null };
   #text; // the configuration as received
   #leaves = 0; // when reports do, on the page's clock
 
-  /** Return the device, with what it keeps; `base` is the server's, with a slash at the end. */
-  static async open({ base, campaign, ...timing }) {
+  /**
+   * Return the device, with what it keeps.
+   * @param {{base: string, campaign: string, english: Say}} asked  `base`: of the server, with a
+   *   slash at the end; `english`: what sentences of a configuration are compared with
+   */
+  static async open({ base, campaign, english, ...timing }) {
     const [device, { href, origin }] = [new Device(), new URL(base)];
-    device.#where = { campaign, origin, api: `${href}api/v1/`, name: `${href}j/${campaign}` };
+    const [name, path] = [`${href}j/${campaign}`, `public/campaigns/${campaign}`];
+    device.#where = { base: href, campaign, english, origin, name, path };
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
     await device.#exchange();
@@ -54,113 +62,110 @@ export class Device {
 
   /** @returns {"new" | "joined" | "committed" | "sent" | "left"} */
   get state() {
-    const { left, receipt, upload, joined } = this.#own ?? {};
-    const states = { left, sent: receipt, committed: upload, joined, new: true };
-    return Object.keys(states).find((one) => states[one]);
+    return this.#own?.state ?? "new";
   }
 
   /** Return the terms, checked: from the server, or once joined what was agreed to. */
   async load() {
     if (["new", "left"].includes(this.state)) {
-      const said = objectIn(await this.#ask(this.#public));
-      await this.#read(await this.#ask(`${this.#public}/config`), said.config_hash);
+      const { path } = this.#where;
+      const said = objectIn(await this.#ask(path));
+      await this.#read(await this.#ask(`${path}/config`), said.config_hash);
       this.needsInvite = said.join_mode !== "open";
       this.open = said.state === "open";
     } else {
-      const files = await filesIn(this.#database, this.#where.name);
-      await this.#read(files.get("config"), this.#own.configHash);
-      await this.#readTasks(files.get("tasks"));
-      this.images = new Map([...files].filter(([name]) => name.length === 64));
+      const { config, tasks, images } = await this.#files();
+      await this.#read(config, this.#own.configHash);
+      await this.#readTasks(tasks);
+      this.images = images;
     }
     return this.terms;
   }
 
   /** Take part, having agreed to the terms; again has no effect. */
   async join(invite) {
-    const [{ configHash }, credential] = [this.terms ?? (await this.load()), newCredential()];
+    const { configHash } = this.terms ?? (await this.load());
     const { name, origin } = this.#where;
+    const fresh = { name, origin, credential: newCredential() };
     await locked(async () => {
-      await this.#exchange(({ own }) => {
-        if (own?.left) {
-          throw new Refusal("refusal.left");
-        }
+      await this.#keep((own) => {
+        refuseIf(own?.state === "left", "refusal.left");
         const asked = { invite: invite ?? own?.invite, configHash };
-        return own?.joined ? {} : { entry: { name, origin, credential, ...own, ...asked } };
+        return own?.state ? own : { ...fresh, ...own, ...asked };
       });
-      if (this.state === "new") {
-        await this.#enter();
-      }
+      await (this.state === "new" && this.#enter());
     });
     await (this.state === "new" ? this.#fetchTasks() : this.load());
   }
 
   /**
    * Return what was spent, what it will be after so many answers at most, and the budget: epsilon.
-   * `reused`: tasks that get the report that this server was sent before; `repeated`: others whose
-   * question was reported on before.
+   * Once joined, `reused`: tasks that get the report that this server was sent before; `repeated`:
+   * others whose question, or a near-copy, was reported on before.
    */
   async spending(count) {
-    const { entries, own, budget } = await this.#exchange((kept) => kept);
-    const [spent, known, { hashes }] = [spentIn(entries), this.#known(entries), this.#questions];
-    const every = new Map(this.tasks.map(({ name }) => [name, true]));
-    const most = toDraw(this.#with(known), every).size;
-    const drawn = reportsAll(this.terms) ? most : Math.min(count, most);
-    const asked = new Set(entries.flatMap(({ reports }) => Object.keys(reports ?? {})));
-    const among = (has) => [...hashes.keys()].filter((name) => has(hashes.get(name)));
+    await this.#exchange();
+    const [entries, { terms, tasks }] = [this.#entries, this];
+    const [asked, { spent, budget }] = [this.#asked(entries), spentIn(entries)];
+    const all = new Map(tasks.map(({ name }) => [name, true]));
+    const most = all.size ? toDraw(asked, all).size : terms.tasks;
+    const drawn = reportsAll(terms) ? most : Math.min(count, most);
+    const before = new Set(
+      entries.flatMap(({ reports = {}, letters = [] }) => [...Object.keys(reports), ...letters]),
+    );
+    const { hashes, letters } = this.#questions;
+    const among = (has) => [...all.keys()].filter((name) => has(hashes.get(name), name));
     return {
-      ...{ spent, budget, after: spent + (own.upload ? 0 : costOf(this.terms, drawn)) },
-      reused: among((question) => known.has(question)),
-      repeated: among((question) => asked.has(question) && !known.has(question)),
+      ...{ spent, after: spent + (this.#own?.reports ? 0 : costOf(terms, drawn)), budget },
+      reused: among((hash) => asked.known.has(hash)),
+      repeated: among(
+        (hash, name) =>
+          !asked.known.has(hash) && (before.has(hash) || before.has(letters.get(name))),
+      ),
     };
   }
 
   /** Set the most that all campaigns of this origin may spend together; null: no limit. */
   async setBudget(budget) {
-    await this.#exchange(() => ({ budget }));
+    await this.#exchange((_, store) => store.put({ name: "", budget }, ""));
   }
 
-  /** Keep answers until they are sent, for who wants it; undefined: none. */
+  /** Keep answers until they are sent, for who wants it. */
   async keepDrafts(answers) {
-    const drafts = answers && [...answers];
-    await this.#exchange(({ own }) => own?.joined && { entry: { ...own, drafts } });
+    await this.#keep((own) => own?.state === "joined" && { ...own, drafts: [...answers] });
+  }
+
+  dropDrafts() {
+    return this.keepDrafts([]);
   }
 
   drafts() {
     return new Map(this.#own?.drafts);
   }
 
-  dropDrafts() {
-    return this.keepDrafts();
-  }
-
   /** Draw reports and keep them, in one transaction: from then on they are on their way. */
   async commit(answers) {
-    const start = performance.now();
+    const [start, { terms }, { delay }] = [performance.now(), this, this.#timing];
     const given = new Map([...answers].filter(([, answer]) => answer !== null));
-    const { terms } = this;
     if (![...given.keys()].every((name) => this.#questions.hashes.has(name))) {
       throw new RangeError("the campaign has no such task");
     }
-    if (given.size > terms.answers) {
-      throw new Refusal("refusal.too-many", { most: terms.answers });
-    }
-    if (!given.size && !reportsAll(terms)) {
-      throw new Refusal("refusal.no-answer");
-    }
-    const commit = ({ own, ...kept }) => {
-      if (!own?.joined || own.upload) {
-        throw new Refusal(own?.upload ? "refusal.answered" : whyOut(own));
-      }
-      const asked = this.#with(this.#known(kept.entries));
+    refuseIf(given.size > terms.answers, "refusal.too-many", { most: terms.answers });
+    refuseIf(!given.size && !reportsAll(terms), "refusal.no-answer");
+    const commit = (own, entries) => {
+      refuseIf(own?.state !== "joined", own?.upload ? "refusal.answered" : whyOut(own));
+      const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
-      requireBudget(kept, cost);
-      const { channel } = this.#questions;
+      requireBudget(entries, cost);
+      const { hashes, letters: all } = this.#questions;
       const drawn = drawUpload(asked, given, open);
-      return { entry: { ...own, drafts: undefined, channel, cost, ...drawn } };
+      const letters = [...all].flatMap(([name, hash]) =>
+        hashes.get(name) in drawn.reports ? [hash] : [],
+      );
+      return { ...own, state: "committed", drafts: [], cost, letters, ...drawn };
     };
-    await locked(() => this.#exchange(commit));
-    const { delay } = this.#timing;
+    await locked(() => this.#keep(commit));
     this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
   }
 
@@ -173,9 +178,7 @@ export class Device {
     const attempt = () => locked(() => this.#sendOnce());
     await insist(attempt, { ...this.#timing, patience: Infinity, onWait });
     const { rejected } = this.#own.receipt;
-    if (rejected) {
-      throw new Refusal("refusal.rejected", { count: rejected });
-    }
+    refuseIf(rejected, "refusal.rejected", { count: rejected });
     return this.receipt;
   }
 
@@ -184,12 +187,11 @@ export class Device {
     if (this.state !== "sent" || !this.terms) {
       return null;
     }
-    const { upload, cost, credential, receipt } = this.#own;
+    const { upload, cost: epsilon, credential: withdrawalKey, receipt } = this.#own;
     const { reports = [], sketch } = JSON.parse(upload);
     return {
       reports: readable(reports, this.terms, this.tasks),
-      ...{ sketch: sketch?.numbers.length ?? null, ...receipt },
-      ...{ epsilon: cost, withdrawalKey: credential },
+      ...{ sketch: sketch?.numbers.length ?? null, epsilon, withdrawalKey, ...receipt },
     };
   }
 
@@ -197,109 +199,137 @@ export class Device {
    * With a key: the worker whose it is, on whatever device. */
   withdraw(key) {
     return locked(async () => {
-      const { own } = await this.#exchange();
-      const credential = key ?? own?.credential;
-      if (!/^qcw_[\w-]{43}$/.test(credential)) {
-        throw new Refusal(key ? "refusal.key" : whyOut(own));
-      }
-      const mine = credential === own?.credential;
+      await this.#exchange();
+      const credential = key ?? this.#own?.credential;
+      const isOwn = credential === this.#own?.credential;
+      refuseIf(!KEY.test(credential), isOwn ? whyOut(this.#own) : "refusal.key");
       await this.#ask("me", { method: "DELETE", credential }).catch((error) => {
-        if (error.key !== "refusal.credential" || !mine) {
-          throw error.key === "refusal.credential" ? new Refusal("refusal.key") : error;
-        } // whom the server does not know has left
+        const isUnknown = error.key === "refusal.credential"; // as who has left is
+        refuseIf(isUnknown && !isOwn, "refusal.key");
+        if (!isUnknown) {
+          throw error;
+        }
       });
-      const { name, origin, channel, cost, reports } = own ?? {};
-      const entry = reports ? { name, origin, channel, cost, reports, left: true } : null;
-      await this.#exchange(() => mine && { entry, files: null });
+      await (isOwn && this.#leave());
     });
   }
 
   /** Delete all that is kept, of all campaigns of this origin. */
   async forget() {
-    await locked(() => clearStore(this.#database));
-    await globalThis.caches?.delete(NAME).catch(() => false);
-    await this.#exchange();
+    await locked(() => this.#exchange((_, store) => store.clear()));
+    await globalThis.caches?.delete("quietcrowd").catch(() => false);
   }
 
-  get #public() {
-    return `public/campaigns/${this.#where.campaign}`;
+  get #own() {
+    return this.#entries.find(({ name }) => name === this.#where.name);
+  }
+
+  async #exchange(act = () => {}) {
+    this.#entries = await exchange(this.#database, act);
+  }
+
+  /** Keep what `act` makes of the campaign's entry, and files with it; nothing of nothing. */
+  #keep(act, files = []) {
+    const { name } = this.#where;
+    return this.#exchange((entries, store) => {
+      const entry = act(entries.find((one) => one.name === name), entries);
+      if (entry) {
+        store.put(entry, name);
+        files.forEach(([file, content]) => store.put(content, [name, file]));
+      }
+    });
+  }
+
+  async #files() {
+    const range = filesOf(this.#where.name);
+    let [names, contents] = [];
+    await this.#exchange((_, store) => {
+      [names, contents] = [store.getAllKeys(range), store.getAll(range)];
+    });
+    const files = new Map(names.result.map(([, file], i) => [file, contents.result[i]]));
+    const [config, tasks] = [files.get("config"), files.get("tasks")];
+    return { config, tasks, images: new Map([...files].filter(([file]) => file.length === 64)) };
+  }
+
+  #leave() {
+    const { name, origin, channel, cost, letters, reports } = this.#own;
+    return this.#exchange((_, store) => {
+      store.delete(filesOf(name));
+      store.delete(name);
+      if (reports) {
+        store.put({ name, origin, channel, cost, letters, reports, state: "left" }, name);
+      }
+    });
+  }
+
+  #send(path, sent) {
+    return request(`${this.#where.base}api/v1/${path}`, sent);
   }
 
   async #ask(path, sent) {
-    const attempt = () => request(this.#where.api + path, sent);
-    return textOf(await insist(attempt, this.#timing));
-  }
-
-  /** Read and write what is kept; see `exchange`. */
-  async #exchange(act = () => ({})) {
-    const kept = await exchange(this.#database, this.#where.name, act);
-    this.#own = kept.entry === undefined ? kept.own : kept.entry;
-    return kept;
+    return (await insist(() => this.#send(path, sent), this.#timing)).text();
   }
 
   async #read(text, configHash) {
-    this.terms = await readTerms(text, { campaign: this.#where.campaign, configHash });
+    const { campaign, english } = this.#where;
+    this.terms = await readTerms(text, { campaign, configHash, english });
     this.#text = text;
-    if (whyNot(this.terms.mechanism)) {
-      throw new Refusal("refusal.mechanism");
-    }
   }
 
   async #readTasks(text) {
     this.tasks = await readTasks(objectIn(text), this.terms);
-    const channel = await channelHash(this.terms);
-    this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel };
+    const [channel, letters] = [await channelHash(this.terms), new Map()];
+    for (const { name, data } of this.tasks) {
+      letters.set(name, await canonicalHash(lettersOf(name, data)));
+    }
+    this.#questions = { ...(await taskQuestions(this.tasks, this.terms)), channel, letters };
   }
 
   async #enter() {
     const { credential, invite, configHash } = this.#own;
     const body = canonicalJson({ config_hash: configHash, ...(invite && { invite }) });
-    const path = `${this.#public}/participants/${await participantOf(credential)}`;
+    const path = `${this.#where.path}/participants/${await participantOf(credential)}`;
     await this.#ask(path, { method: "PUT", credential, body });
   }
 
-  /** Fetch all tasks at once: only with them has the device joined. */
+  /** Fetch all tasks and images at once: only with them has the device joined. */
   async #fetchTasks() {
-    const text = await this.#ask("me/tasks", { credential: this.#own.credential });
+    const { credential } = this.#own;
+    const text = await this.#ask("me/tasks", { credential });
     await this.#readTasks(text);
-    const files = new Map([...this.images, ["config", this.#text], ["tasks", text]]);
-    await this.#exchange(({ own }) => {
-      if (!own || own.left) {
-        throw new Refusal(whyOut(own));
-      }
-      return own.joined ? {} : { entry: { ...own, invite: undefined, joined: true }, files };
-    });
+    const hashes = this.tasks.flatMap(imagesOf).map(({ hash }) => hash);
+    this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
+    const join = (own) => {
+      refuseIf(!own?.credential, whyOut(own));
+      return { state: "joined", ...own, invite: undefined };
+    };
+    await this.#keep(join, [["config", this.#text], ["tasks", text], ...this.images]);
   }
 
-  #known(entries) {
-    const { channel } = this.#questions;
-    return knownReports(entries, { origin: this.#where.origin, channel }, this.terms);
-  }
-
-  #with(known) {
-    return { terms: this.terms, tasks: this.tasks, questions: this.#questions, known };
+  /** Return what is drawn from, beside answers. */
+  #asked(entries) {
+    const [{ terms, tasks }, questions, { origin }] = [this, this.#questions, this.#where];
+    return { terms, tasks, questions, known: knownReports(entries, origin, questions, terms) };
   }
 
   async #sendOnce() {
-    const { own } = await this.#exchange();
-    if (!own?.upload) {
-      throw new Refusal(whyOut(own));
-    }
-    if (!own.receipt) {
-      const sent = { method: "POST", credential: own.credential, body: own.upload };
-      const said = objectIn(textOf(await request(`${this.#where.api}me/reports`, sent)));
-      const receipt = checkedReceipt(said, own.upload);
-      await this.#exchange(({ own: now }) => now && { entry: { ...now, receipt } });
+    await this.#exchange();
+    const { upload, receipt, credential } = this.#own ?? {};
+    refuseIf(!upload, whyOut(this.#own));
+    if (!receipt) {
+      const said = await this.#send("me/reports", { method: "POST", credential, body: upload });
+      const checked = checkedReceipt(objectIn(await said.text()), upload);
+      await this.#keep((own) => own && { ...own, state: "sent", receipt: checked });
     }
   }
 }
 
 /** Return why somebody has nothing to send, or to withdraw. */
 function whyOut(own) {
-  return own?.left ? "refusal.left" : "refusal.not-joined";
+  return own?.state === "left" ? "refusal.left" : "refusal.not-joined";
 }
 
 /** Run something while no other tab of this origin does. */
 function locked(act) {
-  return navigator.locks.request(NAME, act);
+  return navigator.locks.request("quietcrowd", act);
 }

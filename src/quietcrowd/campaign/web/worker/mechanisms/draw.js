@@ -67,7 +67,7 @@ export function draw(terms, tasks, answers, words) {
 }
 
 /** Compare texts as UTF-8 does, and not by halves of surrogate pairs. */
-function byCodePoint(one, other) {
+export function byCodePoint(one, other) {
   const [points, others] = [one, other].map((text) => Array.from(text, (c) => c.codePointAt(0)));
   const place = points.findIndex((point, i) => point !== others[i]);
   return place < 0 || place >= others.length

@@ -38,7 +38,7 @@ function nearlyNormal(octets, rank) {
   return raw.map((number) => Math.trunc((number * UNIT) / whole));
 }
 
-function norm(row) {
+export function norm(row) {
   return row.reduce((sum, number) => sum + Math.abs(number), 0);
 }
 
@@ -96,12 +96,12 @@ function weighted(rows, factors, give) {
 }
 
 /** Return the products v_k v_l for l from k on, in units of 2^-24, truncated. */
-function products(row) {
+export function products(row) {
   return row.flatMap((one, k) => row.slice(k).map((other) => Math.trunc((one * other) / UNIT)));
 }
 
 /** Return the scale of noise on products at a loss of at most epsilon. */
-function momentScale(profiles, epsilon) {
+export function momentScale(profiles, epsilon) {
   const largest = profiles.reduce((most, row) => Math.max(most, norm(products(row))), 1);
   const { over, under } = ratioOf(epsilon);
   return floatUp({ over: BigInt(largest) * under, under: over });

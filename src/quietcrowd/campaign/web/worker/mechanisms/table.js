@@ -78,7 +78,7 @@ export function weightsOf(mean, size) {
   return weights;
 }
 
-function otherWeight(size, epsilon) {
+export function otherWeight(size, epsilon) {
   return epsilon === 0
     ? Math.ceil(TOTAL / size)
     : Number(digitsOf(ratioOf(epsilon), BigInt(size - 1), 32)) + 1; // irrational

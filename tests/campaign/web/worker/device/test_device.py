@@ -13,13 +13,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from attrs import Factory, define, field
+from starlette.responses import Response
+from starlette.routing import Route
 from tests.campaign.mechanisms import MECHANISMS
-from tests.campaign.people import YES_NO
+from tests.campaign.people import YES_NO, Running, new_desk
+from tests.campaign.pictures import PNG, hash_of
 from tests.campaign.ports import free_port
-from tests.campaign.web.browser import MEDIA, chromium
+from tests.campaign.web.browser import chromium
 
 import quietcrowd as qc
-from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.settings import Settings
 
 pytestmark = pytest.mark.slow
 
@@ -43,35 +46,24 @@ def browser():
         yield started
 
 
-def serve_files(context, desk):
-    """Answer what is no request of the interface: the page's modules, and a page without any."""
-
-    def answer(route):
-        path = urlsplit(route.request.url).path
-        file = _file_at(path)
-        if path == "/":
-            route.fulfill(body="<!doctype html><title>test</title>", content_type="text/html")
-        elif file is None:
-            route.fulfill(status=404)
-        else:
-            route.fulfill(body=file.read_bytes(), content_type=MEDIA[file.suffix])
-
-    def configuration(route):
-        campaign = re.search("[0-9a-f]{32}", route.request.url)[0]
-        public = desk.client.get(f"/public/campaigns/{campaign}").raise_for_status().json()
-        route.fulfill(body=canonical_json(public["config"]), content_type="application/json")
-
-    context.route(lambda url: not urlsplit(url).path.startswith("/api/"), answer)
-    context.route("**/api/v1/public/campaigns/*/config", configuration)
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """Return a requester of a server that serves a page without anything beside its own."""
+    folder = tmp_path_factory.mktemp("device")
+    settings = Settings(database=f"sqlite:///{folder}/own.db", infer=False, requests_per_second=0)
+    running = Running(settings).start()
+    pages = {"/test/": "<!doctype html><title>test</title>"}
+    pages["/test/device_page.js"] = (HERE / "device_page.js").read_text("utf-8")
+    routes = [Route(path, served(text, path)) for path, text in pages.items()]
+    running.app.router.routes[:0] = routes
+    yield new_desk(running)
+    running.stop()
 
 
-def _file_at(path):
-    inside = path.removeprefix("/worker/")
-    own = HERE / "stand_in" / inside.removeprefix("terms/")
-    for file in (WORKER / inside, own) if inside != path else (HERE / path.lstrip("/"),):
-        if file.is_file():
-            return file
-    return None
+def served(text, path):
+    """Return what answers with a text."""
+    media_type = "text/html" if path.endswith("/") else "text/javascript"
+    return lambda _: Response(text, media_type=media_type)
 
 
 @define(slots=False)
@@ -95,7 +87,7 @@ class Tab:
             self.posts.append(request.post_data)
 
     def open(self, url):
-        self.page.goto(f"{url}/")
+        self.page.goto(f"{url}/test/")
         self.state = self.run("open", self.campaign, self.timing)
         return self
 
@@ -127,10 +119,9 @@ class Tab:
 
 
 @pytest.fixture
-def context(browser, desk):
+def context(browser):
     """Return a new browser's worth of storage."""
     context = browser.new_context()
-    serve_files(context, desk)
     yield context
     context.close()
 
@@ -181,7 +172,7 @@ def test_a_device_joins_draws_once_sends_and_shows_what_left(joined, desk):
     assert tab.look("state") == "sent"
     assert {report["task"] for report in receipt["reports"]} == {"t0", "t1", "t2"}
     assert {report["value"] for report in receipt["reports"]} <= {"yes", "no"}
-    assert receipt["epsilon"] == 3
+    assert receipt["epsilon"] == pytest.approx(3)
     held = stored(desk, tab)["reports"]
     [sent] = map(json.loads, tab.posts)
     ids = [report["task_id"] for report in sent["reports"]]
@@ -216,7 +207,7 @@ def test_two_tabs_that_send_at_once_send_once(joined, new_tab):
 
 
 def test_lost_responses_change_nothing(joined, desk):
-    tab = joined()
+    tab = joined(pause=1)
     tab.lose(20)
     tab.call("commit", YES)
     assert len(tab.call("send")["reports"]) == 3
@@ -249,7 +240,7 @@ def test_a_join_that_was_interrupted_goes_on_without_the_invite(new_tab, desk):
 
 
 @contextmanager
-def own_chromium(browser, profile, desk):
+def own_chromium(browser, profile):
     """Give a browser in processes of its own, and a way to kill them."""
     port = free_port()
     options = ["--headless", "--no-sandbox", f"--remote-debugging-port={port}"]
@@ -275,7 +266,6 @@ def own_chromium(browser, profile, desk):
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.1)
-        serve_files(started.contexts[0], desk)
         yield started.contexts[0], kill
     finally:
         kill()
@@ -284,7 +274,7 @@ def own_chromium(browser, profile, desk):
 def test_a_browser_killed_before_the_acknowledgement_sends_the_same_again(browser, desk, tmp_path):
     campaign = desk.campaign()
     bodies = []
-    with own_chromium(browser, tmp_path, desk) as (context, kill):
+    with own_chromium(browser, tmp_path) as (context, kill):
         tab = Tab(context.new_page(), campaign).open(desk.server.url)
         tab.call("join", desk.invite(campaign)[0])
         tab.call("commit", YES)
@@ -297,7 +287,7 @@ def test_a_browser_killed_before_the_acknowledgement_sends_the_same_again(browse
         tab.page.route("**/api/v1/me/reports", store_and_kill)
         with pytest.raises(Exception, match="closed"):
             tab.call("send")
-    with own_chromium(browser, tmp_path, desk) as (context, _):
+    with own_chromium(browser, tmp_path) as (context, _):
         tab = Tab(context.new_page(), campaign).open(desk.server.url)
         assert tab.state == "committed"
         tab.call("load")
@@ -334,17 +324,27 @@ def test_a_question_that_was_asked_before_gets_the_report_that_was_kept(joined, 
     second = joined(desk.campaign(turned, tasks=4, about=about))
     spending = second.call("spending", 4)
     assert sorted(spending["reused"]) == ["t0", "t1", "t2"]
-    assert (spending["spent"], spending["after"]) == (3, 4)
+    assert (spending["spent"], spending["after"]) == pytest.approx((3, 4))
     opposite = [[task, "no" if value == "yes" else "yes"] for task, value in sent.items()]
     second.call("commit", [*opposite, ["t3", "yes"]])
     again = second.call("send")
     assert {**{one["task"]: one["value"] for one in again["reports"]}, **sent} == {
         one["task"]: one["value"] for one in again["reports"]
     }
-    assert again["epsilon"] == 1
+    assert again["epsilon"] == pytest.approx(1)
+
+
+def test_a_question_or_a_near_copy_that_gets_fresh_noise_is_told(joined, desk):
+    about = f"toad {time.monotonic_ns()}"
+    first = joined(desk.campaign(about=about))
+    first.call("commit", YES)
     other = qc.RandomizedResponse(domain=YES_NO, epsilon=0.5)
-    third = joined(desk.campaign(other, about=about))
-    assert sorted(third.call("spending", 3)["repeated"]) == ["t0", "t1", "t2"]
+    again = joined(desk.campaign(other, tasks=4, about=about))
+    assert sorted(again.call("spending", 3)["repeated"]) == ["t0", "t1", "t2"]
+    near = joined(desk.campaign(about=f"-- {about.upper()} --"))
+    spending = near.call("spending", 3)
+    assert sorted(spending["repeated"]) == ["t0", "t1", "t2"]
+    assert spending["reused"] == []
 
 
 def test_copies_of_a_question_get_one_report(joined, desk):
@@ -395,6 +395,49 @@ def test_reports_of_every_mechanism_are_taken_in(joined, desk, name):
     assert all(bits) if "bit" in name else not any(bits)
 
 
+def test_all_images_are_fetched_on_joining_and_kept(joined, new_tab, desk):
+    tab = joined(desk.campaign(image=PNG))
+    assert tab.look("images") == [hash_of(PNG)]
+    again = new_tab(tab.campaign)
+    again.page.context.set_offline(True)
+    again.call("load")
+    assert again.look("images") == [hash_of(PNG)]
+    assert [path for _, path in again.requests if "images" in path] == []
+
+
+def test_what_it_costs_is_known_before_joining(new_tab, desk):
+    tab = new_tab(desk.campaign())
+    assert tab.call("load")["title"] == "Birds"
+    assert (tab.look("open"), tab.look("needsInvite")) == (True, True)
+    spending = tab.call("spending", 2)
+    assert spending.pop("after") == pytest.approx(2)
+    assert spending == {"spent": 0, "budget": None, "reused": [], "repeated": []}
+
+
+def test_what_left_is_remembered_after_withdrawing(joined, desk):
+    about = f"frog {time.monotonic_ns()}"
+    first = joined(desk.campaign(about=about))
+    first.call("commit", YES)
+    sent = {one["task"]: one["value"] for one in first.call("send")["reports"]}
+    first.call("withdraw")
+    second = joined(desk.campaign(about=about))
+    assert sorted(second.call("spending", 3)["reused"]) == ["t0", "t1", "t2"]
+    second.call("commit", YES)
+    assert {one["task"]: one["value"] for one in second.call("send")["reports"]} == sent
+
+
+def test_a_browser_that_keeps_nothing_is_told_so(new_tab, desk):
+    tab = new_tab(desk.campaign())
+    assert tab.run("whyNotHere") is None
+    for name, owner, key in (
+        ("indexedDB", "window", "browser"),
+        ("locks", "navigator", "browser"),
+        ("subtle", "crypto", "insecure"),
+    ):
+        tab.page.evaluate(f"() => Object.defineProperty({owner}, '{name}', {{ value: undefined }})")
+        assert tab.run("whyNotHere") == f"refusal.{key}"
+
+
 def test_withdrawing_deletes_and_is_for_good(joined, new_tab, desk):
     tab = joined()
     tab.call("commit", YES)
@@ -416,7 +459,6 @@ def test_another_device_withdraws_with_the_key(joined, browser, desk):
     tab.call("commit", YES)
     key = tab.call("send")["withdrawalKey"]
     elsewhere = browser.new_context()
-    serve_files(elsewhere, desk)
     other = Tab(elsewhere.new_page(), tab.campaign).open(desk.server.url)
     assert refusal(other.call("withdraw")) == "refusal.not-joined"
     assert refusal(other.call("withdraw", "qcw_short")) == "refusal.key"
@@ -434,30 +476,35 @@ def test_who_leaves_before_answering_may_come_back(joined, desk):
 
 def test_answers_are_kept_only_on_request_and_until_they_are_sent(joined, new_tab):
     tab = joined()
-    assert "yes" not in json.dumps(tab.run("everything")["campaigns"])
+    assert "drafts" not in json.dumps(tab.run("everything"))
     tab.call("keepDrafts", YES)
     again = new_tab(tab.campaign)
     assert again.call("drafts") == YES
     again.call("load")
     again.call("commit", YES)
-    assert again.run("everything")["campaigns"][0].get("drafts") is None
+    [entry] = [one for one in again.run("everything") if isinstance(one, dict)]
+    assert entry["drafts"] == []
 
 
 def test_forgetting_leaves_nothing(joined):
     first, second = joined(), joined()
     second.call("commit", YES)
+    second.page.evaluate("() => caches.open('quietcrowd')")
     second.call("forget")
+    assert second.page.evaluate("() => caches.keys()") == []
     assert second.look("state") == "new"
-    assert {name: held for name, held in first.run("everything").items() if held} == {}
+    assert first.run("everything") == []
     assert refusal(first.call("commit", YES)) == "refusal.not-joined"
 
 
 @pytest.mark.parametrize(
     ("answers", "key"),
-    [([], "no-answer"), ([["t0", None]], "no-answer"), ([*YES, ["t3", "no"]], "too-many")],
+    [([], "no-answer"), ([["t0", None]], "no-answer"), (YES, "too-many")],
 )
-def test_too_few_or_too_many_answers_are_refused(joined, answers, key):
-    assert refusal(joined().call("commit", answers)) == f"refusal.{key}"
+def test_too_few_or_too_many_answers_are_refused(joined, desk, answers, key):
+    tab = joined(desk.campaign(answers_per_participant=2))
+    assert refusal(tab.call("commit", answers)) == f"refusal.{key}"
+    assert "no such task" in refusal(tab.call("commit", [["t9", "yes"]]))
 
 
 def test_a_receipt_that_does_not_add_up_is_refused_and_reports_stay(joined):

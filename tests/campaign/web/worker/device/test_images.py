@@ -36,8 +36,9 @@ def page(browser):
 
 FETCH = """async ([server, hashes]) => {
   const { fetchImages } = await import("/worker/device/images.js");
+  const timing = { pause: 500, patience: 60_000 };
   try {
-    const images = await fetchImages(server, "qcw_mine", hashes);
+    const images = await fetchImages(server, "qcw_mine", hashes, timing);
     const widths = {};
     for (const [hash, blob] of images) {
       const shown = new Image();

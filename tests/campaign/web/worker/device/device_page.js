@@ -1,12 +1,16 @@
 // A page's device, as tests speak to it: answers come as pairs, and refusals as their keys.
 
-import { Device, whyNotHere } from "./worker/device/device.js";
+import { Device, whyNotHere } from "../worker/device/device.js";
+import { speaker } from "../worker/page/messages.js";
 
 let device;
 
 /** Open the device; return its state. */
 export async function open(campaign, timing) {
-  device = await Device.open({ base: new URL("./", location.href), campaign, ...timing });
+  const messages = await fetch("../worker/messages/en.json");
+  const english = speaker(await messages.json());
+  const base = new URL("../", location.href).href;
+  device = await Device.open({ base, campaign, english, ...timing });
   return device.state;
 }
 
@@ -41,10 +45,7 @@ export async function everything() {
       one.onerror = () => reject(one.error);
     });
   const database = await settled(request);
-  const held = {};
-  for (const name of database.objectStoreNames) {
-    held[name] = await settled(database.transaction(name).objectStore(name).getAll());
-  }
+  const held = await settled(database.transaction("kept").objectStore("kept").getAll());
   database.close();
   return held;
 }

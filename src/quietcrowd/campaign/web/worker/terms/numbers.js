@@ -1,0 +1,48 @@
+// Numbers as people read them: rounded as Python rounds, spelled as a language does.
+
+import { ratioOf } from "../mechanisms/rational.js";
+
+/** @import { Say } from "../page/messages.js" */
+
+/** Return a whole number of 10^-decimals as a text. @param {bigint} digits */
+export function pointed(digits, decimals) {
+  const text = String(digits).padStart(decimals + 1, "0");
+  return decimals ? `${text.slice(0, -decimals)}.${text.slice(-decimals)}` : text;
+}
+
+/** Return a number, at least 0, in units of 10^-decimals; halves go to the even one. */
+function rounded(number, decimals) {
+  let { over, under } = ratioOf(number);
+  over *= 10n ** BigInt(Math.max(decimals, 0));
+  under *= 10n ** BigInt(Math.max(-decimals, 0));
+  const [below, rest] = [over / under, 2n * (over % under)];
+  return rest > under || (rest === under && below % 2n) ? below + 1n : below;
+}
+
+/** Return a number with so many decimals. @param {Say} say */
+export function withDecimals(number, decimals, say) {
+  return inWords(pointed(rounded(number, decimals), decimals), say);
+}
+
+/** Return a number with so many digits that count, as Python's format "g" has it. */
+export function withDigits(number, digits, say) {
+  const power = Number(number.toExponential(digits - 1).split("e")[1]);
+  const isPlain = power >= -4 && power < digits;
+  const decimals = digits - 1 - power;
+  const whole = rounded(Math.abs(number), decimals);
+  const text = pointed(whole, isPlain ? decimals : digits - 1);
+  const short = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  const sign = power < 0 ? "-" : "+";
+  const ten = isPlain ? "" : `e${sign}${String(Math.abs(power)).padStart(2, "0")}`;
+  return inWords(`${number < 0 ? "-" : ""}${short}${ten}`, say);
+}
+
+/** Return a whole number with marks between thousands. */
+export function counted(number, say) {
+  return String(number).replace(/\B(?=(\d{3})+$)/g, say("consent.thousands"));
+}
+
+/** Return a text with the language's decimal mark. */
+export function inWords(text, say) {
+  return text.replace(".", say("consent.decimal"));
+}

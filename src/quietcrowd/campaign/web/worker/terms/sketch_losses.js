@@ -1,0 +1,113 @@
+// What sketches of tasks of given names lose: by how much all answers move the sums together.
+
+import { momentScale, norm, products, taskProfiles } from "../mechanisms/sketch.js";
+import { lossOfReport } from "./guarantee.js";
+
+const UNIT_OF_SUMS = 2 ** 24;
+const MOST_PROFILES = 2 ** 26;
+const MOST_HELD = 2 ** 24; // numbers of a table that is looked at whole
+const MOST_TERMS = 2 ** 29; // so many are added up where all signs are tried
+const WIDEST = 1024; // of tables that a singular value is found of
+const SQUARINGS = 14;
+const ROUNDING = 2 ** -52;
+
+const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+/** Return the loss about all answers to tasks; infinity where none but the sum is known. */
+export function lossOfNamed({ channel }, names) {
+  const { grid, noise_scale: scale, profile, moments_epsilon: epsilon } = channel;
+  if (names.length * profile.rank > MOST_PROFILES) {
+    return Infinity;
+  }
+  const profiles = taskProfiles(profile, names);
+  let moved = (grid.steps * largestSum(profiles)) / scale;
+  if (epsilon) {
+    moved += largestMoments(profiles, profile.rank) / momentScale(profiles, epsilon);
+  }
+  return Math.max(lossOfReport(channel), moved);
+}
+
+function largestMoments(profiles, rank) {
+  const isMany = (profiles.length * rank * (rank + 1)) / 2 > MOST_HELD;
+  const most = profiles.reduce((largest, row) => Math.max(largest, norm(products(row))), 1);
+  return isMany ? profiles.length * most : largestSum(profiles.map(products));
+}
+
+/** Return the largest 1-norm of a sum of rows with signs, or a bound of it. */
+function largestSum(rows) {
+  const whole = total(rows.map(norm));
+  if (rows.every((row) => row.every((number) => number >= 0))) {
+    return whole;
+  }
+  const columns = rows[0].map((_, k) => rows.map((row) => row[k]));
+  const [few, many] = rows.length < columns.length ? [rows, columns] : [columns, rows];
+  if (few.length <= 30 && 2 ** (few.length - 1) * many.length <= MOST_TERMS) {
+    return withAllSigns(few);
+  }
+  if (few.length > WIDEST || few.length * many.length > MOST_HELD) {
+    return whole;
+  }
+  const isSigned = (column) => column.some((number) => number < 0);
+  const single = total(columns.filter((column) => !isSigned(column)).map(total));
+  return Math.min(whole, ofSpectrum(few), single + ofSpectrum(columns.filter(isSigned)));
+}
+
+/** Return the largest 1-norm of a sum of rows, one sign turned after the other (Gray's code). */
+function withAllSigns(rows) {
+  const sums = Float64Array.from(rows[0], (_, k) => total(rows.map((row) => row[k])));
+  const turned = rows.map((row) => Float64Array.from(row, (number) => 2 * number));
+  const signs = rows.map(() => -1);
+  let largest = norm(sums);
+  for (let turn = 1; turn < 2 ** (rows.length - 1); turn += 1) {
+    const place = 31 - Math.clz32(turn & -turn);
+    const [row, sign] = [turned[place], signs[place]];
+    let sum = 0;
+    for (let k = 0; k < sums.length; k += 1) {
+      sums[k] += sign * row[k];
+      sum += Math.abs(sums[k]);
+    }
+    signs[place] = -sign;
+    largest = Math.max(largest, sum);
+  }
+  return largest;
+}
+
+const squareOf = (numbers) => total(numbers.map((number) => number * number));
+
+/** Return a bound from the largest singular value; see Python's privacy/signed_sums.py. */
+function ofSpectrum(table) {
+  const rows = table.filter((row) => row.some((number) => number !== 0));
+  const places = (rows[0] ?? []).map((_, k) => k).filter((k) => rows.some((row) => row[k] !== 0));
+  const ofRows = rows.map((row) => Math.sqrt(squareOf(row)));
+  const ofColumns = places.map((k) => Math.sqrt(squareOf(rows.map((row) => row[k]))));
+  const scaled = rows.map((row, i) =>
+    places.map((k, j) => row[k] / Math.sqrt(ofRows[i]) / Math.sqrt(ofColumns[j])),
+  );
+  const turned = places.map((_, j) => scaled.map((row) => row[j]));
+  const [small, large] = scaled.length < turned.length ? [scaled, turned] : [turned, scaled];
+  const slack = 8 * (large.length + 16) * ROUNDING;
+  const error = slack * total(scaled.map(squareOf));
+  const largest = eigenvalueBound(gramOf(small), slack, SQUARINGS) + error;
+  return Math.sqrt(largest * total(ofRows) * total(ofColumns)) * (1 + slack);
+}
+
+/** Return the products of all pairs of rows. */
+function gramOf(rows) {
+  const gram = rows.map(() => new Float64Array(rows.length));
+  rows.forEach((row, i) => {
+    for (let j = i; j < rows.length; j += 1) {
+      gram[i][j] = row.reduce((sum, number, k) => sum + number * rows[j][k], 0);
+      gram[j][i] = gram[i][j];
+    }
+  });
+  return gram;
+}
+
+function eigenvalueBound(matrix, slack, squarings) {
+  const size = Math.sqrt(total(matrix.map(squareOf))) * (1 + slack);
+  if (!squarings || !size) {
+    return size;
+  }
+  const unit = matrix.map((row) => row.map((number) => number / size));
+  return size * Math.sqrt(eigenvalueBound(gramOf(unit), slack, squarings - 1) + slack);
+}

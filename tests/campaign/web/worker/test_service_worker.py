@@ -1,0 +1,150 @@
+"""What keeps the worker's page on a device: the page and its files, of one release at a time."""
+
+import json
+
+import pytest
+from attrs import define
+from starlette.responses import Response
+from starlette.routing import Route
+from tests.campaign.people import Running
+from tests.campaign.web.browser import chromium
+
+from quietcrowd.campaign.terms.settings import PREFIX, Settings
+from quietcrowd.campaign.web.files import html_file
+
+pytestmark = pytest.mark.slow
+
+CAMPAIGN = "0123456789abcdef" * 2
+POLICY = "default-src 'self'; script-src 'self' 'unsafe-inline'"
+REGISTER = """async () => {
+  await navigator.serviceWorker.register("service_worker.js");
+  await navigator.serviceWorker.ready;
+}"""
+KEPT = """async () => {
+  const cache = await caches.open("quietcrowd");
+  const keys = await cache.keys();
+  return keys.map(({ url }) => decodeURIComponent(url.replace(location.origin, "")));
+}"""
+
+
+@define
+class Release:
+    """A server's page, whose title is its version and that of its module."""
+
+    url: str
+    version: str = "1"
+    wrong: bool = False
+
+    def files(self):
+        module = html_file(f'import "./part.js";\ndocument.title += " {self.version}";\n')
+        part = html_file(f'document.title = "page {self.version},";\n')
+        return {"worker/main.js": module, "worker/part.js": part}
+
+    def page(self):
+        files = self.files().items()
+        hashes = {f"../{path}": file.integrity for path, file in files}
+        integrity = json.dumps({"integrity": hashes})
+        return html_file(
+            f'<!doctype html><title></title><script type="importmap">{integrity}</script>'
+            f'<script type="module" src="../worker/main.js"></script>{self.version}'
+        )
+
+    def manifest(self):
+        files = {path: file.integrity for path, file in self.files().items()}
+        if self.wrong:
+            files["worker/part.js"] = files["worker/main.js"]
+        return json.dumps({"files": files, "page": self.page().integrity})
+
+    def answer(self, request):
+        path = request.url.path.lstrip("/")
+        if path == "worker/manifest.json":
+            return Response(self.manifest(), media_type="application/json")
+        if path.startswith("j/"):
+            return Response(
+                self.page().content,
+                media_type="text/html",
+                headers={"Content-Security-Policy": POLICY},
+            )
+        return Response(self.files()[path].content, media_type="text/javascript")
+
+    def kept(self):
+        """Return what a browser keeps of it."""
+        files = [f"/{path}?{file.integrity}" for path, file in self.files().items()]
+        return {f"/j/{'0' * 32}", "/worker/manifest.json", *files}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def release(tmp_path):
+    settings = Settings(database=f"sqlite:///{tmp_path}/own.db", infer=False)
+    running = Running(settings).start()
+    release = Release(running.url)
+    paths = ("/worker/{path:path}", f"/j/{CAMPAIGN}", f"/j/{'0' * 32}")
+    running.app.router.routes[:0] = [Route(path, release.answer) for path in paths]
+    yield release
+    running.stop()
+
+
+@pytest.fixture
+def page(browser, release):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{release.url}/j/{CAMPAIGN}")
+    yield page
+    context.close()
+
+
+def test_the_page_opens_without_a_network_and_nothing_else_is_kept(page, release):
+    page.evaluate(REGISTER)
+    page.evaluate(f"() => fetch('{PREFIX}/healthz')")
+    assert set(page.evaluate(KEPT)) == release.kept()
+    page.context.set_offline(True)
+    page.goto(f"{release.url}/j/{CAMPAIGN}#i=qci_secret")
+    page.reload()
+    page.wait_for_function("() => document.title === 'page 1, 1'")
+    asked = "() => fetch('PATH').then(() => 'answered', () => 'offline')"
+    for path in (f"{PREFIX}/healthz", "../worker/saved.html", "../dashboard/1"):
+        assert page.evaluate(asked.replace("PATH", path)) == "offline"
+    assert set(page.evaluate(KEPT)) == release.kept()
+
+
+def test_a_new_release_is_there_the_next_time_and_never_half(page, release):
+    page.evaluate(REGISTER)
+    first = release.kept()
+    release.version = "2"
+    page.reload()
+    page.wait_for_function("() => document.title === 'page 1, 1'")
+    both = first | release.kept()
+    page.wait_for_function(f"async () => (await ({KEPT})()).length === {len(both)}")
+    assert set(page.evaluate(KEPT)) == both
+    page.reload()
+    page.wait_for_function("() => document.title === 'page 2, 2'")
+    release.version = "3"
+    third = release.kept()
+    page.reload()
+    page.wait_for_function(f"async () => JSON.stringify(await ({KEPT})()).includes('j/')")
+    page.wait_for_timeout(300)
+    assert third < set(page.evaluate(KEPT))
+    assert not (first - third) & set(page.evaluate(KEPT))
+
+
+def test_files_that_are_not_those_of_the_manifest_are_not_kept(page, release):
+    release.wrong = True
+    with pytest.raises(Exception, match="register"):
+        page.evaluate(
+            """async () => {
+              const { installing } = await navigator.serviceWorker.register("service_worker.js");
+              await new Promise((resolve, reject) => {
+                installing.onstatechange = () =>
+                  installing.state === "redundant"
+                    ? reject(new Error("not registered"))
+                    : resolve();
+              });
+            }"""
+        )
+    assert page.evaluate(KEPT) == []
