@@ -28,23 +28,30 @@ async function say() {
   return speaker(await answer.json());
 }
 
-function termsOf({ text, hash }, id) {
-  return readTerms(text, { campaign: id, configHash: hash });
+async function termsOf({ text, hash }, id) {
+  return readTerms(text, { campaign: id, configHash: hash, english: await say() });
 }
 
 /** Return what is said of a configuration. */
 export function read(campaign, id) {
   return given(async () => {
     const [speak, terms] = [await say(), await termsOf(campaign, id ?? campaign.id)];
-    const { epsilon, linkedEpsilon, workerEpsilon, delta, tail } = terms.guarantee;
-    const tails = tail && [tail.probability, tail.epsilon, tail.linkedEpsilon, tail.workerEpsilon];
+    const { guarantee } = terms;
     return {
-      losses: { epsilon, linked: linkedEpsilon, worker: workerEpsilon, delta, tail: tails },
+      losses: { ...losses(guarantee, "loss"), ...losses(guarantee.tail, "tail") },
       consent: consentSentences(terms.guarantee, terms.promises, speak),
       law: lawSentences(terms, speak),
       table: lawTable(terms, speak),
     };
   });
+}
+
+/** Return the figures of a guarantee, or of its tail. */
+function losses(stated, name) {
+  const members = ["epsilon", "linkedEpsilon", "workerEpsilon", "delta", "probability"];
+  const found = members.filter((one) => stated && one in stated);
+  const spelled = (one) => `${name} ${one.replace("E", "_e")}`;
+  return Object.fromEntries(found.map((one) => [spelled(one), stated[one]]));
 }
 
 async function asked(campaign, listed = campaign.listed) {
@@ -100,7 +107,8 @@ let devices = new Map();
 async function device(campaign) {
   if (!devices.has(campaign)) {
     const base = new URL("./", location.href).href;
-    const opened = await Device.open({ base, campaign, delay: 1, pause: 1, patience: 1 });
+    const timing = { delay: 1, pause: 1, patience: 1 };
+    const opened = await Device.open({ base, campaign, english: await say(), ...timing });
     await opened.load();
     devices.set(campaign, opened);
   }
@@ -160,11 +168,12 @@ export function take(step, ...values) {
   });
 }
 
-/** Return what a store of the device's database holds. */
-export async function kept(store) {
+/** Return what the device's database holds, files left out. */
+export async function kept() {
   const request = indexedDB.open("quietcrowd");
   await new Promise((resolve) => request.addEventListener("success", resolve));
-  const all = request.result.transaction(store).objectStore(store).getAll();
+  const [store, texts] = ["kept", IDBKeyRange.bound("", [], false, true)];
+  const all = request.result.transaction(store).objectStore(store).getAll(texts);
   await new Promise((resolve) => all.addEventListener("success", resolve));
   request.result.close();
   return all.result;

@@ -75,9 +75,9 @@ class PageDevice:
         """Speak to the same server at another origin."""
         self.page.goto(f"{origin}/")
 
-    def kept(self, store):
-        """Return what a store of the browser holds."""
-        return self.page.evaluate(CALL, ["kept", store])
+    def kept(self):
+        """Return what the browser holds for the device, files left out."""
+        return self.page.evaluate(CALL, ["kept"])
 
     def take(self, step, *given):
         """Return what a step gives, or that it is refused."""

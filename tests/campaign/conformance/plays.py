@@ -23,6 +23,7 @@ REVERSED = campaign_of(
 WEAKER = campaign_of(
     qc.RandomizedResponse(domain=LABEL.domain, epsilon=2.0), ASKED[:2], campaign=OTHER
 )
+NEAR = campaign_of(LABEL, [{"question": "IS there a bird, on picture a"}], campaign=OTHER)
 BOTH = {"t0": "yes", "t1": "no"}
 ALL = {f"t{place}": "yes" for place in range(5)}
 
@@ -162,6 +163,15 @@ PLAYS = {
             ("spent", OTHER, 6),
         ],
         uploads=[2, 2],
+    ),
+    "near-copies of earlier questions": Play(
+        campaigns=(ONE, NEAR),
+        steps=[
+            ("answer", CAMPAIGN, ALL, 5),
+            ("join", OTHER, None),
+            ("again", OTHER, [[], ["t0"]]),
+        ],
+        uploads=[5],
     ),
     "a budget": Play(
         campaigns=(ONE, WEAKER),

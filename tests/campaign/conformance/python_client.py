@@ -84,17 +84,8 @@ class PythonClient:
         except QuietcrowdError:
             return REFUSED
         guarantee = terms.guarantee
-        tail = guarantee.tail
         return {
-            "losses": {
-                "epsilon": guarantee.epsilon,
-                "linked": guarantee.linked_epsilon,
-                "worker": guarantee.worker_epsilon,
-                "delta": guarantee.delta,
-                "tail": None
-                if tail is None
-                else [tail.probability, tail.epsilon, tail.linked_epsilon, tail.worker_epsilon],
-            },
+            "losses": {**_losses(guarantee, "loss"), **_losses(guarantee.tail, "tail")},
             "consent": list(terms.consent),
             "law": list(law_sentences(terms.mechanism, terms.tasks)),
             "table": [list(row) for row in law_table(terms.mechanism)],
@@ -202,6 +193,12 @@ class PythonDevice:
             return getattr(self, step)(*given)
         except QuietcrowdError:
             return REFUSED
+
+
+def _losses(stated, name):
+    """Return the figures of a guarantee, or of its tail."""
+    members = ("epsilon", "linked_epsilon", "worker_epsilon", "delta", "probability")
+    return {f"{name} {one}": getattr(stated, one) for one in members if hasattr(stated, one)}
 
 
 def _asked(campaign, listed=None):

@@ -7,13 +7,12 @@ import pytest
 from tests.campaign.conformance.cases import (
     ASKED,
     CAMPAIGN,
-    LABEL,
     LABELS,
     RANGE,
     RIDGE,
     campaign_of,
 )
-from tests.campaign.conformance.plays import ALL, BOTH, LIKE_IT, ONE, OTHER, REFUSED
+from tests.campaign.conformance.plays import BOTH, LIKE_IT, ONE, OTHER, REFUSED
 from tests.campaign.conformance.server import ORIGIN, OTHER_ORIGIN, Server
 from tests.campaign.mechanisms import MECHANISMS
 
@@ -48,7 +47,6 @@ DIFFERENCES = {
         "with a delta, by a filter; without one a loss that has a delta fits into none",
         "losses are summed, and so are their deltas, which are not limited",
     ),
-    "near-copies of earlier questions": ("told as asked before", "not told; copies are"),
     "mechanisms": ("all", "not the sketch that solves a ridge regression"),
     "answers as texts": (
         '"7" is the number 7, as files have it',
@@ -117,17 +115,9 @@ def test_a_memo_is_there_before_the_first_answer(python, page):
         assert not memos[0].exists()
     with page.device(Server([ONE]), ORIGIN) as device:
         device.take("join", CAMPAIGN)
-        [kept] = device.kept("campaigns")
-        assert kept.keys() <= {"name", "origin", "credential", "configHash", "invite", "joined"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "repeated"), [("python", ["t0"]), ("page", [])])
-def test_near_copies_of_earlier_questions(request, kind, repeated):
-    near = campaign_of(LABEL, [{"question": "IS there a bird, on picture a"}], campaign=OTHER)
-    steps = [("answer", CAMPAIGN, ALL), ("join", OTHER), ("again", OTHER)]
-    client = request.getfixturevalue(kind)
-    assert outcomes(client, steps, ONE, near)[2] == [[], repeated]
+        [kept] = device.kept()
+        members = {"name", "origin", "credential", "configHash", "invite", "state"}
+        assert kept.keys() <= members
 
 
 @pytest.mark.slow
@@ -138,7 +128,7 @@ def test_the_sketch_that_solves(request, kind, given):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "given", "spent"), [("python", REFUSED, 0), ("page", 2, 2.31)])
+@pytest.mark.parametrize(("kind", "given", "spent"), [("python", REFUSED, 0), ("page", 2, 7.351)])
 def test_a_loss_with_a_delta(request, kind, given, spent):
     mechanism = qc.SampledVarianceGaussian(domain=RANGE, rate=0.01, delta=0.1, least_variance=50.0)
     steps = [
@@ -148,7 +138,7 @@ def test_a_loss_with_a_delta(request, kind, given, spent):
     ]
     _, answered, told = outcomes(request.getfixturevalue(kind), steps, campaign_of(mechanism))
     assert answered == given
-    assert told == pytest.approx(spent, rel=0.9)
+    assert told == pytest.approx(spent, rel=1e-3)
 
 
 @pytest.mark.slow
