@@ -8,12 +8,16 @@ TESTS = Path(__file__).parent
 PACKAGE = Path("src", "quietcrowd")
 SOURCE = TESTS.parent / PACKAGE
 
-APART = "compatibility"
-"""What earlier versions wrote, read and used by this one: it is about all folders."""
+APART = {
+    Path("compatibility"): "what earlier versions wrote, read and used by this one",
+    Path("campaign", "conformance"): "both clients of a worker, the Python one and the page",
+}
+"""Folders that are about several of the package, and what about them."""
 
-PLACES = [path.relative_to(TESTS) for path in sorted(TESTS.rglob("*.py"))]
-MODULES = [place for place in PLACES if place.name[:5] == "test_" and place.parts[0] != APART]
-FOLDERS = sorted({place.parent for place in PLACES if place.parts[0] != APART})
+FILES = [path.relative_to(TESTS) for path in sorted(TESTS.rglob("*.py"))]
+PLACES = [file for file in FILES if not any(file.is_relative_to(folder) for folder in APART)]
+MODULES = [place for place in PLACES if place.name[:5] == "test_"]
+FOLDERS = sorted({place.parent for place in PLACES})
 
 NO_MIRROR = {
     "test_architecture": "the pictures of the rooms, and the page about them",

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from quietcrowd.domains import Domain, NumericDomain, as_numbers
@@ -133,7 +132,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 def check_ids(column: pa.ChunkedArray, name: str, first: int = 0) -> None:
     """Raise AnswerError unless every id is there and of a type for ids; rows count from `first`."""
     if column.null_count:
-        row = first + pc.index(column.is_null(), True).as_py()
+        row = first + column.is_null().index(True).as_py()
         raise AnswerError(
             f"row {row}, column {name!r}: the id is missing. Drop the row or name it."
         )

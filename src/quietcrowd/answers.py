@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
 from quietcrowd.answer_errors import (
@@ -125,7 +124,7 @@ class Answers:
                 f"in {len(self.tasks) + 1:,} steps, and worker_codes be as many as the answers"
             )
         for name, ids in (("tasks", self.tasks), ("workers", self.workers)):
-            if ids.null_count or len(pc.unique(ids)) < len(ids):
+            if ids.null_count or len(ids.unique()) < len(ids):
                 raise AnswerError(f"{name} must hold every id once, and none that is missing")
         if rows and not 0 <= self.worker_codes.min() <= self.worker_codes.max() < len(self.workers):
             raise AnswerError(
@@ -290,6 +289,8 @@ class Answers:
     @cached_property
     def canonical(self) -> Answers:
         """The same answers with tasks and workers sorted by id: no order of rows shows in it."""
+        import pyarrow.compute as pc
+
         task_order, worker_order = (
             pc.sort_indices(ids).to_numpy() for ids in (self.tasks, self.workers)
         )
@@ -384,7 +385,7 @@ def _encode_ids(
         return np.zeros(0, np.int32), _listed_ids(known, name)
     check_ids(column, name)
     codes, ids = dictionary_codes(column)
-    ids = pc.cast(ids, plain_type(ids.type))
+    ids = ids.cast(plain_type(ids.type))
     if known is None:
         return codes, ids
     listed = _listed_ids(known, name)
@@ -410,8 +411,8 @@ def _listed_ids(known: Iterable[Any], name: str) -> pa.Array:
         raise AnswerError(
             f"{name}s= holds {listed.type} values; ids must be strings, numbers or dates."
         )
-    listed = pc.cast(listed, plain_type(listed.type))
-    if len(pc.unique(listed)) < len(listed) or listed.null_count:
+    listed = listed.cast(plain_type(listed.type))
+    if len(listed.unique()) < len(listed) or listed.null_count:
         raise AnswerError(f"{name}s= must hold every id once, and none that is missing.")
     return listed
 

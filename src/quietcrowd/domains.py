@@ -17,7 +17,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import field, fields, frozen
 from typing_extensions import override
 
@@ -424,10 +423,10 @@ class Interval(NumericDomain):
 def as_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
     """Return a column as float64, with NaN for what is missing or is no number."""
     try:
-        numbers = pc.cast(column, pa.float64(), safe=False)
+        numbers = column.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         numbers = pa.chunked_array([[_number_or_nan(value) for value in column.to_pylist()]])
-    return pc.fill_null(numbers, math.nan).to_numpy()  # type: ignore[no-any-return]
+    return numbers.fill_null(math.nan).to_numpy()  # type: ignore[no-any-return]
 
 
 def _number_or_nan(value: object) -> float:

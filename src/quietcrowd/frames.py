@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from quietcrowd.exceptions import AnswerError, MissingExtraError, ParameterError
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 __all__ = [
     "MARK",
@@ -47,6 +48,8 @@ def as_frame(data: Any) -> nw.DataFrame[Any]:
     AnswerError
         Where it is no dataframe, or a lazy one.
     """
+    import narwhals as nw
+
     try:
         frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.NarwhalsError as error:
@@ -68,6 +71,9 @@ def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.Chun
     AnswerError
         Where the column is missing, or holds values of more than one type.
     """
+    import narwhals as nw
+    import pyarrow.compute as pc
+
     if name not in frame.columns:
         raise AnswerError(
             f"column {name!r} is missing; there are {', '.join(map(repr, frame.columns))}. "
@@ -88,9 +94,9 @@ def column_of(frame: nw.DataFrame[Any], name: str, way_out: str = "") -> pa.Chun
         ) from None
     chunks = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     if pa.types.is_dictionary(chunks.type):  # it may list what does not occur, or occurs twice
-        chunks = pc.cast(chunks, chunks.type.value_type)
+        chunks = chunks.cast(chunks.type.value_type)
     if pa.types.is_floating(chunks.type):
-        chunks = pc.if_else(pc.is_nan(chunks), None, chunks)
+        chunks = pc.if_else(chunks.is_nan(), None, chunks)
     return chunks
 
 
@@ -104,12 +110,10 @@ def dictionary_codes(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], pa
     pyarrow.ArrowNotImplementedError
         Where the values are of a type that cannot be compared.
     """
-    encoded = pc.dictionary_encode(column)  # its chunks share one dictionary
+    encoded = column.dictionary_encode()  # its chunks share one dictionary
     if not encoded.num_chunks:
         return np.zeros(0, np.int32), pa.array([], column.type)
-    indices = [
-        pc.fill_null(pc.cast(chunk.indices, pa.int32()), -1).to_numpy() for chunk in encoded.chunks
-    ]
+    indices = [chunk.indices.cast(pa.int32()).fill_null(-1).to_numpy() for chunk in encoded.chunks]
     codes = indices[0] if len(indices) == 1 else np.concatenate(indices)
     return codes, encoded.chunk(encoded.num_chunks - 1).dictionary
 
@@ -119,8 +123,10 @@ def positions_by_text(values: pa.Array, among: pa.Array) -> npt.NDArray[np.intp]
 
     Texts are what a file and a frame have in common: ``7`` from one is ``"7"`` from the other.
     """
+    import pyarrow.compute as pc
+
     ids, others = _comparable(values, among)
-    return pc.fill_null(pc.index_in(ids, others), -1).to_numpy().astype(np.intp)  # type: ignore[no-any-return]
+    return pc.index_in(ids, others).fill_null(-1).to_numpy().astype(np.intp)  # type: ignore[no-any-return]
 
 
 def _comparable(ids: pa.Array, others: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -130,7 +136,7 @@ def _comparable(ids: pa.Array, others: pa.Array) -> tuple[pa.Array, pa.Array]:
     )
     if alike:
         return ids, others
-    return pc.cast(ids, pa.large_string()), pc.cast(others, pa.large_string())
+    return ids.cast(pa.large_string()), others.cast(pa.large_string())
 
 
 def backend_of(frame: Any) -> Backend:

@@ -5,7 +5,10 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from functools import partial
+from itertools import chain
+from pathlib import Path
 
 import httpx
 import pytest
@@ -174,7 +177,7 @@ def test_answers_that_the_budget_no_longer_allows_can_be_taken_back(run, types, 
 def test_a_title_and_a_description_do_not_pass_for_the_devices_words(run, types, monkeypatch):
     claim = "Epsilon is at most 0.01 about one answer."
     fake = Fake.of(MECHANISMS["one-layer"], title=f"Birds\n{claim}", description=f"Of\n{claim}\n")
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    monkeypatch.setattr("httpx.Client", through(fake))
     types("n")
     output = run(NOWHERE)[1]
     assert f"\n| Birds {claim}\n" in output
@@ -186,7 +189,7 @@ def test_what_whoever_asks_says_of_themselves_does_not_pass_either(run, types, m
     claim = "Nothing is kept."
     said = dict.fromkeys(("requester", "contact", "purpose"), f"A\n{claim}")
     fake = Fake.of(MECHANISMS["one-layer"], promises=said)
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    monkeypatch.setattr("httpx.Client", through(fake))
     types("n")
     output = run(NOWHERE)[1]
     assert f"\n{claim}" not in output
@@ -196,7 +199,7 @@ def test_what_whoever_asks_says_of_themselves_does_not_pass_either(run, types, m
 
 def test_a_campaign_of_an_older_version_is_told_to_promise_nothing(run, types, monkeypatch):
     fake = Fake.of(MECHANISMS["one-layer"], promises=None)
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(fake))
+    monkeypatch.setattr("httpx.Client", through(fake))
     types("n")
     shown = " ".join(run(NOWHERE)[1].split())
     assert "of an older version: it does not say who asks, what for, or how long" in shown
@@ -329,7 +332,7 @@ def test_nothing_that_is_printed_before_sending_depends_on_what_is_drawn(
         return fake.handle_request(request)
 
     wire = httpx.MockTransport(lose)
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", through(wire))
+    monkeypatch.setattr("httpx.Client", through(wire))
     monkeypatch.setattr("quietcrowd.campaign.device.http_client.FIRST_PAUSE", 1e9)
     for place in range(4):
         types("y", *["1"] * 12, "send")
@@ -662,7 +665,33 @@ import sys
 from quietcrowd.commands.app import run
 for words in (["--answers", {str(given)!r}, "--yes"], ["--show"], ["--withdraw", "--yes"]):
     assert run(["answer", {made!r}, *words]) == 0
-assert not {{"numba", "matplotlib", "sqlalchemy"}} & set(sys.modules)
+print(*sys.modules)
 """
     environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True
+    )
+    loaded = {module.partition(".")[0] for module in done.stdout.splitlines()[-1].split()}
+    assert loaded & needed_by_the_library() <= installed_by_workers(name)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def needed_by_the_library():
+    """Return what the library and its server need.
+
+    But for Pydantic and pandas, which Typer and PyArrow load where they are.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = chain.from_iterable(project["optional-dependencies"].values())
+    named = [re.match("[a-z-]+", one)[0] for one in [*project["dependencies"], *extras]]
+    return {name.replace("-", "_") for name in named} - {"pandas", "pydantic"}
+
+
+def installed_by_workers(name):
+    """Return what docs/clients.md says that a worker installs."""
+    page = (ROOT / "docs" / "clients.md").read_text()
+    [line] = re.findall(r"^pip install (attrs [a-z -]+?)  ", page, re.MULTILINE)
+    also = {"scipy"} if name == "sampled variance" else set()
+    return {one.replace("-", "_") for one in line.split()} | also

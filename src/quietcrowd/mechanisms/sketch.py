@@ -22,7 +22,6 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import field, frozen
 from typing_extensions import override
 
@@ -101,7 +100,7 @@ class TaskProfile:
         Every row has a 1-norm of at most 2^24.
         """
         prefix = f"quietcrowd task profile\n{self.kind}\n{self.rank}\n{self.seed}\n".encode()
-        texts = pc.cast(tasks, pa.large_string()).to_pylist()
+        texts = tasks.cast(pa.large_string()).to_pylist()
         stream = b"".join(
             hashlib.shake_256(prefix + text.encode()).digest(self._bytes_per_task) for text in texts
         )
@@ -322,9 +321,11 @@ class SketchChannel(Channel):
 
 def pivot(columns: pa.Table, workers: pa.Array, length: int, kind: pa.DataType) -> npt.NDArray[Any]:
     """Return the numbers of a long table, shape (workers, length)."""
+    import pyarrow.compute as pc
+
     try:
-        coordinates = pc.cast(columns["coordinate"], pa.int32()).to_numpy()
-        numbers = pc.cast(columns["number"], kind)
+        coordinates = columns["coordinate"].cast(pa.int32()).to_numpy()
+        numbers = columns["number"].cast(kind)
     except pa.ArrowInvalid as error:
         raise AnswerError(f"a report is no number: {' '.join(str(error).split())}") from None
     who = pc.index_in(columns["worker"], workers)

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import Factory, field, frozen
 
 from quietcrowd.exceptions import ParameterError
@@ -249,7 +248,7 @@ def task_names(tasks: Any) -> tuple[str, ...]:
     """
     try:
         ids = tasks if isinstance(tasks, pa.Array | pa.ChunkedArray) else pa.array(tasks)
-        texts = pc.cast(ids, pa.large_string()).to_pylist()
+        texts = ids.cast(pa.large_string()).to_pylist()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise ParameterError(f"tasks must be a number of tasks or their ids: {reason}") from None

@@ -126,7 +126,7 @@ def test_no_proxy_stands_before_this_machine(monkeypatch):
         made.append(members)
         return real(**{**members, "transport": httpx.MockTransport(lambda _: httpx.Response(204))})
 
-    monkeypatch.setattr("quietcrowd.campaign.device.http_client.httpx.Client", client)
+    monkeypatch.setattr("httpx.Client", client)
     for url in ("https://crowd.example/j/", "http://127.0.0.1:8000/j/"):
         link = CampaignLink.read(url + 32 * "0")
         CampaignServer(link=link, patience=0).ask("GET", "/me")

@@ -4,6 +4,9 @@ Requests say nothing of the device: one constant user agent, no cookies, no redi
 request that was not answered is sent again, byte by byte the same, after a pause that is as long as
 the server asks for, or doubles. An answer has a most of bytes and of seconds, and is read as it is:
 a packed one, which a few bytes can make as long as they like, is refused.
+
+httpx is loaded with the first request: it brings a command line of its own, which takes as long as
+all modules of a device.
 """
 
 from __future__ import annotations
@@ -15,9 +18,8 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from time import sleep
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 from attrs import define, field, frozen
 
 from quietcrowd.campaign.device.link import CampaignLink
@@ -26,6 +28,9 @@ from quietcrowd.campaign.terms.plain_text import one_line, refusal
 from quietcrowd.campaign.terms.settings import MAX_TASK_TEXT, MAX_TASKS
 from quietcrowd.campaign.terms.tokens import hide_tokens
 from quietcrowd.exceptions import CampaignError, UnansweredError
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["CampaignServer", "Deadline", "read_object", "require_success"]
 
@@ -106,6 +111,8 @@ class Deadline:
     @property
     def error(self) -> httpx.ReadTimeout:
         """What is told where the deadline has passed."""
+        import httpx
+
         return httpx.ReadTimeout(f"there was no whole answer within {self.seconds:g} s")
 
     def _cut(self) -> None:
@@ -203,7 +210,7 @@ class CampaignServer:
         while True:
             answer = self._once(method, path, content, headers)
             asked = 0.0
-            if isinstance(answer, httpx.Response):
+            if not isinstance(answer, Exception):
                 if answer.status_code not in _TRY_AGAIN:
                     return answer
                 asked = _retry_after(answer)
@@ -217,6 +224,8 @@ class CampaignServer:
         self, method: str, path: str, content: bytes, headers: dict[str, str]
     ) -> httpx.Response | httpx.RequestError:
         """Send a request over a connection of its own; what is in no request cannot be in it."""
+        import httpx
+
         local = self.link.local
         url = f"{self.link.server}/api/v1{path}"
         with Deadline(seconds=DEADLINE) as deadline:
@@ -247,7 +256,7 @@ class CampaignServer:
                 ) from None
 
     def _unanswered(self, answer: httpx.Response | httpx.RequestError, asked: float) -> str:
-        if isinstance(answer, httpx.Response):
+        if not isinstance(answer, Exception):
             later = f"; it asks to wait {asked:,.0f} s" * (asked > 0)
             return (
                 f"the server {self.link.server} does not serve: {refusal(answer)}{later}; try later"
@@ -258,6 +267,8 @@ class CampaignServer:
 
 def _read(answer: httpx.Response) -> httpx.Response:
     """Return an answer that is read whole; CampaignError where it cannot be one of a campaign."""
+    import httpx
+
     if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise CampaignError(
             "the server packs its answer, which nobody asked for: nothing of it was read. Ask who "

@@ -1,0 +1,210 @@
+"""What both clients of a worker are given: configurations, tasks, answers, and what happens when.
+
+They are data: documents as a server sends them, and steps as a worker takes them.
+"""
+
+import copy
+import hashlib
+import json
+
+from attrs import evolve, frozen
+from tests.campaign.mechanisms import LABELS, LEVELS, MECHANISMS, RANGE
+from tests.campaign.promises import PROMISES
+
+import quietcrowd as qc
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.configuration import build_configuration
+from quietcrowd.campaign.terms.promises import Promises
+
+CAMPAIGN = 32 * "5"
+RIDGE = "matrix factorisation, ridge"
+ASKED = [{"question": f"Is there a bird on picture {name}?"} for name in ("a", "b", "c", "d", "e")]
+
+OF_ALL_KINDS = {
+    **{name: mechanism for name, mechanism in MECHANISMS.items() if name != RIDGE},
+    "true or false": qc.RandomizedResponse(domain=qc.Categorical([False, True]), epsilon=0.5),
+    "levels": qc.RandomizedResponse(domain=qc.Ordinal([0, 1, 2.5, 7]), epsilon=3.0),
+    "many labels": qc.RandomizedResponse(
+        domain=qc.Categorical([f"label {place}" for place in range(40)]), epsilon=2.0
+    ),
+    "no privacy loss": qc.RandomizedResponse(domain=LABELS, epsilon=0.0),
+    "weight per worker": qc.TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon"),
+    "two-layer with NULL": qc.TwoLayerRandomizedResponse(
+        domain=LABELS, epsilon=1.0, law="epsilon", null="category"
+    ),
+    "steps": qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill="midpoint", step=0.5),
+    "variance at least": qc.SampledVarianceGaussian(
+        domain=LEVELS, rate=0.01, delta=0.1, least_variance=50.0
+    ),
+}
+"""Mechanisms that a page can draw."""
+
+
+@frozen(kw_only=True)
+class Campaign:
+    """What a server says of a campaign.
+
+    Attributes
+    ----------
+    id : str
+        16 bytes in hex.
+    text : str
+        Its configuration, as it is sent.
+    tasks : list of dict
+        As they are sent.
+    """
+
+    id: str
+    text: str
+    tasks: list
+
+    @property
+    def hash(self):
+        """The SHA-256 of the text, in hex."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def config(self):
+        """The configuration."""
+        return json.loads(self.text)
+
+    @property
+    def listed(self):
+        """The document with all tasks, as a text."""
+        return json.dumps({"config_hash": self.hash, "tasks": self.tasks})
+
+    def saying(self, config):
+        """Return a campaign whose server says another configuration, with the hash of that."""
+        return evolve(self, text=canonical_json(config).decode())
+
+
+def campaign_of(mechanism, shown=None, *, campaign=CAMPAIGN, promises=PROMISES, **given):
+    """Return a campaign as an honest server opens it; ids of tasks are told by their names."""
+    shown = ASKED if shown is None else shown
+    named = [(f"t{place}", data) for place, data in enumerate(shown)]
+    listed = sorted((hashlib.md5(name.encode()).hexdigest(), name, data) for name, data in named)
+    said = {"title": "Birds", "description": "On 5 pictures.\nLook twice.", **given}
+    built = build_configuration(
+        campaign=campaign,
+        mechanism=mechanism,
+        answers=said.pop("answers", None),
+        linked=said.pop("linked", None),
+        tasks=listed,
+        promises=None if promises is None else Promises(**{**PROMISES, **promises}),
+        **said,
+    )
+    tasks = [{"task_id": id_, "task": name, "data": data} for id_, name, data in listed]
+    return Campaign(id=campaign, text=built.text.decode(), tasks=tasks)
+
+
+LABEL = MECHANISMS["one-layer"]
+COPIES = [{"q": "Is it red?"}, {"q": "Is it red?"}, {"q": "Is it tall?"}, {}, {}]
+NEAR_COPIES = [{"q": "Is it red?"}, {"q": "is it  RED"}, {"q": "3. Is it red?"}]
+
+VALID = {
+    **{name: campaign_of(mechanism) for name, mechanism in OF_ALL_KINDS.items()},
+    "of the first version": campaign_of(LABEL, promises=None),
+    "shown five together": campaign_of(LABEL, promises={"at_least": 5, "retention_days": 1}),
+    "two of five answers": campaign_of(LABEL, answers=2),
+    "linked": campaign_of(LABEL, linked=3),
+    "linked, two-layer": campaign_of(MECHANISMS["two-layer"], linked=2),
+    "copies": campaign_of(LABEL, COPIES),
+    "copies, noise that answers share": campaign_of(MECHANISMS["two-layer"], COPIES),
+    "near-copies": campaign_of(LABEL, NEAR_COPIES),
+    "one task": campaign_of(LABEL, ASKED[:1]),
+    "texts in any script": campaign_of(
+        LABEL,
+        [{"q": "Grüße, 世界 😀", "deep": {"a": [1, 2.5e-7, None, "\u2028"]}}],
+        title="Ω\u202e!",
+    ),
+    "many tasks": campaign_of(
+        LABEL, [{"q": f"word{chr(97 + n % 26) * (n + 1)}"} for n in range(60)]
+    ),
+}
+"""What both clients take part in."""
+
+
+def changed(path, value):
+    """Return what sets a member of a configuration; path: its keys and places."""
+
+    def change(config):
+        *way, last = path
+        for key in way:
+            config = config[key]
+        config[last] = value(config[last]) if callable(value) else value
+
+    return change
+
+
+def without(key):
+    """Return what takes a member out of a configuration."""
+    return lambda config: config.pop(key)
+
+
+MEMBERS = sorted(VALID["one-layer"].config)
+PRIVACY = ("answer_epsilon", "linked_epsilon", "worker_epsilon", "delta")
+
+TAMPERED = {
+    **{f"without {name}": ("one-layer", without(name)) for name in MEMBERS},
+    **{f"{name} is null": ("one-layer", changed([name], None)) for name in MEMBERS},
+    "a member more": ("one-layer", lambda config: config.update(more=1)),
+    "another version": ("one-layer", changed(["version"], 3)),
+    "the first version, with promises": ("one-layer", changed(["version"], 1)),
+    "another campaign": ("one-layer", changed(["campaign"], 32 * "6")),
+    "tasks as a text": ("one-layer", changed(["tasks"], "5")),
+    "no task": ("one-layer", changed(["tasks"], 0)),
+    "more answers than tasks": ("one-layer", changed(["answers_per_participant"], 6)),
+    "half an answer": ("one-layer", changed(["answers_per_participant"], 1.5)),
+    "linked to nothing": ("one-layer", changed(["linked"], 0)),
+    "more linked than answered": ("one-layer", changed(["linked"], 6)),
+    "no requester": ("one-layer", changed(["requester"], " ")),
+    "kept for ever": ("one-layer", changed(["retention_days"], 10**6)),
+    "shown by none": ("one-layer", changed(["at_least"], 0)),
+    "another weight": ("one-layer", changed(["channel", "weights", 0, 0], lambda one: one - 1)),
+    "answers as they are": ("one-layer", changed(["channel", "weights"], [[2**32, 0], [0, 2**32]])),
+    "another table": ("one-layer", changed(["mechanism", "other_weight"], lambda one: one + 1)),
+    "another epsilon of the mechanism": ("one-layer", changed(["mechanism", "epsilon"], 2.0)),
+    "another mechanism": ("one-layer", changed(["mechanism", "mechanism"], "none")),
+    "another version of it": ("one-layer", changed(["mechanism", "version"], 2)),
+    "a report more": ("one-layer", changed(["report", "value", 1], 2)),
+    "every task": ("one-layer", changed(["report", "every_task"], True)),
+    "reports of another kind": ("one-layer", changed(["report", "kind"], "sketch")),
+    "sentences of another": ("one-layer", changed(["consent", 0], "It costs nothing.")),
+    "a sentence less": ("one-layer", changed(["consent"], lambda said: said[:-1])),
+    "assumes more": ("one-layer", changed(["guarantee", "assumptions"], [])),
+    "participation is protected": (
+        "one-layer",
+        changed(["guarantee", "participation_protected"], True),
+    ),
+    **{
+        f"{kind}, {name} is {what}": (kind, changed(["guarantee", name], value))
+        for kind in ("one-layer", "two-layer", "sampled variance", "matrix factorisation")
+        for name in PRIVACY
+        for what, value in (("less", lambda loss: (loss or 9) / 2), ("more", lambda loss: loss + 1))
+        if not (kind == "matrix factorisation" and name == "worker_epsilon" and what == "less")
+    },
+    "less noise": ("laplace", changed(["channel", "noise_scale"], lambda scale: scale / 2)),
+    "a finer grid": ("laplace", changed(["channel", "grid", "step"], lambda step: step / 2)),
+    "a wider report": ("laplace", changed(["report", "value", 1], lambda most: most + 1)),
+    "less variance": (
+        "sampled variance",
+        changed(["channel", "variance_unit"], lambda one: one / 2),
+    ),
+    "no NULL": ("one-layer with NULL", changed(["mechanism", "null"], None)),
+    "an accurate bit": (
+        "laplace with a bit",
+        changed(["channel", "participation", "noise_scale"], lambda scale: scale / 4),
+    ),
+    "another table of all devices": ("two-layer", changed(["channel", "weights", 0, 0], 2**31)),
+    "another seed": ("matrix factorisation", changed(["channel", "profile", "seed"], 77)),
+}
+"""What no client takes part in: the configuration that it is made of, and what is changed in it."""
+
+
+def tampered(name):
+    """Return the campaign of a dishonest server: its hash is right, and what it says is not."""
+    kind, change = TAMPERED[name]
+    campaign = VALID[kind]
+    config = copy.deepcopy(campaign.config)
+    change(config)
+    return campaign.saying(config)

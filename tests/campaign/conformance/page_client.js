@@ -1,0 +1,180 @@
+// The page's modules, as the conformance suite drives them; python_client.py does the same.
+
+import { Device } from "./worker/device/device.js";
+import { drawUpload, toDraw } from "./worker/device/reports.js";
+import { speaker } from "./worker/page/messages.js";
+import { consentSentences } from "./worker/terms/consent.js";
+import { lawSentences, lawTable } from "./worker/terms/law.js";
+import { channelHash, taskQuestions } from "./worker/terms/questions.js";
+import { readTasks, readTerms, Refusal } from "./worker/terms/terms.js";
+
+const REFUSED = "refused";
+
+/** Return what an act gives; REFUSED for a Refusal with a message of the catalog. */
+async function given(act) {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Refusal)) {
+      return `${error?.stack ?? error}`;
+    }
+    (await say())(error.key, error.values);
+    return REFUSED;
+  }
+}
+
+async function say() {
+  const answer = await fetch("./worker/messages/en.json");
+  return speaker(await answer.json());
+}
+
+async function termsOf({ text, hash }, id) {
+  return readTerms(text, { campaign: id, configHash: hash, english: await say() });
+}
+
+/** Return what is said of a configuration. */
+export function read(campaign, id) {
+  return given(async () => {
+    const [speak, terms] = [await say(), await termsOf(campaign, id ?? campaign.id)];
+    const { guarantee } = terms;
+    return {
+      losses: { ...losses(guarantee, "loss"), ...losses(guarantee.tail, "tail") },
+      consent: consentSentences(terms.guarantee, terms.promises, speak),
+      law: lawSentences(terms, speak),
+      table: lawTable(terms, speak),
+    };
+  });
+}
+
+/** Return the figures of a guarantee, or of its tail. */
+function losses(stated, name) {
+  const members = ["epsilon", "linkedEpsilon", "workerEpsilon", "delta", "probability"];
+  const found = members.filter((one) => stated && one in stated);
+  const spelled = (one) => `${name} ${one.replace("E", "_e")}`;
+  return Object.fromEntries(found.map((one) => [spelled(one), stated[one]]));
+}
+
+async function asked(campaign, listed = campaign.listed) {
+  const terms = await termsOf(campaign, campaign.id);
+  const tasks = await readTasks(JSON.parse(listed), terms);
+  const questions = { ...(await taskQuestions(tasks, terms)), channel: await channelHash(terms) };
+  return { terms, tasks, questions };
+}
+
+/** Return which tasks are one question. */
+export function questions(campaign, listed) {
+  return given(async () => {
+    const { tasks, questions: found } = await asked(campaign, listed ?? undefined);
+    const { hashes, first, channel } = found;
+    const names = tasks.map(({ name }) => name);
+    return { names, hashes: Object.fromEntries(hashes), first: Object.fromEntries(first), channel };
+  });
+}
+
+/** Return the request that comes of answers and words; ids of reports in turn. */
+export function upload(campaign, answers, words) {
+  return given(async () => {
+    const all = await asked(campaign);
+    const chosen = new Map(Object.entries(answers).filter(([, answer]) => answer !== null));
+    const known = new Map();
+    const open = toDraw({ ...all, known }, chosen);
+    return withRandom(words, () => drawUpload({ ...all, known }, chosen, open)).upload;
+  });
+}
+
+/** Call with words, and ids in turn, in the place of the browser's random numbers. */
+function withRandom(words, act) {
+  const [real, left] = [crypto.getRandomValues, Uint32Array.from(words)];
+  let [taken, ids] = [0, 0];
+  crypto.getRandomValues = (array) => {
+    if (array instanceof Uint32Array) {
+      array.set(left.subarray(taken, (taken += array.length)));
+    } else {
+      ids += 1;
+      new DataView(array.buffer).setUint32(array.length - 4, ids);
+    }
+    return array;
+  };
+  try {
+    return act();
+  } finally {
+    crypto.getRandomValues = real;
+  }
+}
+
+let devices = new Map();
+
+async function device(campaign) {
+  if (!devices.has(campaign)) {
+    const base = new URL("./", location.href).href;
+    const timing = { delay: 1, pause: 1, patience: 1 };
+    const opened = await Device.open({ base, campaign, english: await say(), ...timing });
+    await opened.load();
+    devices.set(campaign, opened);
+  }
+  return devices.get(campaign);
+}
+
+const STEPS = {
+  reload: () => {
+    devices = new Map();
+    return null;
+  },
+  set_budget: async (budget, campaign) => {
+    await (await device(campaign)).setBudget(budget);
+    return null;
+  },
+  join: async (campaign) => {
+    await (await device(campaign)).join();
+    return null;
+  },
+  answer: async (campaign, answers) => {
+    const one = await device(campaign);
+    if (one.state === "new") {
+      await one.join();
+    }
+    await one.commit(new Map(Object.entries(answers)));
+    await one.send();
+    return one.receipt.reports.length;
+  },
+  send: async (campaign) => {
+    const one = await device(campaign);
+    await one.send();
+    return one.receipt.reports.length;
+  },
+  withdraw: async (campaign) => {
+    await (await device(campaign)).withdraw();
+    return null;
+  },
+  again: async (campaign) => {
+    const { reused, repeated } = await (await device(campaign)).spending(0);
+    return [reused.sort(), repeated.sort()];
+  },
+  spent: async (campaign) => (await (await device(campaign)).spending(0)).spent,
+  receipt: async (campaign) => {
+    const { receipt } = await device(campaign);
+    return receipt.reports.map(({ task, value, participation }) => [task, value, participation]);
+  },
+};
+
+/** Return what a step gives; what is drawn of answers that no screen takes is a RangeError. */
+export function take(step, ...values) {
+  return given(async () => {
+    try {
+      return await STEPS[step](...values);
+    } catch (error) {
+      throw error instanceof RangeError ? new Refusal("refusal.heading") : error;
+    }
+  });
+}
+
+/** Return what the device's database holds, files left out. */
+export async function kept() {
+  const request = indexedDB.open("quietcrowd");
+  await new Promise((resolve) => request.addEventListener("success", resolve));
+  const [store, texts] = ["kept", IDBKeyRange.bound("", [], false, true)];
+  const all = request.result.transaction(store).objectStore(store).getAll(texts);
+  await new Promise((resolve) => all.addEventListener("success", resolve));
+  request.result.close();
+  return all.result;
+}

@@ -1,0 +1,251 @@
+"""What workers do, step by step, and what has to come of it with any client."""
+
+from attrs import Factory, field, frozen
+from tests.campaign.conformance.cases import (
+    ASKED,
+    CAMPAIGN,
+    COPIES,
+    LABEL,
+    campaign_of,
+)
+from tests.campaign.mechanisms import MECHANISMS
+
+import quietcrowd as qc
+
+REFUSED = "refused"
+OTHER = 32 * "7"
+
+ONE = campaign_of(LABEL)
+LIKE_IT = campaign_of(LABEL, campaign=OTHER)
+REVERSED = campaign_of(
+    qc.RandomizedResponse(domain=qc.Categorical(["yes", "no"]), epsilon=1.0), campaign=OTHER
+)
+WEAKER = campaign_of(
+    qc.RandomizedResponse(domain=LABEL.domain, epsilon=2.0), ASKED[:2], campaign=OTHER
+)
+NEAR = campaign_of(LABEL, [{"question": "IS there a bird, on picture a"}], campaign=OTHER)
+BOTH = {"t0": "yes", "t1": "no"}
+ALL = {f"t{place}": "yes" for place in range(5)}
+
+
+@frozen(kw_only=True)
+class Play:
+    """Steps of one device.
+
+    Attributes
+    ----------
+    campaigns : tuple of Campaign
+        That the server has.
+    steps : list of tuple
+        What is done, with what, and at last what it gives.
+    uploads : list of int
+        How many reports each different request with reports has, as the server got them in turn.
+    equal : tuple of str
+        Tasks that have the same report in the last of these.
+    lose : int
+        How many answers to uploads are lost.
+    receipt : callable, optional
+        What the server makes of a receipt.
+    """
+
+    campaigns: tuple = (ONE,)
+    steps: list
+    uploads: list = Factory(list)
+    equal: tuple = field(default=())
+    lose: int = 0
+    receipt: object = None
+
+
+def refusing(name, answers, campaign=ONE):
+    """Return a play in which answers are refused, and nothing is drawn or spent."""
+    return {
+        name: Play(
+            campaigns=(campaign,),
+            steps=[
+                ("join", campaign.id, None),
+                ("answer", campaign.id, answers, REFUSED),
+                ("spent", campaign.id, 0),
+            ],
+        )
+    }
+
+
+def doubting(name, change):
+    """Return a play in which a receipt does not add up, or tells of a rejected report."""
+
+    def receipt(document, items):
+        change(document, items)
+        return document
+
+    return {
+        f"receipt: {name}": Play(
+            steps=[("answer", CAMPAIGN, BOTH, REFUSED)], uploads=[2], receipt=receipt
+        )
+    }
+
+
+PLAYS = {
+    "answers are sent once": Play(
+        steps=[
+            ("join", CAMPAIGN, None),
+            ("join", CAMPAIGN, None),
+            ("again", CAMPAIGN, [[], []]),
+            ("spent", CAMPAIGN, 0),
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("spent", CAMPAIGN, 2),
+            ("answer", CAMPAIGN, ALL, REFUSED),
+            ("send", CAMPAIGN, 2),
+            ("reload", None),
+            ("answer", CAMPAIGN, ALL, REFUSED),
+            ("send", CAMPAIGN, 2),
+            ("spent", CAMPAIGN, 2),
+        ],
+        uploads=[2],
+    ),
+    "an answer of the server is lost": Play(
+        steps=[("answer", CAMPAIGN, BOTH, 2), ("spent", CAMPAIGN, 2)], uploads=[2], lose=2
+    ),
+    "copies": Play(
+        campaigns=(campaign_of(LABEL, COPIES),),
+        steps=[
+            ("answer", CAMPAIGN, {"t0": "yes", "t1": "no", "t2": "no", "t3": "no"}, 4),
+            ("spent", CAMPAIGN, 3),
+        ],
+        uploads=[4],
+        equal=("t0", "t1"),
+    ),
+    "copies, every task reported": Play(
+        campaigns=(campaign_of(MECHANISMS["laplace, filled"], COPIES),),
+        steps=[("answer", CAMPAIGN, {"t2": 3}, 5)],
+        uploads=[5],
+        equal=("t0", "t1"),
+    ),
+    "no answer, every task reported": Play(
+        campaigns=(campaign_of(MECHANISMS["laplace, filled"]),),
+        steps=[("answer", CAMPAIGN, {}, 5)],
+        uploads=[5],
+    ),
+    "NULL for what is not answered": Play(
+        campaigns=(campaign_of(MECHANISMS["one-layer with NULL"]),),
+        steps=[("answer", CAMPAIGN, BOTH, 5), ("spent", CAMPAIGN, 5)],
+        uploads=[5],
+    ),
+    "the same questions again": Play(
+        campaigns=(ONE, LIKE_IT),
+        steps=[
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("reload", None),
+            ("join", OTHER, None),
+            ("again", OTHER, [["t0", "t1"], []]),
+            ("answer", OTHER, {"t0": "no", "t1": "yes", "t2": "no"}, 3),
+            ("spent", OTHER, 3),
+        ],
+        uploads=[2, 3],
+    ),
+    "the same questions, labels in another order": Play(
+        campaigns=(ONE, REVERSED),
+        steps=[
+            ("answer", CAMPAIGN, ALL, 5),
+            ("join", OTHER, None),
+            ("again", OTHER, [sorted(ALL), []]),
+            ("answer", OTHER, ALL, 5),
+            ("spent", OTHER, 5),
+        ],
+        uploads=[5, 5],
+    ),
+    "the same questions through another channel": Play(
+        campaigns=(ONE, WEAKER),
+        steps=[
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("join", OTHER, None),
+            ("again", OTHER, [[], ["t0", "t1"]]),
+            ("answer", OTHER, BOTH, 2),
+            ("spent", OTHER, 6),
+        ],
+        uploads=[2, 2],
+    ),
+    "near-copies of earlier questions": Play(
+        campaigns=(ONE, NEAR),
+        steps=[
+            ("answer", CAMPAIGN, ALL, 5),
+            ("join", OTHER, None),
+            ("again", OTHER, [[], ["t0"]]),
+        ],
+        uploads=[5],
+    ),
+    "a budget": Play(
+        campaigns=(ONE, WEAKER),
+        steps=[
+            ("set_budget", 1.5, None),
+            ("join", CAMPAIGN, None),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            ("spent", CAMPAIGN, 0),
+            ("answer", CAMPAIGN, {"t0": "yes"}, 1),
+            ("answer", OTHER, {"t1": "yes"}, REFUSED),
+            ("spent", CAMPAIGN, 1),
+        ],
+        uploads=[1],
+    ),
+    "what was sent before costs nothing": Play(
+        campaigns=(ONE, LIKE_IT),
+        steps=[
+            ("set_budget", 2.0, None),
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("answer", OTHER, ALL, REFUSED),
+            ("answer", OTHER, BOTH, 2),
+            ("spent", OTHER, 2),
+        ],
+        uploads=[2, 2],
+    ),
+    "withdrawing": Play(
+        campaigns=(ONE, LIKE_IT),
+        steps=[
+            ("withdraw", CAMPAIGN, REFUSED),
+            ("answer", CAMPAIGN, BOTH, 2),
+            ("withdraw", CAMPAIGN, None),
+            ("spent", CAMPAIGN, 2),
+            ("answer", CAMPAIGN, BOTH, REFUSED),
+            ("join", CAMPAIGN, REFUSED),
+            ("join", OTHER, None),
+            ("again", OTHER, [["t0", "t1"], []]),
+            ("answer", OTHER, BOTH, 2),
+            ("spent", OTHER, 2),
+        ],
+        uploads=[2, 2],
+    ),
+    "withdrawing before answering": Play(
+        steps=[
+            ("join", CAMPAIGN, None),
+            ("withdraw", CAMPAIGN, None),
+            ("answer", CAMPAIGN, BOTH, 2),
+        ],
+        uploads=[2],
+    ),
+    **refusing("an unknown task", {"t9": "yes"}),
+    **refusing("an answer outside the domain", {"t0": "yes", "t1": "maybe"}),
+    **refusing("no answer", {}),
+    **refusing("too many answers", ALL, campaign_of(LABEL, answers=2)),
+    **refusing("a number too large", {"t0": 10.1}, campaign_of(MECHANISMS["laplace"])),
+    **refusing("no number", {"t0": "seven"}, campaign_of(MECHANISMS["laplace"])),
+    **doubting("more than were sent", lambda said, _: said.update(accepted=3)),
+    **doubting("fewer than were sent", lambda said, _: said.update(accepted=1)),
+    **doubting("less than none", lambda said, _: said.update(accepted=3, duplicates=-1)),
+    **doubting("a text", lambda said, _: said.update(accepted="2")),
+    **doubting("no count", lambda said, _: said.pop("duplicates")),
+    **doubting(
+        "rejects what was not sent",
+        lambda said, _: said.update(accepted=1, rejected=[{"report_id": "x", "code": "late"}]),
+    ),
+    **doubting(
+        "rejects one",
+        lambda said, items: said.update(
+            accepted=1, rejected=[{"report_id": items[0]["report_id"], "code": "out-of-domain"}]
+        ),
+    ),
+    **doubting(
+        "rejects one twice",
+        lambda said, items: said.update(
+            accepted=0, rejected=[{"report_id": items[0]["report_id"], "code": "late"}] * 2
+        ),
+    ),
+}

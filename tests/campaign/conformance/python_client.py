@@ -1,0 +1,209 @@
+"""The Python client, as the conformance suite drives it."""
+
+import json
+import struct
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from unittest.mock import patch
+
+import httpx
+import numpy as np
+from attrs import Factory, define
+
+from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
+from quietcrowd.campaign.device.client import Client
+from quietcrowd.campaign.device.draw import Draw
+from quietcrowd.campaign.device.law import law_sentences, law_table
+from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
+from quietcrowd.exceptions import QuietcrowdError
+from quietcrowd.mechanisms.memo.worker_table import worker_table
+from quietcrowd.mechanisms.randomness import words_in_turn
+
+REFUSED = "refused"
+
+
+@define
+class Wire(httpx.BaseTransport):
+    """It hands requests to a `Server`."""
+
+    server: object
+
+    def handle_request(self, request):
+        content = request.read().decode()
+        credential = request.headers.get("authorization", "").removeprefix("Bearer ")
+        given = self.server.answer(request.method, request.url.path, credential, content)
+        if given is None:
+            raise httpx.ReadTimeout("lost", request=request)
+        return httpx.Response(given[0], text=given[1])
+
+
+def ids_in_turn():
+    """Return what gives ids of reports: whole numbers in turn, 16 bytes each."""
+    numbers = iter(range(1, 10**6))
+    return lambda: struct.pack(">QQ", 0, next(numbers))
+
+
+@define
+class WordsForMemo:
+    """Noise that comes of given words, drawn once for each question; in the place of a memo."""
+
+    terms: Terms
+    questions: TaskQuestions
+    source: object
+
+    def report(self, answers):
+        mechanism = self.terms.mechanism
+        names = [task.name for task in self.questions.tasks]
+        if channel_hash(mechanism) is not None:
+            names = sorted({self.questions.first_of(name) for name in names})
+        table = worker_table(
+            answers,
+            domain=mechanism.domain,
+            tasks=sorted(names),
+            worker="worker",
+            campaign=self.terms.campaign,
+        )
+        return mechanism.reports_of_words(table, self.source)
+
+
+@define
+class PythonClient:
+    """Devices are folders in one folder."""
+
+    folder: Path
+    name = "python"
+    _budget: float | None = None
+    _clients: dict = Factory(dict)
+
+    def read(self, campaign, asked=None):
+        """Return what a client says of a configuration; see `PageClient.read`."""
+        document = {"config": campaign.config, "config_hash": campaign.hash}
+        try:
+            terms = Terms.read(document, asked or campaign.id)
+        except QuietcrowdError:
+            return REFUSED
+        guarantee = terms.guarantee
+        return {
+            "losses": {**_losses(guarantee, "loss"), **_losses(guarantee.tail, "tail")},
+            "consent": list(terms.consent),
+            "law": list(law_sentences(terms.mechanism, terms.tasks)),
+            "table": [list(row) for row in law_table(terms.mechanism)],
+        }
+
+    def questions(self, campaign, listed=None):
+        """Return which tasks are one question, by hashes; or that they are refused."""
+        try:
+            terms, questions = _asked(campaign, listed)
+        except QuietcrowdError:
+            return REFUSED
+        names = [task.name for task in questions.tasks]
+        return {
+            "names": names,
+            "hashes": dict(questions.hashes),
+            "first": {name: questions.first_of(name) for name in names},
+            "channel": channel_hash(terms.mechanism),
+        }
+
+    def upload(self, campaign, answers, words):
+        """Return the request that comes of answers and words, ids of reports in turn."""
+        terms, questions = _asked(campaign)
+        given = {name: value for name, value in answers.items() if value is not None}
+        draw = Draw.of(given, worker="worker", terms=terms, questions=questions, known={})
+        source = words_in_turn(np.array(words, np.uint32))
+        with patch("quietcrowd.campaign.device.draw.new_id", ids_in_turn()):
+            sent, _ = draw.commit(given, WordsForMemo(terms, questions, source))
+        return sent.content.decode()
+
+    @contextmanager
+    def device(self, server, origin):
+        """Give a new device, which speaks to a server at an origin."""
+        yield PythonDevice(folder=Path(mkdtemp(dir=self.folder)), server=server, origin=origin)
+
+
+@define
+class PythonDevice:
+    """What steps of a case do."""
+
+    folder: Path
+    server: object
+    origin: str
+    budget: float | None = None
+    clients: dict = Factory(dict)
+
+    def client(self, campaign):
+        if campaign not in self.clients:
+            self.clients[campaign] = Client(
+                f"{self.origin}/j/{campaign}",
+                folder=self.folder,
+                budget=self.budget,
+                patience=5,
+                transport=Wire(self.server),
+            )
+        return self.clients[campaign]
+
+    def reload(self):
+        """Begin anew, with what is kept."""
+        self.clients = {}
+
+    def move(self, origin):
+        """Speak to the same server at another origin."""
+        self.origin = origin
+        self.reload()
+
+    def set_budget(self, budget):
+        self.budget = budget
+        self.reload()
+
+    def join(self, campaign):
+        self.client(campaign).join()
+        _ = self.client(campaign).tasks
+
+    def answer(self, campaign, answers):
+        """Draw, keep and send."""
+        receipt = self.client(campaign).answer(answers)
+        return receipt.accepted + receipt.duplicates
+
+    def send(self, campaign):
+        """Send once more what is on its way."""
+        receipt = self.client(campaign).resume()
+        return receipt.accepted + receipt.duplicates
+
+    def withdraw(self, campaign):
+        self.client(campaign).withdraw()
+
+    def again(self, campaign):
+        """Return which tasks get the report that was sent before, and which come again."""
+        client = self.client(campaign)
+        return [sorted(client.reused), sorted(client.repeated)]
+
+    def spent(self, campaign):
+        """Return what was spent in all campaigns."""
+        return self.client(campaign).spent().total_epsilon
+
+    def receipt(self, campaign):
+        """Return what was sent, as people read it."""
+        return [
+            [one.task, one.value, one.participation] for one in self.client(campaign).sent_reports()
+        ]
+
+    def take(self, step, *given):
+        """Return what a step gives, or that it is refused."""
+        try:
+            return getattr(self, step)(*given)
+        except QuietcrowdError:
+            return REFUSED
+
+
+def _losses(stated, name):
+    """Return the figures of a guarantee, or of its tail."""
+    members = ("epsilon", "linked_epsilon", "worker_epsilon", "delta", "probability")
+    return {f"{name} {one}": getattr(stated, one) for one in members if hasattr(stated, one)}
+
+
+def _asked(campaign, listed=None):
+    """Return the terms of a campaign, and its questions."""
+    document = {"config": campaign.config, "config_hash": campaign.hash}
+    terms = Terms.read(document, campaign.id)
+    tasks = read_tasks(json.loads(campaign.listed if listed is None else listed), terms)
+    return terms, TaskQuestions(tasks=tasks, mechanism=terms.mechanism)

@@ -1,0 +1,65 @@
+"""A server of several campaigns, without a network, as both clients speak to it."""
+
+import json
+
+from attrs import Factory, define
+
+OTHER_ORIGIN, ORIGIN = "http://127.0.0.1:8001", "http://localhost:8000"
+"""What a browser holds to be two servers, and as safe as HTTPS."""
+
+LOST = None
+"""No answer comes."""
+
+
+@define
+class Server:
+    """It takes everything in, and keeps what came.
+
+    Attributes
+    ----------
+    campaigns : list of Campaign
+        Told apart by their ids.
+    receipt : callable, optional
+        What becomes of a receipt before it is sent.
+    lose : int
+        How many answers to uploads are lost, after they were taken in.
+    """
+
+    campaigns: list
+    receipt: object = None
+    lose: int = 0
+    members: dict = Factory(dict)
+    uploads: list = Factory(list)
+    requests: list = Factory(list)
+
+    def answer(self, method, path, credential, body):
+        """Return a status and a text, or `LOST`."""
+        self.requests.append((method, path, body))
+        name = next((one for one in self.campaigns if one.id in path), None)
+        if "/participants/" in path:
+            self.members[credential] = name
+            return 201, "{}"
+        if name is not None:
+            return 200, name.text if path.endswith("/config") else json.dumps(self._public(name))
+        if method == "DELETE":
+            del self.members[credential]
+            return 204, ""
+        if method == "POST":
+            return self._take(credential, body)
+        return 200, self.members[credential].listed
+
+    def _public(self, campaign):
+        said = {"state": "open", "join_mode": "open"}
+        return {**said, "config_hash": campaign.hash, "config": campaign.config}
+
+    def _take(self, credential, body):
+        self.uploads.append((self.members[credential].id, body))
+        if self.lose:
+            self.lose -= 1
+            return LOST
+        sent = json.loads(body)
+        items = sent.get("reports", [sent.get("sketch")])
+        document = {"accepted": len(items), "duplicates": 0, "rejected": []}
+        if self.receipt is not None:
+            document = self.receipt(document, items)
+        return 200, json.dumps(document)

@@ -1,0 +1,184 @@
+"""Where the two clients differ: the table of docs/clients.md, and what of it can be shown."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.campaign.conformance.cases import (
+    ASKED,
+    CAMPAIGN,
+    LABELS,
+    RANGE,
+    RIDGE,
+    campaign_of,
+)
+from tests.campaign.conformance.plays import BOTH, LIKE_IT, ONE, OTHER, REFUSED
+from tests.campaign.conformance.server import ORIGIN, OTHER_ORIGIN, Server
+from tests.campaign.mechanisms import MECHANISMS
+
+import quietcrowd as qc
+
+PAGE = Path(__file__).parents[3] / "docs" / "clients.md"
+
+DIFFERENCES = {
+    "other servers": (
+        "one ledger and one memory of questions for all servers of a folder",
+        "one origin: what was asked and spent on others is not known, and the page says so",
+    ),
+    "storage": (
+        "files of their owner, which stay",
+        "the browser's: a private window, or a browser that needs room, forgets budget, questions "
+        "and credential; the page says so",
+    ),
+    "when noise is fixed": (
+        "before the first answer, in a memo, where the mechanism allows it; destroyed when reports "
+        "are kept",
+        "as the answers are sent; nothing is kept of it",
+    ),
+    "when the request leaves": (
+        "at once: the noise was there before the answers",
+        "a fixed time after the click, a multiple of four seconds",
+    ),
+    "where random words come from": (
+        "SHAKE-256 of a key of 256 bits from the system, where there is a memo; else the system",
+        "the browser's generator",
+    ),
+    "budget": (
+        "with a delta, by a filter; without one a loss that has a delta fits into none",
+        "losses are summed, and so are their deltas, which are not limited",
+    ),
+    "mechanisms": ("all", "not the sketch that solves a ridge regression"),
+    "answers as texts": (
+        '"7" is the number 7, as files have it',
+        "no: answers have the type of their domain",
+    ),
+    "configuration and tasks": (
+        "read again in each process, and refused if they have changed",
+        "kept from joining on",
+    ),
+    "before sending": ("joins once more, with the same bytes", "asks for nothing"),
+    "after losing the device": (
+        "the credential is a file to copy",
+        "a withdrawal key to keep, which works anywhere",
+    ),
+    "what the server holds": (
+        "can be looked at, and is compared with what was sent",
+        "only what was sent is shown",
+    ),
+    "who asks": ("one constant user agent", "the browser says what it is, as on every page"),
+    "packed answers": (
+        "refused, as are answers beyond a length",
+        "unpacked by the browser",
+    ),
+    "whose code": (
+        "that of the wheel",
+        "that of the server, unless the page was saved and compared",
+    ),
+    "languages": ("English", "English and German"),
+}
+
+
+def test_the_page_on_clients_has_this_table():
+    text = PAGE.read_text("utf-8").partition("## Where the two clients differ")[2]
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+    assert {what: (python, page) for what, python, page in rows[1:]} == DIFFERENCES
+
+
+def outcomes(client, steps, *campaigns):
+    """Return what steps of a device give."""
+    with client.device(Server(list(campaigns)), ORIGIN) as device:
+        return [device.take(step, *given) for step, *given in steps]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "again", "spent"),
+    [("python", [[], ["t0", "t1"]], 2), ("page", [[], []], 0)],
+)
+def test_other_servers(request, kind, again, spent):
+    client = request.getfixturevalue(kind)
+    with client.device(Server([ONE, LIKE_IT]), ORIGIN) as device:
+        assert device.take("answer", CAMPAIGN, BOTH) == 2
+        device.move(OTHER_ORIGIN)
+        device.take("join", OTHER)
+        assert device.take("again", OTHER) == again
+        assert device.take("spent", OTHER) == pytest.approx(spent)
+
+
+@pytest.mark.slow
+def test_a_memo_is_there_before_the_first_answer(python, page):
+    with python.device(Server([ONE]), ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        memos = list(device.folder.rglob("memo"))
+        assert len(memos) == 1
+        device.take("answer", CAMPAIGN, BOTH)
+        assert not memos[0].exists()
+    with page.device(Server([ONE]), ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        [kept] = device.kept()
+        members = {"name", "origin", "credential", "configHash", "invite", "state"}
+        assert kept.keys() <= members
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "given"), [("python", None), ("page", REFUSED)])
+def test_the_sketch_that_solves(request, kind, given):
+    ridge = campaign_of(MECHANISMS[RIDGE])
+    assert outcomes(request.getfixturevalue(kind), [("join", CAMPAIGN)], ridge) == [given]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "given", "spent"), [("python", REFUSED, 0), ("page", 2, 7.351)])
+def test_a_loss_with_a_delta(request, kind, given, spent):
+    mechanism = qc.SampledVarianceGaussian(domain=RANGE, rate=0.01, delta=0.1, least_variance=50.0)
+    steps = [
+        ("set_budget", 30),
+        ("answer", CAMPAIGN, {"t0": 1.0, "t1": 2.0}),
+        ("spent", CAMPAIGN),
+    ]
+    _, answered, told = outcomes(request.getfixturevalue(kind), steps, campaign_of(mechanism))
+    assert answered == given
+    assert told == pytest.approx(spent, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "given"), [("python", 1), ("page", REFUSED)])
+def test_answers_as_texts(request, kind, given):
+    numbers = campaign_of(MECHANISMS["laplace"])
+    steps = [("answer", CAMPAIGN, {"t0": "7"})]
+    assert outcomes(request.getfixturevalue(kind), steps, numbers) == [given]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "given"), [("python", REFUSED), ("page", 2)])
+def test_a_configuration_that_changes_after_joining(request, kind, given):
+    other = campaign_of(qc.RandomizedResponse(domain=LABELS, epsilon=4.0), ASKED)
+    server = Server([ONE])
+    with request.getfixturevalue(kind).device(server, ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        server.campaigns[0] = other
+        device.take("reload")
+        assert device.take("answer", CAMPAIGN, BOTH) == given
+    assert all(f'"config_hash":"{ONE.hash}"' in body for _, body in server.uploads)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "asked"), [("python", ["PUT"]), ("page", [])])
+def test_before_sending(request, kind, asked):
+    server = Server([ONE])
+    with request.getfixturevalue(kind).device(server, ORIGIN) as device:
+        device.take("join", CAMPAIGN)
+        before = len(server.requests)
+        assert server.requests[before - 1][:2] == ("GET", "/api/v1/me/tasks")
+        device.take("answer", CAMPAIGN, BOTH)
+    *first, last = server.requests[before:]
+    assert [method for method, _, _ in first] == asked
+    assert last[:2] == ("POST", "/api/v1/me/reports")
+    assert {body for method, _, body in server.requests if method == "PUT"} == {
+        f'{{"config_hash":"{ONE.hash}"}}'
+    }
+
+
+def test_languages():
+    folder = PAGE.parents[1] / "src" / "quietcrowd" / "campaign" / "web" / "worker" / "messages"
+    assert sorted(file.stem for file in folder.iterdir()) == ["de", "en"]
