@@ -98,10 +98,11 @@ function flipRow(low, high, others, count, weights) {
  * Return weights, with what each counts, that stand for all whole ones from `low` to `high`.
  *
  * Where they are many: four at each end, and an integral of all between. The formula of Euler and
- * Maclaurin, for midpoints, leaves out 1e-13: nothing summed falls by e in less than 40 weights.
+ * Maclaurin, for midpoints, leaves out 2e-12 of a sum that falls by e in 25 weights, and nothing of
+ * all others: none falls faster, and only where almost every answer is kept does one so fast.
  */
 function standIns(low, high, others, count) {
-  if (high - low < Math.max(2 ** 13, 40 * count)) {
+  if (high - low < Math.max(2 ** 13, 25 * count)) {
     return Array.from({ length: high - low + 1 }, (_, i) => [low + i, 1]);
   }
   return [
