@@ -118,6 +118,17 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         assert page.told == []
 
 
+@pytest.mark.parametrize("name", ["one-layer", "sampled variance"])
+def test_a_pair_is_told_as_such(browser, name):
+    mechanism = MECHANISMS[name]
+    with screens(browser, given(mechanism)) as page:
+        text = page.locator("main").inner_text()
+        told = mechanism.guarantee(answers=3).delta > 0
+        assert ("first number of a pair" in text) == told
+        for sentence in law_sentences(mechanism, 3):
+            assert sentence in text
+
+
 def test_a_limit_is_a_number_or_nothing(browser):
     with screens(browser, given()) as page:
         for text in ("much", "-1", "1,000"):
