@@ -6,7 +6,7 @@ import { speaker } from "../worker/page/messages.js";
 let device;
 
 /** Open the device; return its state. */
-export async function open(campaign, timing) {
+export async function openDevice(campaign, timing) {
   const messages = await fetch("../worker/messages/en.json");
   const english = speaker(await messages.json());
   const base = new URL("../", location.href).href;

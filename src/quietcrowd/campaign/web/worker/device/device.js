@@ -217,7 +217,8 @@ export class Device {
   /** Delete all that is kept, of all campaigns of this origin. */
   async forget() {
     await locked(() => this.#exchange((_, store) => store.clear()));
-    await globalThis.caches?.delete("quietcrowd").catch(() => false);
+    const clear = async () => globalThis.caches?.delete("quietcrowd");
+    await clear().catch(() => false); // a saved page has none
   }
 
   get #own() {
