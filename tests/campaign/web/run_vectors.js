@@ -1,6 +1,8 @@
 // What an input of vectors/ gives in a browser, by kind; write_vectors.py has the same functions.
 
 import { canonicalHash, canonicalJson } from "./worker/terms/canonical.js";
+import { twoLayerLosses } from "./worker/terms/shared_losses.js";
+import { varianceLosses } from "./worker/terms/variance_losses.js";
 import { decaying, logistic } from "./worker/mechanisms/coins.js";
 import { draw } from "./worker/mechanisms/draw.js";
 import { drawDeviation, gaussianNoise } from "./worker/mechanisms/gaussian.js";
@@ -17,6 +19,7 @@ import { guaranteeOf } from "./worker/terms/guarantee.js";
 import { lawSentences, lawTable } from "./worker/terms/law.js";
 import { withDigits } from "./worker/terms/numbers.js";
 import { channelHash, largestGroup, lettersOf, taskQuestions } from "./worker/terms/questions.js";
+import { lossOfNamed } from "./worker/terms/sketch_losses.js";
 import { readTasks, readTerms } from "./worker/terms/terms.js";
 
 const catalogOf = async (tag) => {
@@ -27,8 +30,7 @@ const english = speaker(await catalogOf("en"));
 
 /** Return the configuration's terms and its tasks. */
 export async function termsOf({ text, tasks, campaign, hash }) {
-  const config = JSON.parse(text);
-  const own = { campaign: campaign ?? config.campaign, configHash: hash ?? (await hashOf(text)) };
+  const own = { campaign: campaign ?? "5".repeat(32), configHash: hash ?? (await hashOf(text)) };
   const terms = await readTerms(text, { ...own, english });
   return { terms, tasks: await readTasks({ tasks, config_hash: own.configHash }, terms) };
 }
@@ -51,6 +53,12 @@ export async function refusals(inputs, tag) {
     }
   }
   return given;
+}
+
+/** Return what sketches of tasks lose, and how many ms it took to find. */
+export function namedLoss(channel, names) {
+  const start = performance.now();
+  return [lossOfNamed({ channel }, names), performance.now() - start];
 }
 
 /** Return all that a page says of configurations, in a language. */
@@ -111,6 +119,15 @@ const GIVES = {
   },
   coin: ({ chance, over, under, bits }) =>
     String(chances[chance]({ over: BigInt(over), under: BigInt(under) })(bits)),
+  consent: ({ guarantee: { tail, probability, ...said } }) => {
+    const losses = (part) => {
+      const { epsilon, linkedEpsilon, workerEpsilon } = part;
+      const all = { epsilon, linkedEpsilon, workerEpsilon };
+      return Object.fromEntries(Object.entries(all).map(([name, loss]) => [name, Number(loss)]));
+    };
+    const more = { tail: tail && { probability, ...losses(tail) } };
+    return consentSentences({ ...said, ...losses(said), ...more }, null, english);
+  },
   deviation: ({ unit, least, words }) =>
     withWords(words, (source) => ({ deviation: drawDeviation(unit, least, source) })),
   draw: ({ terms, tasks, answers, words }) =>
@@ -155,6 +172,7 @@ const GIVES = {
     Array.from(shake256(new TextEncoder().encode(message), size), (byte) =>
       byte.toString(16).padStart(2, "0"),
     ).join(""),
+  shared_losses: ({ terms, counts }) => counts.map((count) => twoLayerLosses(terms, count)),
   table: ({ row, words }) => parsed(words).map((word) => reportOf(row, word)),
   terms: async (input) => {
     const { terms, tasks } = await termsOf(input);
@@ -165,6 +183,7 @@ const GIVES = {
       channel: await channelHash(terms),
     };
   },
+  variance_losses: ({ terms, answers, linked }) => varianceLosses(terms, answers, linked),
   weights: ({ size, epsilon }) => {
     const drawn = weightsOf(epsilon, size);
     return [...drawn.slice(0, 3), ...drawn.slice(-3), drawn.reduce((sum, one) => sum + one, 0)];

@@ -91,7 +91,8 @@ CALL = """async ([name, ...values]) => {
 @pytest.mark.parametrize("kind", INPUTS)
 def test_a_browser_gives_what_the_vectors_say(page, kind):
     cases = json.loads((FOLDER / f"{kind}.json").read_text("utf-8"))
-    assert page.evaluate(CALL, ["run", kind, cases]) == [case["gives"] for case in cases]
+    expected = [case["gives"] for case in cases]
+    assert page.evaluate(CALL, ["run", kind, cases]) == expected
 
 
 def refused(page, kind, one):

@@ -13,20 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from tests.campaign.mechanisms import MECHANISMS
-from tests.campaign.promises import PROMISES
+from tests.campaign.web.loss_vectors import LOSS_GIVES, LOSS_INPUTS
+from tests.campaign.web.terms_vectors import TERMS_GIVES, TERMS_INPUTS
 
 import quietcrowd as qc
-from quietcrowd.accounting.consent import show_most_sure
-from quietcrowd.campaign.device.checked_terms import Terms, read_tasks
 from quietcrowd.campaign.device.draw import coded_reports
-from quietcrowd.campaign.device.law import law_sentences, law_table, show_share
-from quietcrowd.campaign.device.questions import TaskQuestions, channel_hash
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
-from quietcrowd.campaign.terms.configuration import build_configuration, campaign_guarantee
-from quietcrowd.campaign.terms.near_copies import largest_group, letters_hash
-from quietcrowd.campaign.terms.promises import Promises
 from quietcrowd.mechanisms import Mechanism
 from quietcrowd.mechanisms.channel import FiniteChannel
 from quietcrowd.mechanisms.discrete_gaussian import DrawnGaussian, gaussian_noise
@@ -167,46 +160,6 @@ def draw(one):
     return {"reports": listed, "taken": words.taken}
 
 
-def losses(one):
-    """Return what is lost; of chance as well, where that is above 0."""
-    mechanism = Mechanism.from_dict(one["mechanism"])
-    counts = (one["answers_per_participant"], one["linked"], one["tasks"])
-    guarantee = campaign_guarantee(mechanism, *counts, None)
-    parts = [guarantee] if guarantee.tail is None else [guarantee, guarantee.tail]
-    lost = [[part.epsilon, part.linked_epsilon, part.worker_epsilon] for part in parts]
-    return [*sum(lost, []), guarantee.delta]
-
-
-def terms(one):
-    """Return what is told of a configuration and its tasks, beside what stands in it."""
-    config = json.loads(one["text"])
-    hashed = hashlib.sha256(one["text"].encode()).hexdigest()
-    public = {"config": config, "config_hash": hashed}
-    read = Terms.read(public, config["campaign"])
-    tasks = read_tasks({"config_hash": hashed, "tasks": one["tasks"]}, read)
-    asked = TaskQuestions(tasks=tasks, mechanism=read.mechanism)
-    return {
-        "law": list(law_sentences(read.mechanism, read.tasks)),
-        "table": [list(row) for row in law_table(read.mechanism)],
-        "questions": dict(asked.hashes),
-        "first": {task.name: asked.first_of(task.name) for task in tasks},
-        "channel": channel_hash(read.mechanism),
-    }
-
-
-def percent(one):
-    """Return shares and figures of consent as they are printed."""
-    sure = [show_most_sure(loss) for loss in one["losses"]]
-    return [*sure, *map(show_share, one["shares"]), *(f"{n:.3g}" for n in one["numbers"])]
-
-
-def letters(one):
-    """Return how large a group of near-copies is, and what they have in common."""
-    shown = [(name, data) for name, data in one["tasks"]]
-    largest = [largest_group(shown, MECHANISMS[name]) for name in ("one-layer", "two-layer")]
-    return [*largest, *(letters_hash(*task) for task in shown)]
-
-
 GIVES = {
     "blocks": blocks,
     "canonical": canonical,
@@ -217,14 +170,10 @@ GIVES = {
     "grid": grid,
     "integers": integers,
     "laplace": laplace,
-    "letters": letters,
-    "losses": losses,
-    "percent": percent,
     "profile": profile,
     "scale": scale,
     "shake": shake,
     "table": table,
-    "terms": terms,
     "weights": weights,
 }
 
@@ -471,122 +420,6 @@ def draw_inputs():
     return [*inputs, taken(draw, nobody, stream(0))]
 
 
-IN_A_PAGE = [name for name in MECHANISMS if not name.endswith("ridge")]
-"""Mechanisms whose reports a page can draw."""
-
-SHOWN = (
-    {"ask": "Is it a bird?", "n": 1},
-    {"ask": "Is it a bird?", "n": 1},
-    {"ask": "is it a BIRD", "n": 2},
-    {"ask": "Straße?", "image": {"image": 64 * "a", "alt": "a street"}},
-    {},
-)
-
-
-def more_mechanisms():
-    """Yield mechanisms with other parameters than those of all tests."""
-    many, two = qc.Categorical([f"l{i}" for i in range(8)]), qc.Categorical([True, False])
-    names = qc.Ordinal([0.5, 1, 2**53 - 1])
-    odd = qc.Categorical(["it's", 'a "b"', "\\", "soft\xadhyphen", 30 * "long", " a\tb\u202e"])
-    yield qc.RandomizedResponse(domain=many, flip_probability=0.9, null="category")
-    yield qc.RandomizedResponse(domain=two, flip_probability=0.5)
-    yield qc.RandomizedResponse(domain=odd, epsilon=0.0)
-    yield qc.RandomizedResponse(domain=qc.Categorical(['"', "'"]), epsilon=12.5)
-    yield qc.RandomizedResponse(domain=names, epsilon=0.3)
-    yield qc.TwoLayerRandomizedResponse(domain=LABELS, epsilon=1.0, law="epsilon")
-    yield qc.TwoLayerRandomizedResponse(domain=two, epsilon=0.5, law="epsilon", null="category")
-    yield qc.TwoLayerRandomizedResponse(domain=many, low=0.2, high=0.6)
-    yield qc.LaplacePerturbation(domain=LEVELS, epsilon=0.1, fill=3.3, scale="paper")
-    yield qc.LaplacePerturbation(domain=qc.Interval(low=-3.3, high=1e-5), epsilon=7.0, step=2**-10)
-    yield qc.SampledVarianceGaussian(domain=LEVELS, rate=0.01, delta=0.1, least_variance=50.0)
-    moments = {"rank": 4, "variant": "statistics", "fill": 1.0, "seed": 10**18}
-    yield qc.MatrixFactorization(domain=RANGE, epsilon=0.7, profile="rademacher", **moments)
-    yield qc.MatrixFactorization(domain=LEVELS, epsilon=2.0, profile="buckets", fill=2.5, step=0.5)
-
-
-def loss_inputs():
-    """Return many counts of answers, linked ones and tasks for each mechanism."""
-    counts = [(1, 1, 1), (1, 1, 7), (2, 2, 3), (10, 3, 10), (100, 1, 1000)]
-    return [
-        {
-            "mechanism": mechanism.to_dict(),
-            "channel": dict(describe_channel(mechanism)),
-            "report": report_rule(mechanism, tasks).to_dict(),
-            "answers_per_participant": answers,
-            "linked": linked,
-            "tasks": tasks,
-        }
-        for mechanism in [*(MECHANISMS[name] for name in IN_A_PAGE), *more_mechanisms()]
-        for answers, linked, tasks in counts
-    ]
-
-
-def configured(mechanism, shown, *, answers=None, linked=None, promises=None):
-    """Return a configuration, as received, and its tasks."""
-    named = sorted(
-        (hashlib.md5(b"%d" % i).hexdigest(), f"t{i}", one) for i, one in enumerate(shown)
-    )
-    promised = None if promises is None else Promises(**{**PROMISES, **promises})
-    built = build_configuration(
-        campaign=32 * "5",
-        title="Vögel",
-        description='Birds "here".',
-        mechanism=mechanism,
-        answers=answers,
-        linked=linked,
-        tasks=named,
-        promises=promised,
-    )
-    names = ("task_id", "task", "data")
-    tasks = [dict(zip(names, task, strict=True)) for task in named]
-    return {"text": built.text.decode(), "tasks": tasks}
-
-
-def terms_inputs():
-    listed = [MECHANISMS[name] for name in IN_A_PAGE]
-    batches = {"at_least": 1000, "retention_days": 1}
-    return [
-        *(configured(one, SHOWN, promises={}) for one in listed),
-        *(configured(one, SHOWN[:2], answers=1) for one in listed),
-        *(configured(one, SHOWN, answers=4, linked=4, promises=batches) for one in listed),
-        *(configured(one, SHOWN[3:], promises=batches) for one in more_mechanisms()),
-        configured(MECHANISMS["laplace"], [{}] * 1100, linked=1050, promises=batches),
-    ]
-
-
-def percent_inputs():
-    near = [0.0, 1e-12, 0.1, 0.4054651081081644, 1.0, 2.1972245773362196, 6.0, 6.9, 6.9067]
-    numbers = [0.0, 0.5, 1.125, 2.675, 99.95, 999.5, 1e3, 12345.0, 1e-4, 1.234e-5, 0.0625, 1e22]
-    shares = [0.0, 1e-9, 0.0005, 0.0625, 0.0635, 0.1875, 0.5, 0.9994, 0.9995, 1.0]
-    return [{"losses": near, "shares": shares, "numbers": numbers}]
-
-
-LETTERS = [
-    *(
-        "Do you?",
-        "3. Do you?",
-        "(3) do you",
-        "Question 3: Do you?",
-        "Do you? (3)",
-        "Do you 3 times?",
-    ),
-    *("DO YOU", "ｄｏ ｙｏｕ", "Straße", "STRASSE", "ΣΑΣ", "σας", "İ", "ıI", "ŉ ǰ", "ﬁ", "\u1e9e"),
-    *("17", "a8f3", "row-17", "17.jpg", "٣. نعم", "நா", "é", "e\u0301", "①. x", "a\u3164b", "?!"),
-    *("a_1 b", "_1", "\x1c3.\x1cx", "x.\u00a03", "ß", "ẞ", "日本語 3?", "½ a", "Ⅷ. b", "😀", ""),
-]
-
-
-def letters_inputs():
-    one = [(text, {"ask": text}) for text in LETTERS]
-    nested = {"b": ["x", {"z": "Y", "a": "w"}], "a": 3, "c": None, "d": "Two"}
-    return [
-        {"tasks": one},
-        {"tasks": [*one[:5], ("n", nested), ("m", {"d": "two", "b": "x W y"}), ("e", {})]},
-        {"tasks": [(f"t{i}", {"ask": "Drugs?", "n": i % 3}) for i in range(6)]},
-        {"tasks": [("😀", {"😀": "b", "\uffee": "a"}), ("x", {"q": ["b", "a"], "r": "\uffee"})]},
-    ]
-
-
 INPUTS = {
     "blocks": block_inputs,
     "canonical": canonical_inputs,
@@ -597,21 +430,18 @@ INPUTS = {
     "grid": grid_inputs,
     "integers": integer_inputs,
     "laplace": laplace_inputs,
-    "letters": letters_inputs,
-    "losses": loss_inputs,
-    "percent": percent_inputs,
     "profile": profile_inputs,
     "scale": scale_inputs,
     "shake": shake_inputs,
     "table": table_inputs,
-    "terms": terms_inputs,
     "weights": weight_inputs,
 }
 
 
 def written(kind):
     """Return the text of the file of a kind: one input a line, with what it gives."""
-    cases = [{**one, "gives": GIVES[kind](one)} for one in INPUTS[kind]()]
+    gives, inputs = GIVES | LOSS_GIVES | TERMS_GIVES, INPUTS | LOSS_INPUTS | TERMS_INPUTS
+    cases = [{**one, "gives": gives[kind](one)} for one in inputs[kind]()]
     lines = [json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in cases]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
@@ -619,7 +449,7 @@ def written(kind):
 def write():
     """Write all files."""
     FOLDER.mkdir(exist_ok=True)
-    for kind in INPUTS:
+    for kind in INPUTS | LOSS_INPUTS | TERMS_INPUTS:
         (FOLDER / f"{kind}.json").write_text(written(kind), "utf-8")
 
 

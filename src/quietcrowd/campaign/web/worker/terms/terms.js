@@ -66,21 +66,41 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const hash = async () => canonicalJson(config) === text && (await canonicalHash(config));
   refuseUnless((await attempt(hash, "config")) === configHash, "config");
   refuseUnless(whyNot(config.mechanism) === null, "mechanism");
-  const { promised, ...found } = await attempt(() => computed(config, english), "unsound");
-  requireSame(config, found.expected, found.guarantee);
-  const { mechanism, channel, report } = found.expected;
+  const described = await attempt(() => describedBy(config.mechanism, config.tasks), "unsound");
+  const kinds = kindsOf(config);
+  const isStrange = (name) => !(name in kinds);
+  const wrong = [...differing(config, described), ...Object.keys(config).filter(isStrange)];
+  refuseUnless(!wrong.length, "terms", { names: wrong.join(", ") });
+  const names = Object.keys(PROMISES).filter((name) => name in kinds);
+  const promised = Object.fromEntries(names.map((name) => [name, config[name]]));
+  const promises = names.length ? promised : null;
+  const guarantee = await attempt(() => agreed(guaranteeOf(config), config), "unsound");
+  const lost = { guarantee: figuresOf(guarantee, described, english) };
+  lost.consent = consentSentences(guarantee, promises, english);
+  const epsilon = guarantee.workerEpsilon.toPrecision(4);
+  refuseUnless(!differing(config, lost).length, "loss", { epsilon });
   return {
-    ...{ campaign, title: config.title, description: config.description },
-    ...{ mechanism, channel, report, linked: config.linked, tasks: config.tasks },
-    ...{ answers: config.answers_per_participant, tasksHash: config.tasks_hash, configHash },
-    ...{ guarantee: found.guarantee, promises: promised },
+    ...{ campaign, title: config.title, description: config.description, ...described },
+    ...{ answers: config.answers_per_participant, linked: config.linked, tasks: config.tasks },
+    ...{ tasksHash: config.tasks_hash, configHash, guarantee, promises },
   };
+}
+
+/** Return the members that a configuration of its version has, and what each must be. */
+function kindsOf({ version }) {
+  return { version: isCount, ...MEMBERS, ...(version > 1 && PROMISES) };
+}
+
+/** Return which members are not as they must be. */
+function differing(config, expected) {
+  const same = (name) => canonicalJson(config[name]) === canonicalJson(expected[name]);
+  return Object.keys(expected).filter((name) => !same(name));
 }
 
 function checkMembers(config, campaign) {
   refuseUnless(isObject(config), "config");
   refuseUnless([1, 2].includes(config.version), "version");
-  const kinds = config.version === 1 ? MEMBERS : { ...MEMBERS, ...PROMISES };
+  const kinds = kindsOf(config);
   const names = Object.keys(kinds).filter((name) => !kinds[name](config[name]));
   refuseUnless(!names.length, "members", { names: names.join(", ") });
   refuseUnless(config.campaign === campaign, "other-campaign");
@@ -89,40 +109,25 @@ function checkMembers(config, campaign) {
   refuseUnless(isSound && tasks <= MOST_TASKS, "counts");
 }
 
-/** Return the configuration as it follows from the mechanism and the counts. */
-function computed(config, english) {
-  const said = config.guarantee;
-  const described = describedBy(config.mechanism, config.tasks);
-  const guarantee = agreed(guaranteeOf({ ...config, ...described }), said, described);
-  const names = config.version === 1 ? [] : Object.keys(PROMISES);
-  const promises = Object.fromEntries(names.map((name) => [name, config[name]]));
-  const promised = names.length ? promises : null;
-  const copied = ["version", ...Object.keys(MEMBERS)].map((name) => [name, config[name]]);
-  const expected = {
-    ...Object.fromEntries(copied),
-    ...promises,
-    ...described,
-    guarantee: {
-      answer_epsilon: finite(guarantee.epsilon),
-      linked_epsilon: finite(guarantee.linkedEpsilon),
-      worker_epsilon: finite(guarantee.workerEpsilon),
-      delta: guarantee.delta,
-      participation_protected: guarantee.participationProtected,
-      assumptions: assumptionsOf(described, guarantee, english),
-    },
-    consent: consentSentences(guarantee, promised, english),
+/** Return a guarantee as a configuration has it. */
+function figuresOf(guarantee, described, english) {
+  const finite = (loss) => (loss === Infinity ? null : loss);
+  return {
+    answer_epsilon: finite(guarantee.epsilon),
+    linked_epsilon: finite(guarantee.linkedEpsilon),
+    worker_epsilon: finite(guarantee.workerEpsilon),
+    delta: guarantee.delta,
+    participation_protected: guarantee.participationProtected,
+    assumptions: assumptionsOf(described, guarantee, english),
   };
-  return { expected, guarantee, promised };
 }
-
-const finite = (loss) => (loss === Infinity ? null : loss);
 
 /**
  * Return a guarantee with the figures as they are said, where they are near to those found.
  *
  * That of a sketch's tasks waits for their names: see readTasks.
  */
-function agreed(found, said, { report }) {
+function agreed(found, { guarantee: said, report }) {
   const settled = (here, there) => (isNear(here, there ?? Infinity) ? (there ?? Infinity) : here);
   const isNamed = report.kind === "sketch" && typeof said.worker_epsilon === "number";
   const most = isNamed ? Math.max(0, said.worker_epsilon) : Infinity;
@@ -133,16 +138,6 @@ function agreed(found, said, { report }) {
     workerEpsilon: settled(Math.min(found.workerEpsilon, most), said.worker_epsilon),
     delta: settled(found.delta, said.delta),
   };
-}
-
-function requireSame(config, expected, { workerEpsilon }) {
-  const differs = (name) => canonicalJson(config[name] ?? null) !== canonicalJson(expected[name]);
-  const names = Object.keys(expected).filter(differs);
-  const isLoss = names.includes("guarantee") || names.includes("consent");
-  refuseUnless(!isLoss, "loss", { epsilon: workerEpsilon.toPrecision(4) });
-  const strangers = Object.keys(config).filter((name) => !Object.hasOwn(expected, name));
-  const wrong = [...names, ...strangers].join(", ");
-  refuseUnless(wrong === "", "terms", { names: wrong });
 }
 
 /**

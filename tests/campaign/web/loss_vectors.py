@@ -1,0 +1,112 @@
+"""Test vectors of privacy losses: what a campaign says of its mechanism, and what it costs.
+
+Floats that two computers may round otherwise: they are compared within a relative `NEAR`, or
+within `ROUNDING` where what is lost is next to nothing.
+"""
+
+from __future__ import annotations
+
+import json
+
+import quietcrowd as qc
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.channel_config import describe_channel
+from quietcrowd.mechanisms import Mechanism
+
+NEAR, ROUNDING = 1e-12, 2e-14
+
+
+def shared_losses(one):
+    """Return the losses about a cell and about a row for each number of reports."""
+    mechanism = Mechanism.from_dict(one["terms"]["mechanism"])
+    given = []
+    for count in one["counts"]:
+        loss = mechanism.guarantee(answers=count, tasks=count if mechanism.every_task else None)
+        given.append({"cell": loss.epsilon, "row": loss.worker_epsilon})
+    return given
+
+
+def variance_losses(one):
+    mechanism = Mechanism.from_dict(one["terms"]["mechanism"])
+    loss = mechanism.guarantee(answers=one["answers"], linked=one["linked"])
+    tail = loss.tail and {"probability": loss.tail.probability, **_three(loss.tail)}
+    return {**_three(loss), "delta": loss.delta, "tail": tail}
+
+
+def _three(losses):
+    return {
+        "epsilon": losses.epsilon,
+        "linkedEpsilon": losses.linked_epsilon,
+        "workerEpsilon": losses.worker_epsilon,
+    }
+
+
+def _terms(mechanism):
+    described = {"mechanism": mechanism.to_dict(), "channel": describe_channel(mechanism)}
+    return json.loads(canonical_json(described))
+
+
+def _labels(size):
+    return qc.Categorical([f"{place}" for place in range(size)])
+
+
+def shared_inputs():
+    flips = [
+        *((2, 0.0, 2 / (1 + 2.718281828459045)), (2, 0.1, 0.3), (2, 0.7, 1.0), (2, 0.45, 0.55)),
+        *((3, 0.0, 0.8), (3, 0.2, 0.20004), (4, 0.3, 0.31), (5, 0.25, 0.25), (7, 0.0, 1.0)),
+        *((10, 0.05, 0.9), (2, 0.0, 0.001), (2, 0.3, 0.300002)),
+    ]
+    drawn = [(2, 1.0), (3, 0.05), (3, 4.0), (6, 8.0), (10, 2.0), (4, 0.0)]
+    mechanisms = [
+        *(
+            qc.TwoLayerRandomizedResponse(domain=_labels(size), low=low, high=high)
+            for size, low, high in flips
+        ),
+        *(
+            qc.TwoLayerRandomizedResponse(
+                domain=_labels(size), law="epsilon", epsilon=epsilon, null=null
+            )
+            for size, epsilon in drawn
+            for null in (None, "category")
+        ),
+    ]
+    counts = [1, 2, 3, 10, 277, 1000, 5000]
+    return [{"terms": _terms(mechanism), "counts": counts} for mechanism in mechanisms]
+
+
+def variance_inputs():
+    levels, range_ = qc.Ordinal([0, 1, 2.5, 7, 10]), qc.Interval(low=0.0, high=10.0)
+    narrow = qc.Interval(low=-1.0, high=2.7)
+    cases = [
+        (range_, {"epsilon": 1.0, "delta": 0.05}, [(1, 1), (2, 1), (50, 7), (5000, 30)]),
+        (range_, {"epsilon": 0.3, "delta": 0.01, "least_variance": 20.0}, [(5, 5), (1000, 1)]),
+        (levels, {"epsilon": 4.0, "delta": 0.1, "least_variance": 0.5}, [(1, 1), (7, 3)]),
+        (levels, {"rate": 0.01, "delta": 0.1, "least_variance": 50.0}, [(3, 2)]),
+        (narrow, {"epsilon": 2.0, "delta": 0.01}, [(20, 1)]),
+        (narrow, {"rate": 0.0001, "delta": 1e-6}, [(2, 2)]),
+        (levels, {"epsilon": 1.0, "delta": 0.3}, [(1, 1), (2, 1), (401, 3)]),
+        (range_, {"epsilon": 0.3, "delta": 0.2, "least_variance": 20.0}, [(9, 2)]),
+        (range_, {"rate": 0.01, "delta": 1e-9, "least_variance": 1500.0}, [(4, 1)]),
+    ]
+    return [
+        {"terms": terms, "answers": answers, "linked": linked}
+        for domain, parameters, counts in cases
+        for terms in [_terms(qc.SampledVarianceGaussian(domain=domain, **parameters))]
+        for answers, linked in counts
+    ]
+
+
+LOSS_GIVES = {"shared_losses": shared_losses, "variance_losses": variance_losses}
+LOSS_INPUTS = {"shared_losses": shared_inputs, "variance_losses": variance_inputs}
+
+
+def numbers_of(given):
+    """Return all numbers of what an input gives, in order, with where they stand."""
+    if isinstance(given, dict | list):
+        items = given.items() if isinstance(given, dict) else enumerate(given)
+        return [
+            (f"{name}.{rest}", number)
+            for name, value in items
+            for rest, number in numbers_of(value)
+        ]
+    return [] if given is None else [("", given)]
