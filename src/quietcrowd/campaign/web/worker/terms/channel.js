@@ -5,22 +5,20 @@ import { floatUp, ratioOf } from "../mechanisms/rational.js";
 import { otherWeight, rowOf, weightsOf } from "../mechanisms/table.js";
 
 const WHOLE = 2 ** 32; // what a row of weights sums to
-const SUM_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
-const MEAN_OF_VARIANCE = 2 ** 42;
-const NOISE_REACH = 64; // scales of noise, beyond which it is cut off
-const MOST_LOST = 16; // by one report of a table
+const PROFILE_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
+const VARIANCE_UNITS = 2 ** 42; // the mean of what is drawn of a variance
+const REACHED = 64; // scales of noise, which is cut off beyond
+const MOST_EPSILON = 16; // of a table
 const MOST_LABELS = 64;
-const MOST_LEVELS = 1000;
 const MOST_NUMBERS = 20_000; // of a sketch
-const MOST_DESCENTS = 100_000; // which a variant of the paper takes; others only say so
 const BIT_GRID = Object.freeze({ low: 0, step: 2 ** -10, steps: 2 ** 10, high: 1 });
 
-const DESCRIBE = Object.freeze({
-  "one-layer": describeOneLayer,
-  "two-layer": describeTwoLayer,
-  laplace: describeLaplace,
-  "sampled-variance": describeVariance,
-  "matrix-factorization": describeSketch,
+const LAWS = Object.freeze({
+  "one-layer": [oneLayer, "epsilon flip_probability null"],
+  "two-layer": [twoLayer, "low high epsilon law null"],
+  laplace: [laplace, "epsilon fill scale participation step"],
+  "sampled-variance": [sampledVariance, "epsilon rate delta least_variance step"],
+  "matrix-factorization": [sketch, "epsilon rank profile ridge variant fill seed step"],
 });
 
 /** Return whether something is a number but for 10^-12 of it. */
@@ -29,19 +27,29 @@ export function isNear(number, said) {
   return number === said || (typeof said === "number" && Math.abs(number - said) <= most);
 }
 
+/** Return the largest distance of a place on a grid from a centre. */
+export function farthestFrom(centre, { steps }) {
+  return Math.max(Math.abs(centre), Math.abs(steps - centre));
+}
+
+/** Return the scale of the Laplace noise that a drawn variance amounts to, in steps. */
+export function scaleOfVariance(unit) {
+  return 1 / Math.sqrt(2 * (1 / (unit * VARIANCE_UNITS)));
+}
+
 /**
  * Return a mechanism, its channel and its reports as they follow from its parameters.
- *
- * A variance's unit is found in floats: one that is near to it is taken as it is.
  * @param {object} mechanism  as described
  * @param {number} tasks  how many there are
  * @throws {RangeError}  where the parameters are none
  */
 export function describedBy(mechanism, tasks) {
   const { mechanism: name, version } = mechanism;
-  const domain = checkedDomain(mechanism.domain);
-  const { parameters, channel, report } = DESCRIBE[name](mechanism, domain, tasks);
-  return { mechanism: { mechanism: name, version, domain, ...parameters }, channel, report };
+  const [law, names] = LAWS[name];
+  const given = names.split(" ").map((one) => [one, mechanism[one] ?? null]);
+  const parameters = { domain: checkedDomain(mechanism.domain), ...Object.fromEntries(given) };
+  const { own, channel, report } = law(parameters, { tasks, said: mechanism });
+  return { mechanism: { mechanism: name, version, ...parameters, ...own }, channel, report };
 }
 
 function must(condition) {
@@ -50,116 +58,103 @@ function must(condition) {
   }
 }
 
-function isNumber(value, low = -Infinity, high = Infinity) {
+function isFrom(low, high, value) {
   return typeof value === "number" && value >= low && value <= high;
 }
 
-function isWhole(value, low, high) {
-  return Number.isInteger(value) && value >= low && value <= high;
+function ceilOf(over, under) {
+  return Number((over + under - 1n) / under);
+}
+
+function listOf({ labels, levels, low, high }) {
+  return labels ?? levels ?? [low, high];
 }
 
 function checkedDomain({ kind, labels, levels, low, high }) {
-  if (kind === "interval") {
-    must(isNumber(low) && isNumber(high, low) && low < high);
-    return { kind, low, high };
-  }
-  must(kind === "categorical" || kind === "ordinal");
-  const [name, list] = kind === "ordinal" ? ["levels", levels] : ["labels", labels];
-  must(Array.isArray(list) && isWhole(list.length, 1, MOST_LEVELS));
-  must(new Set(list).size === list.length);
-  must(["string", "boolean", "number"].some((type) => list.every((one) => typeof one === type)));
-  must(typeof list[0] !== "number" || list.every((one) => Math.abs(one) < 2 ** 63));
-  must(kind !== "ordinal" || list.every((one, i) => isNumber(one) && !(one <= list[i - 1])));
-  return { kind, [name]: list };
+  const domains = { interval: { low, high }, ordinal: { levels }, categorical: { labels } };
+  const list = listOf(domains[kind]);
+  must(Array.isArray(list) && new Set(list).size === list.length);
+  const types = kind === "categorical" ? ["string", "boolean", "number"] : ["number"];
+  must(types.some((type) => list.every((one) => typeof one === type)));
+  must(kind === "categorical" || list.every((one, i) => i === 0 || one > list[i - 1]));
+  return { kind, ...domains[kind] };
 }
 
-/** Return how many labels a report can be. */
-function sizeOf({ labels, levels }, isNull) {
-  const list = labels ?? levels ?? [];
-  const size = list.length + (isNull ? 1 : 0);
-  must(list.length >= 2 && size <= MOST_LABELS);
-  return size;
-}
-
-/** Return the channel and the reports of a table whose rows keep an answer, or are all the same. */
-function ofTable(size, other, isNull) {
-  const even = Array.from({ length: size }, (_, i) => Math.floor(WHOLE / size) + (i < WHOLE % size));
-  const row = (answer) => (other === null ? even : rowOf(answer, size, other));
-  const weights = Array.from({ length: size }, (_, answer) => row(answer));
+/** Return the channel and the reports of a table that keeps an answer, or tells nothing of it. */
+function ofTable(size, other, missing) {
+  const even = Array.from({ length: size }, (_, i) => Math.floor((WHOLE + size - 1 - i) / size));
+  const weights = even.map((_, answer) => (other === null ? even : rowOf(answer, size, other)));
   const [least, most] = [Math.min, Math.max].map((find) => find(...weights[0]));
-  must(least > 0 && (other === null || Math.log(most / least) <= MOST_LOST));
-  const report = { kind: "value", value: [0, size - 1], bit: null, every_task: isNull };
+  must(least > 0 && (other === null || Math.log(most / least) <= MOST_EPSILON));
+  const report = { kind: "value", value: [0, size - 1], bit: null, every_task: missing !== null };
   return { channel: { kind: "table", weights }, report };
 }
 
-function describeOneLayer({ epsilon, flip_probability: flip, null: missing }, domain) {
-  const isNull = missing !== null;
-  must(!isNull || missing === "category");
-  const size = sizeOf(domain, isNull);
-  must((epsilon === null) !== (flip === null));
-  must(epsilon === null ? isNumber(flip, 0, 1) : isNumber(epsilon, 0, MOST_LOST));
-  const other = epsilon === null ? flippedWeight(flip, size) : otherWeight(size, epsilon);
-  const used = other !== null && (epsilon === null || other * size < WHOLE) ? other : null;
-  const parameters = { epsilon, flip_probability: flip, null: missing, other_weight: used };
-  return { parameters, ...ofTable(size, used, isNull) };
+/** Return how many labels a report can be. */
+function sizeOf({ domain: { kind, ...domain }, null: missing }) {
+  const count = listOf(domain).length;
+  const size = missing === null ? count : count + 1;
+  must(kind !== "interval" && count > 1 && size <= MOST_LABELS);
+  must(missing === null || missing === "category");
+  return size;
 }
 
-/** Return the weight of each other label, rounded towards the uniform one; null where it is that. */
-function flippedWeight(flip, size) {
+function oneLayer(given) {
+  const { epsilon, flip_probability: flip } = given;
+  const size = sizeOf(given);
+  must((epsilon === null) !== (flip === null));
+  must(epsilon === null ? isFrom(0, 1, flip) : isFrom(0, MOST_EPSILON, epsilon));
+  const { weight, isAbove } =
+    epsilon === null ? flipped(flip, size) : { weight: otherWeight(size, epsilon) };
+  const other = (isAbove ? weight * size > WHOLE : weight * size < WHOLE) ? weight : null;
+  return { own: { other_weight: other }, ...ofTable(size, other, given.null) };
+}
+
+/** Return the weight of each other label, rounded towards the even one, and if it is above it. */
+function flipped(flip, size) {
   const { over, under } = ratioOf(flip);
   const [all, others] = [over * BigInt(WHOLE), under * BigInt(size - 1)];
-  const rounded = all * BigInt(size) <= others * BigInt(WHOLE) ? (all + others - 1n) / others : null;
-  const weight = Number(rounded ?? all / others);
-  const isShort = rounded === null ? weight * size > WHOLE : weight * size < WHOLE;
-  return isShort ? weight : null;
+  const isAbove = over * BigInt(size) > others;
+  return { weight: isAbove ? Number(all / others) : ceilOf(all, others), isAbove };
 }
 
-function describeTwoLayer({ low, high, epsilon, law, null: missing }, domain) {
-  const isNull = missing !== null;
-  const size = sizeOf(domain, isNull);
-  let [bounds, mean] = [];
-  if (law === "flip") {
-    must(epsilon === null && !isNull && isNumber(low, 0, 1) && isNumber(high, low, 1));
-    bounds = flipBounds(low, high, size - 1);
-    mean = (bounds[0] + bounds[1]) / 2;
-  } else {
-    must(law === "epsilon" && low === null && high === null && isNumber(epsilon, 0, MOST_LOST / 2));
-    must(!isNull || missing === "category");
-    const drawn = weightsOf(epsilon, size);
-    bounds = [Math.min(...drawn), Math.max(...drawn)];
-    mean = drawn.reduce((sum, weight) => sum + weight) / drawn.length;
-  }
-  const parameters = { low, high, epsilon, law, null: missing, other_weights: bounds };
-  return { parameters, ...ofTable(size, mean, isNull) };
+function twoLayer(given) {
+  const { low, high, epsilon, law } = given;
+  const size = sizeOf(given);
+  const isFlip = law === "flip";
+  must(isFlip || (law === "epsilon" && low === null && high === null));
+  must(isFlip ? epsilon === null && given.null === null : isFrom(0, MOST_EPSILON / 2, epsilon));
+  const drawn = isFlip ? flipBounds(low, high, size - 1) : weightsOf(epsilon, size);
+  const mean = drawn.reduce((sum, weight) => sum + weight) / drawn.length;
+  const bounds = [Math.min(...drawn), Math.max(...drawn)];
+  return { own: { other_weights: bounds }, ...ofTable(size, mean, given.null) };
 }
 
 /** Return bounds of the weight of each other label, rounded up, whose mean is whole. */
 function flipBounds(low, high, others) {
+  must(isFrom(0, 1, low) && isFrom(low, 1, high));
   const largest = Math.floor(WHOLE / others);
   const [least, most] = [low, high].map((flip) => {
     const { over, under } = ratioOf(flip);
-    const divisor = under * BigInt(others);
-    return Math.min(Number((over * BigInt(WHOLE) + divisor - 1n) / divisor), largest);
+    return Math.min(ceilOf(over * BigInt(WHOLE), under * BigInt(others)), largest);
   });
-  if ((least + most) % 2 === 0) {
-    return [least, most];
-  }
-  return most < largest ? [least, most + 1] : [least + 1, most];
+  const odd = (least + most) % 2;
+  return most < largest ? [least, most + odd] : [least + odd, most];
 }
 
 /** Return the public grid over a domain of numbers; see Python's mechanisms/grid.py. */
-function gridOver({ kind, levels, low, high }, given) {
-  must(kind !== "categorical" && (given === null || isNumber(given)));
-  const [first, last] = kind === "interval" ? [low, high] : [levels[0], levels[levels.length - 1]];
-  const width = last - first;
-  must(width >= 2 ** -960 && width < Infinity);
+function gridOver({ domain: { kind, ...domain }, step: given }) {
+  const list = listOf(domain);
+  const [low, high] = [list[0], list[list.length - 1]];
+  const width = high - low;
+  must(kind !== "categorical" && isFrom(2 ** -960, Number.MAX_VALUE, width));
   const step = given ?? powerBelow(width) / 1024;
-  must(step > 0 && powerBelow(step) === step && isNumber(width / step, 1, 2 ** 24));
+  must(step > 0 && powerBelow(step) === step && isFrom(1, 2 ** 24, width / step));
   const steps = 2 * Math.ceil(width / step / 2);
-  const farthest = Math.max(Math.abs(first), Math.abs(last));
+  const farthest = Math.max(Math.abs(low), Math.abs(high));
   must(step * steps <= 1.01 * width && farthest <= step * 2 ** 50);
   must(farthest + step * 2 ** 63 < Infinity);
-  return { low: first, step, steps, high: last };
+  return { grid: { low, step, steps, high }, numbers: { grid_step: step, steps } };
 }
 
 /** Return the largest power of two that is not above a number. */
@@ -170,7 +165,7 @@ function powerBelow(number) {
 
 /** Return the least scale of Laplace noise that hides a distance, a ratio, at a loss. */
 function scaleFor({ over, under }, epsilon) {
-  must(isNumber(epsilon) && epsilon > 0);
+  must(isFrom(Number.MIN_VALUE, Number.MAX_VALUE, epsilon));
   const ratio = ratioOf(epsilon);
   const wanted = { over: over * ratio.under, under: under * ratio.over };
   must(wanted.over >= wanted.under && wanted.over <= wanted.under << 46n);
@@ -178,105 +173,80 @@ function scaleFor({ over, under }, epsilon) {
 }
 
 /** Return the least and the largest place with noise. */
-function reached(steps, scale) {
-  const most = steps + NOISE_REACH * scale < 2 ** 31 ? 2 ** 31 - 1 : Number.MAX_SAFE_INTEGER;
-  const beyond = Math.ceil(NOISE_REACH * scale);
+function bounds(steps, scale) {
+  const most = steps + REACHED * scale < 2 ** 31 ? 2 ** 31 - 1 : Number.MAX_SAFE_INTEGER;
+  const beyond = Math.ceil(REACHED * scale);
   return [Math.max(-beyond, -most), Math.min(steps + beyond, most)];
 }
 
-function describeLaplace(given, domain) {
-  const { epsilon, fill, participation, scale, step } = given;
-  const grid = gridOver(domain, step);
+function laplace({ domain, epsilon, fill, scale, participation, step }) {
+  const { grid, numbers } = gridOver({ domain, step });
   const isPaper = scale === "paper";
   must(isPaper ? domain.kind === "ordinal" : scale === "width");
-  must([null, "uniform", "midpoint"].includes(fill) || isNumber(fill, grid.low, grid.high));
+  must([null, "uniform", "midpoint"].includes(fill) || isFrom(grid.low, grid.high, fill));
   const isReleased = participation === "released";
   must(isReleased ? fill === "midpoint" && !isPaper : participation === null);
   const unit = ratioOf(grid.step);
-  const levels = BigInt(domain.levels?.length ?? 0);
-  const distance = isPaper
-    ? { over: levels * unit.under, under: unit.over }
-    : ratioOf(grid.steps);
-  const noise = scaleFor(distance, epsilon);
+  const levels = BigInt(listOf(domain).length);
+  const ofLevels = { over: levels * unit.under, under: unit.over };
+  const noise = scaleFor(isPaper ? ofLevels : ratioOf(grid.steps), epsilon);
   const bit = isReleased ? scaleFor(ratioOf(2 * BIT_GRID.steps), epsilon) : null;
+  const released = isReleased ? { grid: BIT_GRID, noise_scale: bit } : null;
+  const ofBit = isReleased ? bounds(BIT_GRID.steps, bit) : null;
+  const ofValue = { kind: "value", value: bounds(grid.steps, noise) };
   return {
-    parameters: {
-      ...{ epsilon, fill, scale, participation, step, ...numbersOf(grid) },
-      ...{ noise_scale: noise, participation_noise_scale: bit },
-    },
-    channel: {
-      ...{ kind: "laplace", grid, noise_scale: noise, fill },
-      participation: isReleased ? { grid: BIT_GRID, noise_scale: bit } : null,
-    },
-    report: {
-      ...{ kind: "value", value: reached(grid.steps, noise) },
-      bit: isReleased ? reached(BIT_GRID.steps, bit) : null,
-      every_task: fill !== null,
-    },
+    own: { ...numbers, noise_scale: noise, participation_noise_scale: bit },
+    channel: { kind: "laplace", grid, noise_scale: noise, fill, participation: released },
+    report: { ...ofValue, bit: ofBit, every_task: fill !== null },
   };
 }
 
-function numbersOf({ step, steps }) {
-  return { grid_step: step, steps };
-}
-
-function describeVariance(given, domain) {
-  const { epsilon, rate, delta, least_variance: spread, step } = given;
-  const grid = gridOver(domain, step);
-  must((epsilon === null) !== (rate === null) && isNumber(delta, 1e-30) && delta < 1);
-  must(isNumber(epsilon ?? rate) && (epsilon ?? rate) > 0 && (spread === null || isNumber(spread, 0)));
-  const claimed = (-2 * Math.log1p(-delta) * epsilon * (1 - 2 ** -48)) / grid.steps ** 2;
-  const perStep = epsilon === null ? rate * grid.step ** 2 : claimed;
+/** The unit is found in floats, on each side for itself: one that is near is taken as it is. */
+function sampledVariance({ domain, epsilon, rate, delta, least_variance: spread, step }, { said }) {
+  const { grid, numbers } = gridOver({ domain, step });
+  must((epsilon === null) !== (rate === null) && isFrom(1e-30, 1 - 2 ** -53, delta));
+  must(isFrom(Number.MIN_VALUE, Number.MAX_VALUE, epsilon ?? rate) && isFrom(0, 2 ** 999, spread ?? 0));
+  const ofEpsilon = () => (-2 * Math.log1p(-delta) * epsilon * (1 - 2 ** -48)) / grid.steps ** 2;
+  const perStep = epsilon === null ? rate * grid.step ** 2 : ofEpsilon();
   const finest = Math.max(1, grid.steps / 32) ** 2;
-  must(isNumber(0.5 / perStep, finest * (1 - 1e-12), 2 ** 60 * (1 + 1e-12)));
-  const found = 1 / (perStep * MEAN_OF_VARIANCE);
-  const unit = isNear(found, given.variance_unit) ? given.variance_unit : found;
-  const [most, square, one] = [spread ?? 0, grid.step ** 2, unit].map(ratioOf);
-  const divisor = most.under * square.over * one.over;
-  const least = Number((most.over * square.under * one.under + divisor - 1n) / divisor);
-  must(least <= 2 ** 46);
-  const scale = 1 / Math.sqrt(2 * (1 / (unit * MEAN_OF_VARIANCE)));
-  const numbers = { variance_unit: unit, least_units: least };
-  const reach = Math.ceil(NOISE_REACH * scale);
+  must(isFrom(finest * (1 - 1e-12), 2 ** 60 * (1 + 1e-12), 0.5 / perStep));
+  const found = 1 / (perStep * VARIANCE_UNITS);
+  const unit = isNear(found, said.variance_unit) ? said.variance_unit : found;
+  const [least, square, one] = [spread ?? 0, grid.step ** 2, unit].map(ratioOf);
+  const units = ceilOf(least.over * square.under * one.under, least.under * square.over * one.over);
+  must(units <= 2 ** 46);
+  const [scale, drawn] = [scaleOfVariance(unit), { variance_unit: unit, least_units: units }];
+  const reach = Math.ceil(REACHED * scale);
+  const value = bounds(grid.steps, scale);
   return {
-    parameters: {
-      ...{ epsilon, rate, delta, least_variance: spread, step },
-      ...{ ...numbersOf(grid), ...numbers },
-    },
-    channel: { kind: "sampled-variance", grid, ...numbers, reach },
-    report: { kind: "value", value: reached(grid.steps, scale), bit: null, every_task: false },
+    own: { ...numbers, ...drawn },
+    channel: { kind: "sampled-variance", grid, ...drawn, reach },
+    report: { kind: "value", value, bit: null, every_task: false },
   };
 }
 
-function describeSketch(given, domain, tasks) {
-  const { epsilon, rank, profile, ridge, variant, fill, seed, step } = given;
-  const grid = gridOver(domain, step);
-  const isStatistics = variant === "statistics";
-  must(isWhole(rank, 1, 4096) && isWhole(seed, 0, 2 ** 64) && isNumber(ridge, 0));
-  must(["gaussian", "rademacher", "buckets"].includes(profile) && (ridge > 0 || !isStatistics));
-  must(fill === "midpoint" || isNumber(fill, grid.low, grid.high));
+function sketch({ domain, epsilon, rank, profile, ridge, variant, fill, seed, step }, { tasks }) {
+  const { grid, numbers } = gridOver({ domain, step });
+  const isMore = variant === "statistics";
+  must(Number.isInteger(rank) && isFrom(1, 4096, rank));
+  must(Number.isInteger(seed) && isFrom(0, 2 ** 64 - 2 ** 11, seed));
+  must(["gaussian", "rademacher", "buckets"].includes(profile));
+  must(isFrom(isMore ? Number.MIN_VALUE : 0, Number.MAX_VALUE, ridge));
+  must(fill === "midpoint" || isFrom(grid.low, grid.high, fill));
   const centre = fill === "midpoint" ? grid.steps / 2 : placeOf(grid, fill);
   const farthest = farthestFrom(centre, grid);
-  const hidden = isStatistics ? Math.max(grid.steps, 2 * farthest) : grid.steps;
-  const noise = scaleFor(ratioOf(hidden * SUM_UNIT), epsilon);
-  const length = rank + (isStatistics ? (rank * (rank + 1)) / 2 : 0);
-  const largest = Math.ceil(tasks * farthest * SUM_UNIT + NOISE_REACH * noise);
+  const hidden = isMore ? Math.max(grid.steps, 2 * farthest) : grid.steps;
+  const noise = scaleFor(ratioOf(hidden * PROFILE_UNIT), epsilon);
+  const length = isMore ? rank + (rank * (rank + 1)) / 2 : rank;
+  const largest = Math.ceil(tasks * farthest * PROFILE_UNIT + REACHED * noise);
   must(length <= MOST_NUMBERS && largest <= Number.MAX_SAFE_INTEGER);
+  const ofNoise = { noise_scale: noise, noise_unit: 1 / PROFILE_UNIT };
   return {
-    parameters: {
-      ...{ epsilon, rank, profile, ridge, variant, fill, seed, step },
-      ...{ learning_rate: null, max_steps: MOST_DESCENTS, ...numbersOf(grid), noise_scale: noise },
-    },
+    own: { learning_rate: null, max_steps: 100_000, ...numbers, noise_scale: noise },
     channel: {
-      ...{ kind: "sketch", grid, centre, noise_scale: noise, noise_unit: 1 / SUM_UNIT },
-      moments_epsilon: isStatistics ? epsilon / 2 : 0,
+      ...{ kind: "sketch", grid, centre, ...ofNoise, moments_epsilon: isMore ? epsilon / 2 : 0 },
       profile: { kind: profile, rank, seed },
     },
     report: { kind: "sketch", length, numbers: "whole", value: [-largest, largest] },
   };
-}
-
-/** Return the largest distance of a place on a grid from a centre. */
-export function farthestFrom(centre, { steps }) {
-  return Math.max(Math.abs(centre), Math.abs(steps - centre));
 }

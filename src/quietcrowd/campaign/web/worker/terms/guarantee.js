@@ -11,7 +11,7 @@ const SKETCH_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
  * Return what is lost about one answer, about linked ones, and about all.
  *
  * Where reports are sketches all answers may lose less: that depends on the tasks' names.
- * @param {object} config  or of it mechanism, channel, report, answers_per_participant, linked, tasks
+ * @param {object} config  at least its mechanism, channel, report, and the three counts
  */
 export function guaranteeOf(config) {
   const { mechanism, report, answers_per_participant: answers, linked } = config;
@@ -39,43 +39,32 @@ function lossesOf(config, count) {
 }
 
 /** Return what one report loses whose noise is its own, or one cell of a sketch. */
-export function lossOfReport({ kind, weights, grid, noise_scale: scale, ...channel }) {
+export function lossOfReport(channel) {
+  const { kind, weights, grid, noise_scale: scale, centre, participation: bit } = channel;
   if (kind === "table") {
-    return Math.max(...weights[0].map((_, i) => lossOfColumn(weights.map((row) => row[i]))));
+    const columns = weights[0].map((_, i) => weights.map((row) => row[i]));
+    const [least, most] = [Math.min, Math.max].map((find) => columns.map((one) => find(...one)));
+    return Math.max(...least.map((weight, i) => Math.log1p((most[i] - weight) / weight)));
   }
-  if (kind === "sketch") {
-    const loss = (steps) => (steps * SKETCH_UNIT) / scale;
-    const moments = channel.moments_epsilon;
-    const moved = moments && loss(farthestFrom(channel.centre, grid)) + moments;
-    return Math.max(loss(grid.steps), moved);
-  }
-  const bit = channel.participation;
-  const both = bit && grid.steps / 2 / scale + bit.grid.steps / bit.noise_scale;
-  return Math.max(grid.steps / scale, both ?? 0);
-}
-
-function lossOfColumn(column) {
-  const [least, most] = [Math.min(...column), Math.max(...column)];
-  return Math.log1p((most - least) / least);
+  const [unit, moments] = [kind === "sketch" ? SKETCH_UNIT : 1, channel.moments_epsilon];
+  const loss = (steps) => (steps * unit) / scale;
+  const ofBit = bit ? loss(grid.steps / 2) + bit.grid.steps / bit.noise_scale : 0;
+  return Math.max(loss(grid.steps), ofBit, moments ? loss(farthestFrom(centre, grid)) + moments : 0);
 }
 
 /** Return in sentences what has to be true for a guarantee to hold. */
-export function assumptionsOf({ mechanism, report }, { answers, tasks, tail }, say) {
-  const name = mechanism.mechanism;
+export function assumptionsOf({ mechanism }, { answers, tasks, tail }, say) {
   const kind = tasks === null ? "answers" : "tasks";
-  const count = tasks ?? answers;
-  const number = counted(count, say);
-  const serves = () => say(`consent.assumed.serves.${kind}`, { count, number });
+  const serves = `serves.${kind}`;
   const first = {
-    "one-layer": () => [say(`consent.assumed.words.${kind}`)],
-    laplace: () => [say(`consent.assumed.noise.${kind}`)],
-    "two-layer": () => {
-      const draw = mechanism.null === null ? mechanism.law : "null";
-      return [say(`consent.assumed.draw.${draw}`), serves()];
-    },
-    "sampled-variance": () => [say(`consent.assumed.variance${tail ? ".known" : ""}`), serves()],
-    "matrix-factorization": () => [say("consent.assumed.profile")],
+    "one-layer": [`words.${kind}`],
+    laplace: [`noise.${kind}`],
+    "two-layer": [`draw.${mechanism.null ? "null" : mechanism.law}`, serves],
+    "sampled-variance": [tail ? "variance.known" : "variance", serves],
+    "matrix-factorization": ["profile"],
   };
-  const unseen = ["unseen", "random"].map((one) => say(`consent.assumed.${one}`));
-  return [...first[name](), say(`consent.assumed.${kind}`), ...unseen];
+  const count = tasks ?? answers;
+  const values = { count, number: counted(count, say) };
+  const all = [...first[mechanism.mechanism], kind, "unseen", "random"];
+  return all.map((one) => say(`consent.assumed.${one}`, values));
 }

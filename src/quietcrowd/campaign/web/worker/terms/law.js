@@ -1,14 +1,14 @@
 // What a device does to an answer, in sentences: examples are of the first label, or the middle.
 
 import { canonicalJson } from "./canonical.js";
-import { counted, inWords, withDecimals, withDigits } from "./numbers.js";
+import { scaleOfVariance } from "./channel.js";
+import { counted, withDecimals, withDigits } from "./numbers.js";
 
 /** @import { Say } from "../page/messages.js" */
 
 const ALL_WEIGHTS = 2 ** 32;
 const MOST_COLUMNS = 6;
 const LONGEST_NAME = 24;
-const VARIANCE_UNITS = 2 ** 42;
 const [HALF_OF_ALL, MOST_OF_ALL] = [0.5, 0.95];
 
 /** Return whether one report serves all copies of a question: its noise is its own. */
@@ -68,25 +68,17 @@ function nameOf(label) {
 /** Return a name in quotation marks, as Python's repr has it. */
 function quoted(name) {
   const mark = name.includes("'") && !name.includes('"') ? '"' : "'";
-  const escaped = name.replaceAll("\\", "\\\\").replaceAll(mark, `\\${mark}`);
-  const hidden = escaped.replace(/[\p{Cf}\p{Co}\p{Cn}]/gu, (letter) => {
-    const digits = letter.codePointAt(0).toString(16);
-    const [kind, size] = digits.length < 3 ? ["x", 2] : digits.length < 5 ? ["u", 4] : ["U", 8];
-    return `\\${kind}${digits.padStart(size, "0")}`;
-  });
-  return mark + hidden + mark;
+  return mark + name.replaceAll("\\", "\\\\").replaceAll(mark, `\\${mark}`) + mark;
 }
 
 /** Print a chance in percent, never as 0 or 100 where it is not. */
 function shareOf(weight, say) {
   const share = weight / ALL_WEIGHTS;
-  if (share > 0 && share < 0.0005) {
-    return say("law.under", { share: inWords("0.1 %", say) });
-  }
-  if (share >= 0.9995 && share < 1) {
-    return say("law.over", { share: inWords("99.9 %", say) });
-  }
-  return `${withDecimals(100 * share, 1, say)} %`;
+  const isLow = share > 0 && share < 0.0005;
+  const isHigh = share >= 0.9995 && share < 1;
+  const shown = isLow ? 0.1 : isHigh ? 99.9 : 100 * share;
+  const text = `${withDecimals(shown, 1, say)} %`;
+  return isLow || isHigh ? say(isLow ? "law.under" : "law.over", { share: text }) : text;
 }
 
 function ofLabels(terms, say) {
@@ -110,31 +102,25 @@ function distanceWithin(share, scale) {
   return enough;
 }
 
-function ofNumbers({ channel, report }, say) {
-  const { low, high, step } = channel.grid;
-  const within = (share) => step * distanceWithin(share, channel.noise_scale);
+function ofNumbers({ channel: { grid, noise_scale: scale, participation: bit }, report }, say) {
+  const within = (share) => grid.step * distanceWithin(share, scale);
   const [half, most] = [within(HALF_OF_ALL), within(MOST_OF_ALL)];
-  const middle = (low + high) / 2;
-  const shown = {
-    ...{ half: withDigits(half, 3, say), most: withDigits(most, 3, say) },
-    ...{ middle: withDigits(middle, 4, say), low: withDigits(middle - most, 4, say) },
-    high: withDigits(middle + most, 4, say),
-  };
-  const told = [say("law.numbers", shown)];
+  const middle = (grid.low + grid.high) / 2;
+  const shown = [middle, middle - most, middle + most].map((number) => withDigits(number, 4, say));
+  const values = { half: withDigits(half, 3, say), most: withDigits(most, 3, say) };
+  const told = [say("law.numbers", { ...values, middle: shown[0], low: shown[1], high: shown[2] })];
   if (report.every_task) {
     told.push(say("law.unanswered"));
   }
-  if (channel.participation !== null) {
-    const { grid, noise_scale: scale } = channel.participation;
-    const spread = withDigits(grid.step * distanceWithin(MOST_OF_ALL, scale), 3, say);
-    told.push(say("law.bit", { spread }));
+  if (bit !== null) {
+    const spread = bit.grid.step * distanceWithin(MOST_OF_ALL, bit.noise_scale);
+    told.push(say("law.bit", { spread: withDigits(spread, 3, say) }));
   }
   return told;
 }
 
 function ofDeviations({ channel: { grid, variance_unit: unit, least_units: least } }, say) {
-  const scale = 1 / Math.sqrt(2 * (1 / (unit * VARIANCE_UNITS)));
-  const variance = grid.step ** 2 * (unit * least + 2 * scale ** 2);
+  const variance = grid.step ** 2 * (unit * least + 2 * scaleOfVariance(unit) ** 2);
   return [say("law.deviation", { deviation: withDigits(Math.sqrt(variance), 3, say) })];
 }
 

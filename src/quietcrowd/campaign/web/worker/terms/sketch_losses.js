@@ -28,9 +28,11 @@ export function lossOfNamed({ channel }, names) {
 }
 
 function largestMoments(profiles, rank) {
-  const isMany = (profiles.length * rank * (rank + 1)) / 2 > MOST_HELD;
-  const most = profiles.reduce((largest, row) => Math.max(largest, norm(products(row))), 1);
-  return isMany ? profiles.length * most : largestSum(profiles.map(products));
+  if ((profiles.length * rank * (rank + 1)) / 2 <= MOST_HELD) {
+    return largestSum(profiles.map(products));
+  }
+  const ofOne = (most, row) => Math.max(most, norm(products(row)));
+  return profiles.length * profiles.reduce(ofOne, 1);
 }
 
 /** Return the largest 1-norm of a sum of rows with signs, or a bound of it. */
@@ -39,7 +41,7 @@ function largestSum(rows) {
   if (rows.every((row) => row.every((number) => number >= 0))) {
     return whole;
   }
-  const columns = rows[0].map((_, k) => rows.map((row) => row[k]));
+  const columns = turned(rows);
   const [few, many] = rows.length < columns.length ? [rows, columns] : [columns, rows];
   if (few.length <= 30 && 2 ** (few.length - 1) * many.length <= MOST_TERMS) {
     return withAllSigns(few);
@@ -55,18 +57,16 @@ function largestSum(rows) {
 /** Return the largest 1-norm of a sum of rows, one sign turned after the other (Gray's code). */
 function withAllSigns(rows) {
   const sums = Float64Array.from(rows[0], (_, k) => total(rows.map((row) => row[k])));
-  const turned = rows.map((row) => Float64Array.from(row, (number) => 2 * number));
-  const signs = rows.map(() => -1);
+  const next = rows.map((row) => Float64Array.from(row, (number) => -2 * number)); // to be added
   let largest = norm(sums);
   for (let turn = 1; turn < 2 ** (rows.length - 1); turn += 1) {
-    const place = 31 - Math.clz32(turn & -turn);
-    const [row, sign] = [turned[place], signs[place]];
+    const row = next[31 - Math.clz32(turn & -turn)];
     let sum = 0;
     for (let k = 0; k < sums.length; k += 1) {
-      sums[k] += sign * row[k];
+      sums[k] += row[k];
+      row[k] = -row[k];
       sum += Math.abs(sums[k]);
     }
-    signs[place] = -sign;
     largest = Math.max(largest, sum);
   }
   return largest;
@@ -74,17 +74,19 @@ function withAllSigns(rows) {
 
 const squareOf = (numbers) => total(numbers.map((number) => number * number));
 
+const turned = (table) => (table[0] ?? []).map((_, k) => table.map((row) => row[k]));
+const withoutZeros = (table) => table.filter((row) => row.some((number) => number !== 0));
+
 /** Return a bound from the largest singular value; see Python's privacy/signed_sums.py. */
 function ofSpectrum(table) {
-  const rows = table.filter((row) => row.some((number) => number !== 0));
-  const places = (rows[0] ?? []).map((_, k) => k).filter((k) => rows.some((row) => row[k] !== 0));
-  const ofRows = rows.map((row) => Math.sqrt(squareOf(row)));
-  const ofColumns = places.map((k) => Math.sqrt(squareOf(rows.map((row) => row[k]))));
-  const scaled = rows.map((row, i) =>
-    places.map((k, j) => row[k] / Math.sqrt(ofRows[i]) / Math.sqrt(ofColumns[j])),
+  const rows = turned(withoutZeros(turned(withoutZeros(table))));
+  const [ofRows, ofColumns] = [rows, turned(rows)].map((one) =>
+    one.map((row) => Math.sqrt(squareOf(row))),
   );
-  const turned = places.map((_, j) => scaled.map((row) => row[j]));
-  const [small, large] = scaled.length < turned.length ? [scaled, turned] : [turned, scaled];
+  const scaled = rows.map((row, i) =>
+    row.map((number, k) => number / Math.sqrt(ofRows[i]) / Math.sqrt(ofColumns[k])),
+  );
+  const [small, large] = scaled.length < ofColumns.length ? [scaled, ofColumns] : [turned(scaled), rows];
   const slack = 8 * (large.length + 16) * ROUNDING;
   const error = slack * total(scaled.map(squareOf));
   const largest = eigenvalueBound(gramOf(small), slack, SQUARINGS) + error;
@@ -93,14 +95,9 @@ function ofSpectrum(table) {
 
 /** Return the products of all pairs of rows. */
 function gramOf(rows) {
-  const gram = rows.map(() => new Float64Array(rows.length));
-  rows.forEach((row, i) => {
-    for (let j = i; j < rows.length; j += 1) {
-      gram[i][j] = row.reduce((sum, number, k) => sum + number * rows[j][k], 0);
-      gram[j][i] = gram[i][j];
-    }
-  });
-  return gram;
+  return rows.map((one) =>
+    rows.map((other) => other.reduce((sum, number, k) => sum + number * one[k], 0)),
+  );
 }
 
 function eigenvalueBound(matrix, slack, squarings) {
