@@ -111,9 +111,9 @@ def changes(value, path=""):
     elif value is None or isinstance(value, bool):
         yield from ((f"{path}={one}", one) for one in (not value, 1, "x"))
     elif isinstance(value, str):
-        yield from ((f"{path}={one}", one) for one in (f"{value}x", 3))
+        yield from ((f"{path}={one}", one) for one in (f"{value}x", 3, [value]))
     else:
-        others = (value * 0.5 or 1e-3, value + 1, -value or -1, str(value), None)
+        others = (value * 0.5 or 1e-3, value + 1, -value or -1, str(value), None, [value])
         yield from ((f"{path}={one}", one) for one in others)
 
 

@@ -45,6 +45,7 @@ export function scaleOfVariance(unit) {
  */
 export function describedBy(mechanism, tasks) {
   const { mechanism: name, version } = mechanism;
+  must(typeof name === "string" && typeof mechanism.domain.kind === "string");
   const [law, names] = LAWS[name];
   const given = names.split(" ").map((one) => [one, mechanism[one] ?? null]);
   const parameters = { domain: checkedDomain(mechanism.domain), ...Object.fromEntries(given) };
@@ -205,7 +206,8 @@ function laplace({ domain, epsilon, fill, scale, participation, step }) {
 function sampledVariance({ domain, epsilon, rate, delta, least_variance: spread, step }, { said }) {
   const { grid, numbers } = gridOver({ domain, step });
   must((epsilon === null) !== (rate === null) && isFrom(1e-30, 1 - 2 ** -53, delta));
-  must(isFrom(Number.MIN_VALUE, Number.MAX_VALUE, epsilon ?? rate) && isFrom(0, 2 ** 999, spread ?? 0));
+  must(isFrom(Number.MIN_VALUE, Number.MAX_VALUE, epsilon ?? rate));
+  must(isFrom(0, Number.MAX_VALUE, spread ?? 0));
   const ofEpsilon = () => (-2 * Math.log1p(-delta) * epsilon * (1 - 2 ** -48)) / grid.steps ** 2;
   const perStep = epsilon === null ? rate * grid.step ** 2 : ofEpsilon();
   const finest = Math.max(1, grid.steps / 32) ** 2;

@@ -49,11 +49,12 @@ export function lossOfReport(channel) {
   const [unit, moments] = [kind === "sketch" ? SKETCH_UNIT : 1, channel.moments_epsilon];
   const loss = (steps) => (steps * unit) / scale;
   const ofBit = bit ? loss(grid.steps / 2) + bit.grid.steps / bit.noise_scale : 0;
-  return Math.max(loss(grid.steps), ofBit, moments ? loss(farthestFrom(centre, grid)) + moments : 0);
+  const ofNull = moments ? loss(farthestFrom(centre, grid)) + moments : 0;
+  return Math.max(loss(grid.steps), ofBit, ofNull);
 }
 
 /** Return in sentences what has to be true for a guarantee to hold. */
-export function assumptionsOf({ mechanism }, { answers, tasks, tail }, say) {
+export function assumptionsOf(mechanism, { answers, tasks, tail }, say) {
   const kind = tasks === null ? "answers" : "tasks";
   const serves = `serves.${kind}`;
   const first = {

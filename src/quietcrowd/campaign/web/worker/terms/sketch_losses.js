@@ -86,8 +86,8 @@ function ofSpectrum(table) {
   const scaled = rows.map((row, i) =>
     row.map((number, k) => number / Math.sqrt(ofRows[i]) / Math.sqrt(ofColumns[k])),
   );
-  const [small, large] = scaled.length < ofColumns.length ? [scaled, ofColumns] : [turned(scaled), rows];
-  const slack = 8 * (large.length + 16) * ROUNDING;
+  const small = scaled.length < ofColumns.length ? scaled : turned(scaled);
+  const slack = 8 * (Math.max(scaled.length, ofColumns.length) + 16) * ROUNDING;
   const error = slack * total(scaled.map(squareOf));
   const largest = eigenvalueBound(gramOf(small), slack, SQUARINGS) + error;
   return Math.sqrt(largest * total(ofRows) * total(ofColumns)) * (1 + slack);

@@ -31,6 +31,11 @@ const PROMISES = Object.freeze({
   ...{ retention_days: isAtMost(3650), at_least: isAtMost(1000) },
 });
 
+const FIGURES = Object.freeze({
+  ...{ answer_epsilon: "epsilon", linked_epsilon: "linkedEpsilon" },
+  ...{ worker_epsilon: "workerEpsilon", delta: "delta" },
+});
+
 /** Why a campaign is not answered: the key of a message, and what is to be put into it. */
 export class Refusal extends Error {
   constructor(key, values = {}) {
@@ -68,15 +73,14 @@ export async function readTerms(text, { campaign, configHash, english }) {
   refuseUnless(whyNot(config.mechanism) === null, "mechanism");
   const described = await attempt(() => describedBy(config.mechanism, config.tasks), "unsound");
   const kinds = kindsOf(config);
-  const isStrange = (name) => !(name in kinds);
-  const wrong = [...differing(config, described), ...Object.keys(config).filter(isStrange)];
-  refuseUnless(!wrong.length, "terms", { names: wrong.join(", ") });
-  const names = Object.keys(PROMISES).filter((name) => name in kinds);
-  const promised = Object.fromEntries(names.map((name) => [name, config[name]]));
-  const promises = names.length ? promised : null;
+  const strangers = Object.keys(config).filter((name) => !Object.hasOwn(kinds, name));
+  const wrong = [...differing(config, described), ...strangers].join(", ");
+  refuseUnless(wrong === "", "terms", { names: wrong });
+  const promised = Object.keys(PROMISES).map((name) => [name, config[name]]);
+  const promises = config.version === 1 ? null : Object.fromEntries(promised);
   const guarantee = await attempt(() => agreed(guaranteeOf(config), config), "unsound");
-  const lost = { guarantee: figuresOf(guarantee, described, english) };
-  lost.consent = consentSentences(guarantee, promises, english);
+  const consent = consentSentences(guarantee, promises, english);
+  const lost = { guarantee: figuresOf(guarantee, config.mechanism, english), consent };
   const epsilon = guarantee.workerEpsilon.toPrecision(4);
   refuseUnless(!differing(config, lost).length, "loss", { epsilon });
   return {
@@ -110,15 +114,14 @@ function checkMembers(config, campaign) {
 }
 
 /** Return a guarantee as a configuration has it. */
-function figuresOf(guarantee, described, english) {
-  const finite = (loss) => (loss === Infinity ? null : loss);
+function figuresOf(guarantee, mechanism, english) {
+  const shown = Object.entries(FIGURES).map(([name, own]) => {
+    return [name, guarantee[own] === Infinity ? null : guarantee[own]];
+  });
   return {
-    answer_epsilon: finite(guarantee.epsilon),
-    linked_epsilon: finite(guarantee.linkedEpsilon),
-    worker_epsilon: finite(guarantee.workerEpsilon),
-    delta: guarantee.delta,
+    ...Object.fromEntries(shown),
     participation_protected: guarantee.participationProtected,
-    assumptions: assumptionsOf(described, guarantee, english),
+    assumptions: assumptionsOf(mechanism, guarantee, english),
   };
 }
 
@@ -128,16 +131,13 @@ function figuresOf(guarantee, described, english) {
  * That of a sketch's tasks waits for their names: see readTasks.
  */
 function agreed(found, { guarantee: said, report }) {
-  const settled = (here, there) => (isNear(here, there ?? Infinity) ? (there ?? Infinity) : here);
   const isNamed = report.kind === "sketch" && typeof said.worker_epsilon === "number";
   const most = isNamed ? Math.max(0, said.worker_epsilon) : Infinity;
-  return {
-    ...found,
-    epsilon: settled(found.epsilon, said.answer_epsilon),
-    linkedEpsilon: settled(Math.min(found.linkedEpsilon, most), said.linked_epsilon),
-    workerEpsilon: settled(Math.min(found.workerEpsilon, most), said.worker_epsilon),
-    delta: settled(found.delta, said.delta),
-  };
+  const figures = Object.entries(FIGURES).map(([name, own]) => {
+    const [here, there] = [Math.min(found[own], most), said[name] ?? Infinity];
+    return [own, isNear(here, there) ? there : here];
+  });
+  return { ...found, ...Object.fromEntries(figures) };
 }
 
 /**
@@ -150,24 +150,24 @@ export async function readTasks(document, terms) {
   refuseUnless(Array.isArray(listed) && listed.every(isTask), "tasks");
   const tasks = listed.map(({ task_id: id, task: name, data }) => ({ id, name, data }));
   const hash = await attempt(() => canonicalHash(listed), "tasks");
-  const inOrder = tasks.every(({ id }, i) => i === 0 || tasks[i - 1].id < id);
-  const counts = [tasks.length, new Set(tasks.map(({ name }) => name)).size];
-  const areMany = counts.every((count) => count === terms.tasks);
+  const names = new Set(tasks.map(({ name }) => name));
+  const areAll = tasks.length === terms.tasks && names.size === terms.tasks;
   const areSame = hash === terms.tasksHash && configHash === terms.configHash;
-  refuseUnless(areSame && areMany && inOrder, "tasks");
+  refuseUnless(areAll && areSame && tasks.every(follows), "tasks");
   const found = largestGroup(tasks, terms);
   const isHidden = Math.min(found, terms.answers) > terms.linked;
   refuseUnless(!isHidden, "copies", { found, linked: terms.linked });
   if (terms.report.kind === "sketch") {
-    requireLoss(tasks, terms);
+    requireLoss([...names], terms);
   }
   return tasks;
 }
 
+const follows = ({ id }, i, tasks) => i === 0 || tasks[i - 1].id < id;
+
 /** Refuse tasks of names whose answers lose more than was agreed to. */
-function requireLoss(tasks, { channel, guarantee: { epsilon, workerEpsilon } }) {
-  const named = lossOfNamed({ channel }, tasks.map(({ name }) => name));
-  const loss = Math.min(tasks.length * epsilon, named);
+function requireLoss(names, { channel, guarantee: { epsilon, workerEpsilon } }) {
+  const loss = Math.min(names.length * epsilon, lossOfNamed({ channel }, names));
   const isMore = loss > workerEpsilon && !isNear(loss, workerEpsilon);
   refuseUnless(!isMore, "loss", { epsilon: loss.toPrecision(4) });
 }
