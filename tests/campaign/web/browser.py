@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 ORIGIN = "http://localhost:8000"
 """Nothing listens there: requests are answered by `serve`. To a browser it is as safe as HTTPS."""
@@ -19,24 +20,24 @@ MEDIA = {
 }
 
 
-def _missing(what):
-    """Skip a test without a browser; where all tests must run, fail."""
-    message = f"there is no {what}: pages are not tested in a browser"
-    if os.environ.get("QUIETCROWD_CI"):
-        pytest.fail(message)
-    pytest.skip(message)
+HOW_TO_GET_IT = (
+    "Chromium is not installed: pages are not tested in a browser. make chromium installs it on "
+    "Debian, as root or with sudo; elsewhere put chromium on the PATH"
+)
+
+
+def find_chromium():
+    """Return Chromium's program; None where there is none."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    return None if found is None else Path(found)
 
 
 @contextmanager
 def chromium():
-    """Give a browser; skip the test where there is none."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _missing("Playwright (pip install playwright)")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    """Give a browser; where there is none, skip the test, or fail where all tests must run."""
+    program = find_chromium()
     if program is None:
-        _missing("Chromium (Debian: apt-get install chromium)")
+        (pytest.fail if os.environ.get("QUIETCROWD_CI") else pytest.skip)(HOW_TO_GET_IT)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
