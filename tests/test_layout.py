@@ -28,6 +28,7 @@ NO_MIRROR = {
     "test_decimal_context": "every number that is worked out in decimals",
     "test_decisions": "nothing can be decided after the draw, over the modules of a device",
     "test_documents": "the README and the pages of docs/",
+    "test_draws_in_page": "the laws, and the losses, of what the page's modules draw in a browser",
     "test_every_format": "every format, in and out",
     "test_floating_point": "an attack on noise in floats, and every mechanism under it",
     "test_layout": "the tests themselves",

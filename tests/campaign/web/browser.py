@@ -3,6 +3,7 @@
 import os
 import shutil
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,6 +12,9 @@ from playwright.sync_api import sync_playwright
 
 ORIGIN = "http://localhost:8000"
 """Nothing listens there: requests are answered by `serve`. To a browser it is as safe as HTTPS."""
+
+WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
+"""The files of the worker's page."""
 
 MEDIA = {
     ".css": "text/css",
@@ -59,6 +63,11 @@ def serve(page, folders):
 
     page.route("**/*", answer)
     page.goto(f"{ORIGIN}/")
+
+
+def serve_modules(page):
+    """Answer a page's requests with the worker's modules, and with those that test them."""
+    serve(page, {"": Path(__file__).parent, "/worker": WORKER})
 
 
 def _file_at(path, folders):
