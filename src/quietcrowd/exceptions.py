@@ -22,6 +22,8 @@ Messages name the place, the value that was met, and the way out. They are writt
 person who holds the data: nothing that a worker's device sends is ever derived from them.
 """
 
+from __future__ import annotations
+
 __all__ = [
     "AnswerError",
     "CampaignError",
@@ -69,6 +71,22 @@ class UnansweredError(CampaignError):
 
 class MissingExtraError(QuietcrowdError, ImportError):
     """An optional dependency is needed and not installed."""
+
+    @classmethod
+    def of(cls, what: str, extra: str) -> MissingExtraError:
+        """Return the error for an extra of this package: no index is asked for it by its name.
+
+        Parameters
+        ----------
+        what : str
+            What needs it.
+        extra : str
+            Its name.
+        """
+        return cls(
+            f"{what}: install quietcrowd with [{extra}] from where you have it, as pip install "
+            f"'.[{extra}]' in its source, or pip install 'FILE.whl[{extra}]'"
+        )
 
 
 class QuietcrowdWarning(UserWarning):

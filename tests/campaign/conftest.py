@@ -15,9 +15,12 @@ from quietcrowd.campaign.terms.settings import Settings
 ON_SQLITE_ALONE = (
     "test_client",
     "test_contract",
+    "test_cross_origin",
+    "test_device",
     "test_gate",
     "test_pages",
     "test_roles",
+    "test_worker_page",
 )
 
 

@@ -66,6 +66,7 @@ class Fake(httpx.BaseTransport):
 
     public: dict
     tasks: list[dict]
+    images: dict[str, bytes] = Factory(dict)
     requests: list[httpx.Request] = Factory(list)
 
     @classmethod
@@ -121,6 +122,9 @@ class Fake(httpx.BaseTransport):
         if request.url.path.endswith("/me/tasks"):
             config_hash = self.public["config_hash"]
             return httpx.Response(200, json={"config_hash": config_hash, "tasks": self.tasks})
+        if "/me/images/" in request.url.path:
+            content = self.images.get(request.url.path.rpartition("/")[2])
+            return httpx.Response(404 if content is None else 200, content=content or b"")
         if request.url.path.endswith("/me/reports") and request.method == "GET":
             return httpx.Response(200, json={"reports": [], "sketch": None})
         if request.url.path.endswith("/me/reports"):

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.generation.stateful import run_state_machine_as_test
 from tests.campaign.people import YES_NO, documented_paths, new_desk
+from tests.campaign.pictures import PNG, hash_of
 from tests.campaign.promises import PROMISES
 from tests.campaign.waiting import LONG
 
@@ -34,7 +35,7 @@ positive_data_acceptance.expected-statuses = [
 def new_cast(server):
     """Return a requester and a worker."""
     desk = new_desk(server)
-    return desk, desk.worker(desk.campaign(join_mode="open", tasks=20))
+    return desk, desk.worker(desk.campaign(join_mode="open", tasks=20, image=PNG))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,11 @@ def headers(operation, cast):
 
 
 def make_sense(case, cast):
-    """Put in what chance does not find: a mechanism, who asks, a hash, a table of tasks."""
+    """Put in what chance does not find: a mechanism, who asks, a hash, tasks, an image."""
+    if "sha256" in (case.path_parameters or {}):
+        case.path_parameters["sha256"] = hash_of(PNG)
+        if case.method == "PUT":
+            case.body = PNG
     if isinstance(case.body, str):
         case.body, case.media_type = "a\n1\n2\n", "text/csv"
     if isinstance(case.body, dict) and "mechanism" in case.body:
@@ -115,3 +120,4 @@ def test_so_is_every_answer_after_others(server, schema):
     )
     assert seen["POST /api/v1/campaigns", 201]
     assert seen["POST /api/v1/campaigns/{campaign}/open", 200]
+    assert seen["GET /api/v1/me/images/{sha256}", 200]

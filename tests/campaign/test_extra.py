@@ -37,7 +37,7 @@ def test_commands_say_what_is_missing(monkeypatch, run, words):
     monkeypatch.setattr(extra, "find_spec", lambda _: None)
     status, _, errors = run(*words)
     assert status == 2
-    assert "pip install 'quietcrowd[campaign]'" in errors
+    assert "pip install '.[campaign]' in its source" in errors
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import secrets
 
 import pytest
 from tests.campaign.people import YES_NO, documented_paths, new_desk
+from tests.campaign.pictures import PNG, hash_of
 
 from quietcrowd import RandomizedResponse
 from quietcrowd.campaign.store.requesters import issue_key
@@ -44,6 +45,7 @@ ROWS = {
     ("POST", f"{OWN}/tasks"): ("draft", CSV, owners(200)),
     ("GET", f"{OWN}/tasks"): ("open", {}, owners(200)),
     ("DELETE", f"{OWN}/tasks"): ("draft", {}, owners(204)),
+    ("PUT", f"{OWN}/images/{{sha256}}"): ("draft", {"content": PNG}, owners(204)),
     ("POST", f"{OWN}/invites"): ("open", {"json": {"count": 1}}, owners(201)),
     ("GET", f"{OWN}/invites"): ("open", {}, owners(200)),
     ("DELETE", f"{OWN}/invites"): ("open", {}, owners(204)),
@@ -52,6 +54,7 @@ ROWS = {
     ("GET", f"{OWN}/reports"): ("open", {}, owners(200)),
     ("GET", f"{OWN}/truths"): ("open", {}, owners(409)),
     ("GET", PUBLIC): ("open", {}, ANYONE),
+    ("GET", f"{PUBLIC}/config"): ("open", {}, ANYONE),
     ("PUT", f"{PUBLIC}/participants/{{participant}}"): (
         "open",
         {"json": {"config_hash": "of the campaign"}},
@@ -59,6 +62,7 @@ ROWS = {
     ),
     ("GET", "/api/v1/me"): ("open", {}, workers(200)),
     ("GET", "/api/v1/me/tasks"): ("open", {}, workers(200)),
+    ("GET", "/api/v1/me/images/{sha256}"): ("open", {}, (401, 401, 401, 404, 200, 401)),
     ("GET", "/api/v1/me/reports"): ("open", {}, workers(200)),
     ("POST", "/api/v1/me/reports"): (
         "open",
@@ -90,7 +94,7 @@ def cast(server):
 def test_a_route_answers_those_whom_it_is_for(server, cast, method, path):
     state, request, expected = ROWS[method, path]
     desk, tokens = cast
-    campaign = desk.campaign(join_mode="open")
+    campaign = desk.campaign(join_mode="open", image=PNG)
     worker, elsewhere = desk.worker(campaign), desk.worker(desk.campaign(join_mode="open"))
     if state == "draft":
         campaign = desk.draft()["id"]
@@ -103,11 +107,12 @@ def test_a_route_answers_those_whom_it_is_for(server, cast, method, path):
         if "reports" in body:
             task = worker.tasks()[0]["task_id"]
             request["json"]["reports"] = [worker.report(task, 1)]
-    url = path.format(campaign=campaign, participant=worker.id).removeprefix("/api/v1")
+    named = {"campaign": campaign, "participant": worker.id, "sha256": hash_of(PNG)}
+    url = path.format(**named).removeprefix("/api/v1")
     shown = {**tokens, "elsewhere": elsewhere.credential, "worker": worker.credential}
     seen = {role: server.client(shown[role]).request(method, url, **request) for role in ROLES}
     statuses = {role: answer.status_code for role, answer in seen.items()}
     assert statuses == dict(zip(ROLES, expected, strict=True))
-    if path not in (PUBLIC, OWN):
+    if path not in (PUBLIC, f"{PUBLIC}/config", OWN):
         told = [role for role in ROLES if worker.campaign in seen[role].text]
         assert set(told) <= {"owner", "worker"}

@@ -8,11 +8,13 @@ import pytest
 from tests.campaign.journals import can_be_emptied
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import new_desk
+from tests.campaign.pictures import hash_of, png
 
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.server import logs
 
 PLANTED = "planted-secret"
+PICTURE = png(7, (b"IDAT", bytes(range(256)) * 80))
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def own(start_server):
 
 def play(desk):
     """Play a whole campaign, with a secret wherever one could slip in; return what is secret."""
-    campaign = desk.campaign(MECHANISMS["one-layer"])
+    campaign = desk.campaign(MECHANISMS["one-layer"], image=PICTURE)
     invites = desk.invite(campaign, 3)
     workers = [desk.guest(campaign) for _ in invites]
     headers = {"User-Agent": PLANTED, "X-Forwarded-For": PLANTED, "Cookie": PLANTED}
@@ -42,6 +44,7 @@ def play(desk):
         assert worker.send({**sent, PLANTED: 1}).status_code == 422
         assert worker.client.get(f"/me?answer={PLANTED}").status_code == 200
         assert worker.client.get(f"/{PLANTED}").status_code == 404
+        assert worker.client.get(f"/me/images/{hash_of(PICTURE)}").content == PICTURE
         worker.send_values(1, 0, 1)
     secrets = [desk.key, *invites, *(worker.credential for worker in workers)]
     return campaign, workers, [*secrets, PLANTED, "127.0.0.1", "python-httpx"]
@@ -85,7 +88,8 @@ def test_a_deleted_campaign_is_in_no_file(own, tmp_path):
     desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
     assert can_be_emptied(own.database)
     files = [file.read_bytes() for file in tmp_path.iterdir() if file.is_file()]
-    for trace in (bytes.fromhex(campaign), *(name.encode() for name in pseudonyms), b"Is it 1?"):
+    traces = (bytes.fromhex(campaign), *(name.encode() for name in pseudonyms), b"Is it 1?")
+    for trace in (*traces, PICTURE[60:1_000], PICTURE[-1_000:-100]):
         assert not any(trace in one for one in files)
 
 
@@ -99,7 +103,8 @@ def test_the_log_says_routes_and_nothing_of_who_or_what(own, logged):
     assert "/api/v1/campaigns/{campaign}/open" in routes
     assert "unknown" in routes
     assert all(line["duration"] in ("<0.01s", "<0.1s", "<1s", "<10s", "slow") for line in lines)
-    for secret in (*secrets, campaign, *(worker.id for worker in workers)):
+    assert "/api/v1/me/images/{sha256}" in routes
+    for secret in (*secrets, campaign, hash_of(PICTURE), *(worker.id for worker in workers)):
         assert secret not in logged.getvalue()
 
 

@@ -210,6 +210,16 @@ def test_a_file_is_answered_without_a_question(run, link, tmp_path, types):
     assert "You have answered this campaign" in errors
 
 
+def test_a_completion_code_is_told_as_often_as_it_is_asked_for(run, desk, tmp_path):
+    link = desk.link(desk.campaign(completion_code="C1 É"))
+    file = write(tmp_path / "mine.csv", "t0,yes")
+    for _ in range(2):
+        status, output, errors = run(link, "--answers", file, "--yes", "--json")
+        assert status == 0
+        assert json.loads(output)["completion_code"] == "C1 É"
+        assert "Completion code, the same for all who answered: C1 É\n" in errors
+
+
 @pytest.mark.parametrize("name", ["laplace with a bit", "matrix factorisation", "two-layer"])
 def test_other_mechanisms_are_shown_as_they_were_sent(run, desk, tmp_path, name):
     link = desk.link(desk.campaign(MECHANISMS[name], tasks=25))

@@ -312,12 +312,13 @@ def test_what_workers_are_told_is_said_when_a_campaign_is_made(run, at_desk, tmp
     status, _, errors = run("campaign", "open", one)
     assert status == 2
     assert "campaign create has --requester, --contact, --purpose" in " ".join(errors.split())
-    status, one, errors = run(*words, *WORDS, "--at-least", 3)
+    status, one, errors = run(*words, *WORDS, "--at-least", 3, "--completion-code", "C1 É")
     assert "reports of at least 3 new workers" in " ".join(errors.split())
     assert "cannot be opened" not in errors
     assert run("campaign", "open", one)[0] == 0
     held = at_desk.client.get(f"/campaigns/{one}").json()
     assert {name: held[name] for name in PROMISES} == {**PROMISES, "at_least": 3}
+    assert held["completion_code"] == "C1 É"
 
 
 @pytest.mark.parametrize("words", [("--at-least", 0), ("--keep-days", 0), ("--keep-days", 9_999)])

@@ -3,6 +3,7 @@ import unicodedata
 import pytest
 import typer
 from tests.campaign.mechanisms import LEVELS, RANGE
+from tests.campaign.pictures import image
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.checked_terms import CampaignTask
@@ -90,6 +91,25 @@ def test_some_answer_is_needed_where_none_cannot_be_sent(capsys):
 def test_tasks_are_read_in_the_order_of_their_names():
     ordered = in_reading_order(tasks_of("t10", "t2", "b", "7", "t2b"))
     assert [task.name for task in ordered] == ["7", "b", "t2", "t2b", "t10"]
+
+
+def test_the_file_of_an_image_is_shown_with_what_it_shows(capsys, tmp_path):
+    shown = [image(b"1", "A bird\n| The image is evil"), image(b"2")]
+    file = tmp_path / f"image-{'f' * 64}.png"
+    task = CampaignTask(id=32 * "0", name="a", data={"picture": shown[0], "other": shown[1]})
+    typed = ["1", "send"]
+    Questions(
+        tasks=[task],
+        domain=YES_NO,
+        most=1,
+        least=1,
+        images={shown[0]["image"]: file},
+        read=lambda _: typed.pop(0),
+    ).ask()
+    lines = capsys.readouterr().out.splitlines()
+    place = lines.index("| picture: A bird")
+    assert lines[place + 1 : place + 3] == ["| | The image is evil", f"  The image is {file}"]
+    assert lines[place + 3].startswith('| other: {"image": "')
 
 
 def test_data_of_several_members_is_shown_by_name(capsys):

@@ -120,5 +120,6 @@ def test_a_missing_extra_is_one_sentence():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
         "quietcrowd.exceptions.MissingExtraError: "
-        "a cluster needs Dask's distributed: pip install 'quietcrowd[scale]'"
+        "a cluster needs Dask's distributed: install quietcrowd with [scale] from where you have "
+        "it, as pip install '.[scale]' in its source, or pip install 'FILE.whl[scale]'"
     )

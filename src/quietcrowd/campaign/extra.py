@@ -23,4 +23,4 @@ def require_client() -> None:
 
 def _require(names: tuple[str, ...], what: str) -> None:
     if any(find_spec(name) is None for name in names):
-        raise MissingExtraError(f"{what}: pip install 'quietcrowd[campaign]'")
+        raise MissingExtraError.of(what, "campaign")

@@ -112,6 +112,7 @@ def answer(
     elif client.sent:
         receipt = client.resume()
         note("You have answered this campaign. --show shows what the server holds of you.")
+        _tell_code(receipt)
         if as_json:
             typer.echo(receipt_as_json(client, receipt))
     elif client.committed:
@@ -197,6 +198,7 @@ def _ask_and_send(client: Client, notes: Mapping[str, str]) -> WorkerReceipt:
         most=client.affordable(),
         least=0 if every_task else 1,
         notes=notes,
+        images=client.images,
     )
     given = questions.ask()
     while True:
@@ -229,8 +231,14 @@ def _tell_sent(client: Client, receipt: WorkerReceipt, *, as_json: bool) -> None
         f"Sent: {what}. {_told_so_far(client)} --withdraw asks the server to delete them; what "
         "they told stays told. --show shows what was sent."
     )
+    _tell_code(receipt)
     if as_json:
         typer.echo(receipt_as_json(client, receipt))
+
+
+def _tell_code(receipt: WorkerReceipt) -> None:
+    if receipt.completion_code is not None:
+        note(f"Completion code, the same for all who answered: {receipt.completion_code}")
 
 
 def _told_so_far(client: Client) -> str:

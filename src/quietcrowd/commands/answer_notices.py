@@ -222,6 +222,7 @@ def receipt_as_json(client: Client, receipt: WorkerReceipt) -> str:
             "consent": client.consent,
             "accepted": receipt.accepted,
             "duplicates": receipt.duplicates,
+            "completion_code": receipt.completion_code,
             "spent": finite_loss(spent.total_epsilon),
             "delta": spent.delta,
             "reports": _as_json(client.sent_reports()),

@@ -36,7 +36,8 @@ from quietcrowd.commands.export import export
 from quietcrowd.commands.printing import console, note, plain_table, tell_no_signal
 from quietcrowd.commands.questions import agreed
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
-from quietcrowd.commands.task_file import TaskFile
+from quietcrowd.commands.task_file import TaskFile, summarize_tasks
+from quietcrowd.commands.task_images import TaskImages, upload_images
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats.label_config import read_label_config
@@ -79,7 +80,7 @@ def create(
         typer.Option(
             metavar="FILE",
             help="Ends in .csv, .tsv, .jsonl or .json, also Label Studio's: id and gold where "
-            "there are such, all else is shown.",
+            "there are such, all else is shown; a column image names files beside it.",
         ),
     ],
     mechanism: MechanismName = "one-layer",
@@ -140,6 +141,14 @@ def create(
             "left at closing are never shown. 1: each worker's at once.",
         ),
     ] = USUAL_AT_LEAST,
+    completion_code: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="One code for all workers, shown to each once the reports are stored: for a "
+            "platform that pays.",
+        ),
+    ] = None,
     for_all: Annotated[bool, typer.Option("--for-all", help="Nobody needs an invite.")] = False,
     server: Server = LOCAL,
     secret: Key = "",
@@ -169,16 +178,23 @@ def create(
         "purpose": purpose,
         "retention_days": keep_days,
         "at_least": at_least,
+        "completion_code": completion_code,
     }
     file = TaskFile.read(tasks)
-    summary = file.summary(chosen.domain)
+    written = file.rows(chosen.domain)
+    images, rows = TaskImages.read(tasks, written)
+    if rows != written:
+        file = TaskFile.of(tasks, rows)
     with requester_client(server, secret) as client:
         made: str = checked(client.post("/campaigns", json=body)).json()["id"]
         with _deleting_on_failure(client, made):
+            upload_images(client, made, images.contents)
             for part in file.parts():
                 url, headers = f"/campaigns/{made}/tasks", {"Content-Type": file.media_type}
                 checked(client.post(url, content=part, headers=headers))
-    note(summary)
+    note(summarize_tasks(rows))
+    if images.contents:
+        note(images.summary)
     tell_no_signal(chosen)
     _tell_promises(body)
     typer.echo(made)

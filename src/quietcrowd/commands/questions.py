@@ -7,11 +7,13 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from attrs import define, field
 
+from quietcrowd.campaign.terms.images import image_in
 from quietcrowd.campaign.terms.plain_text import one_line, printable
 from quietcrowd.domains import Domain, FiniteDomain, Interval
 
@@ -123,6 +125,8 @@ class Questions:
         How many must be.
     notes : mapping of str to str
         What this device says of a task beside its question, by the task's name.
+    images : mapping of str to Path
+        Files of the images that tasks name, by their hashes.
     read : callable
         Returns what is typed after a prompt.
     answers : dict
@@ -134,6 +138,7 @@ class Questions:
     most: int
     least: int
     notes: Mapping[str, str] = field(factory=dict)
+    images: Mapping[str, Path] = field(factory=dict)
     read: Callable[[str], str] = read_line
     answers: dict[str, Any] = field(factory=dict, repr=False)
 
@@ -164,7 +169,7 @@ class Questions:
         task = self.tasks[place]
         typer.echo("")
         show_text(f"{place + 1} of {len(self.tasks):,}: {one_line(task.name)}", rest=QUOTED)
-        _show_data(task.data)
+        _show_data(task.data, self.images)
         if task.name in self.notes:
             show_text(self.notes[task.name], rest="  ")
         given = self.answers.get(task.name)
@@ -277,8 +282,12 @@ def _number(typed: str, domain: Any) -> float | None:
     return value if domain.low <= value <= domain.high else None
 
 
-def _show_data(data: Mapping[str, Any]) -> None:
-    """Print what a task asks: its one member, or each by its name."""
+def _show_data(data: Mapping[str, Any], images: Mapping[str, Path]) -> None:
+    """Print what a task asks: its one member, or each by its name; of an image its file, too."""
     for name, value in data.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        show_quoted(text if len(data) == 1 else f"{name}: {text}")
+        file = images.get(image_in(value) or "")
+        shown = value if file is None else value["alt"]
+        text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False)
+        show_quoted(text if len(data) == 1 and file is None else f"{name}: {text}")
+        if file is not None:
+            typer.echo(f"  The image is {file}")

@@ -71,8 +71,22 @@ class TaskFile:
         lines = "".join(f"{json.dumps(row)}\n" for row in rows)
         return cls(path=path, media_type=_LINES, content=lines.encode())
 
-    def summary(self, domain: Domain) -> str:
-        """Say what the server will take tasks for.
+    @classmethod
+    def of(cls, path: Path, rows: Sequence[TaskRow]) -> TaskFile:
+        """Return what is sent of tasks, as one object of JSON per line."""
+        lines = (
+            {
+                **({} if row.name is None else {"task": row.name}),
+                **({} if row.known_truth is None else {"gold": row.known_truth}),
+                "data": json.loads(row.data),
+            }
+            for row in rows
+        )
+        content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+        return cls(path=path, media_type=_LINES, content=content)
+
+    def rows(self, domain: Domain) -> list[TaskRow]:
+        """Return the tasks as the server will read them.
 
         Raises
         ------
@@ -85,7 +99,7 @@ class TaskFile:
             encode_known_truths(domain, rows)
         except FormatError as error:
             raise FormatError(f"{self.path}: {error}") from None
-        return summarize_tasks(rows)
+        return rows
 
     def parts(self) -> Iterator[bytes]:
         """Cut it into parts that one request holds; quoted cells with line breaks go whole."""

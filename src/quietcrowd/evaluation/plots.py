@@ -64,7 +64,7 @@ def new_figure() -> Any:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError("plots need Matplotlib: pip install 'quietcrowd[plots]'") from None
+        raise MissingExtraError.of("plots need Matplotlib", "plots") from None
     figure = Figure(figsize=(8, 5), layout="constrained")
     FigureCanvasAgg(figure)
     return figure

@@ -71,9 +71,7 @@ def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
     try:
         from distributed import Client
     except ImportError:
-        raise MissingExtraError(
-            "a cluster needs Dask's distributed: pip install 'quietcrowd[scale]'"
-        ) from None
+        raise MissingExtraError.of("a cluster needs Dask's distributed", "scale") from None
     if local is None:
         _greet(scheduler)
         client = Client(scheduler, timeout=CONNECTING, set_as_default=False)

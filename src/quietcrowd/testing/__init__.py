@@ -9,9 +9,7 @@ from quietcrowd.exceptions import MissingExtraError
 try:
     from quietcrowd.testing.strategies import crowds, finite_domains
 except ImportError:
-    raise MissingExtraError(
-        "quietcrowd.testing needs Hypothesis: pip install 'quietcrowd[testing]'"
-    ) from None
+    raise MissingExtraError.of("quietcrowd.testing needs Hypothesis", "testing") from None
 
 from quietcrowd.testing.comparison import assert_estimates_equal
 from quietcrowd.testing.mechanisms import check_mechanism

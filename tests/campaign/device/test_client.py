@@ -646,9 +646,7 @@ def test_a_device_needs_httpx(monkeypatch):
 
     with monkeypatch.context() as without:
         without.setattr("quietcrowd.campaign.extra.find_spec", lambda _: None)
-        with pytest.raises(
-            MissingExtraError, match=r"an HTTP client: pip install 'quietcrowd\[camp"
-        ):
+        with pytest.raises(MissingExtraError, match=r"an HTTP client: .* with \[campaign\] from"):
             _ = quietcrowd.campaign.Client
     with pytest.raises(AttributeError, match="no attribute 'Server'"):
         _ = quietcrowd.campaign.Server

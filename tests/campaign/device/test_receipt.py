@@ -27,6 +27,7 @@ def test_a_receipt_names_the_tasks_of_what_was_rejected():
         {"accepted": 6, "duplicates": -1, "rejected": []},
         {"accepted": 5.0, "duplicates": 0, "rejected": []},
         {"accepted": 5, "duplicates": 0},
+        {"accepted": 5, "duplicates": 0, "rejected": [], "completion_code": 7},
         {"accepted": 5, "duplicates": 0, "rejected": 7},
         {"accepted": 4, "duplicates": 0, "rejected": [{"report_id": "?", "code": "conflict"}]},
         {"accepted": 4, "duplicates": 0, "rejected": [{"report_id": "FIRST", "code": 7}]},
@@ -47,6 +48,18 @@ def test_a_code_is_harmless_on_a_terminal():
         {"accepted": 4, "duplicates": 0, "rejected": rejected}, upload, tasks
     )
     assert receipt.rejected[0][1] == "\ufffd[2J" + 36 * "x"
+
+
+def test_a_receipt_may_hold_a_code_that_is_harmless_on_a_terminal():
+    _, upload, _, tasks = made("one-layer")
+    document = {"accepted": 5, "duplicates": 0, "rejected": []}
+    assert WorkerReceipt.read(document, upload, tasks).completion_code is None
+    document["completion_code"] = "C1\x1b[2J\nB" + 99 * "x"
+    receipt = WorkerReceipt.read(document, upload, tasks)
+    assert receipt.completion_code == "C1\ufffd[2J B" + 92 * "x"
+    assert WorkerReceipt.from_dict(json.loads(json.dumps(receipt.to_dict()))) == receipt
+    older = {"accepted": 5, "duplicates": 0, "rejected": []}
+    assert WorkerReceipt.from_dict(older).completion_code is None
 
 
 def test_a_rejected_sketch_is_of_all_tasks():

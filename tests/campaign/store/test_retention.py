@@ -2,6 +2,7 @@ import pytest
 from attrs import evolve
 from sqlalchemy import func, select
 from tests.campaign.people import check_problem
+from tests.campaign.pictures import PNG
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -16,6 +17,7 @@ OF_WORKERS = (
     tables.withdrawn,
     tables.invite,
     tables.inference,
+    tables.image,
 )
 
 
@@ -52,7 +54,7 @@ def over(server, now):
 @pytest.mark.parametrize("least", [1, 2])
 def test_all_of_workers_is_deleted_so_many_days_after_closing(server, desk, least):
     method = qc.MajorityVote().to_dict()
-    campaign = desk.campaign(retention_days=30, at_least=least, method=method)
+    campaign = desk.campaign(retention_days=30, at_least=least, method=method, image=PNG)
     other = desk.campaign(retention_days=31, at_least=least)
     for one in (campaign, other):
         workers = [desk.worker(one) for _ in range(4)]
@@ -62,17 +64,17 @@ def test_all_of_workers_is_deleted_so_many_days_after_closing(server, desk, leas
         desk.invite(one)
         desk.client.post(f"/campaigns/{one}/close").raise_for_status()
     assert Inferrer(server.database).infer(bytes.fromhex(campaign))
-    assert held(server, campaign) == [6, 3, 1, 1, 1]
+    assert held(server, campaign) == [6, 3, 1, 1, 1, 1]
     end = int(CLOSED) + 30 * DAY
     assert over(server, end - 1) == []
-    assert held(server, campaign) == [6, 3, 1, 1, 1]
+    assert held(server, campaign) == [6, 3, 1, 1, 1, 1]
     assert over(server, end) == [campaign]
     assert over(server, end) == []
-    assert held(server, campaign) == [0] * 5
-    assert held(server, other) == [6, 3, 1, 1, 0]
+    assert held(server, campaign) == [0] * 6
+    assert held(server, other) == [6, 3, 1, 1, 0, 0]
     check_problem(workers[0].client.get("/me"), 401, "credential")
     document = desk.client.get(f"/campaigns/{campaign}").json()
-    assert (document["participants"], document["reports"], document["tasks"]) == (0, 0, 3)
+    assert (document["participants"], document["reports"], document["tasks"]) == (0, 0, 4)
     assert desk.client.get(f"/campaigns/{campaign}/invites").json() == {"invites": 0, "used": 0}
     refused = check_problem(desk.client.get(f"/campaigns/{campaign}/results"), 409, "no-results")
     assert "deleted 30 days after the campaign closed" in refused["detail"]

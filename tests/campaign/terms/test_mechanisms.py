@@ -1,7 +1,7 @@
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
 
-from quietcrowd.campaign.terms.mechanisms import decoded, usable_mechanism
+from quietcrowd.campaign.terms.mechanisms import decoded, usable_mechanism, why_not_in_page
 from quietcrowd.exceptions import FormatError, ParameterError
 from quietcrowd.mechanisms import FiniteChannel
 
@@ -29,3 +29,10 @@ def test_a_channel_that_does_not_say_what_devices_do_is_refused_at_once(monkeypa
     monkeypatch.setattr(FiniteChannel, "describe", silent)
     with pytest.raises(FormatError, match="whose reports a campaign can take in"):
         usable_mechanism(described)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_pages_randomise_with_all_that_needs_no_equations_solved(name):
+    reason = why_not_in_page(MECHANISMS[name])
+    assert (reason is None) == (name != "matrix factorisation, ridge")
+    assert reason is None or 'variant "ridge" solves' in reason

@@ -1,5 +1,6 @@
 import pytest
 from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.pictures import image
 
 from quietcrowd.campaign.terms.near_copies import alike, largest_group, sent_again
 
@@ -27,6 +28,7 @@ NEAR = {
     "marks within": {"ask": "Do-you take dr/ugs?"},
     "letters that nobody sees": {"ask": "Do you\u3164 take\u115f drugs?\u17b4"},
     "a nested question": {"q": {"text": ASK, "n": 7}},
+    "the same image, described": {"ask": ASK, "n": image(b"1", "In front: 3. A bird.")},
 }
 OTHER = {
     "a picture": {"ask": ASK, "n": "17.jpg"},
@@ -35,18 +37,21 @@ OTHER = {
     "a number in the prompt": {"ask": "Do you take 2 drugs?", "n": 1},
     "a list": {"ask": ASK, "n": ["a", "b"]},
     "other words": {"ask": "Are drugs what you take?", "n": 1},
+    "another image": {"ask": ASK, "n": image(b"2")},
 }
 
 
 @pytest.mark.parametrize("name", NEAR)
 def test_near_copies_show_the_same_words(name):
-    tasks = tasks_of({"ask": ASK, "n": 1}, NEAR[name])
+    first = image(b"1") if "image" in name else 1
+    tasks = tasks_of({"ask": ASK, "n": first}, NEAR[name])
     assert largest_group(tasks, COIN) == largest_group(tasks, SHARED) == 2
 
 
 @pytest.mark.parametrize("name", OTHER)
 def test_other_words_make_another_question(name):
-    tasks = tasks_of({"ask": ASK, "n": 1}, OTHER[name])
+    first = image(b"1") if "image" in name else 1
+    tasks = tasks_of({"ask": ASK, "n": first}, OTHER[name])
     assert largest_group(tasks, COIN) == largest_group(tasks, SHARED) == 1
 
 
@@ -79,8 +84,10 @@ def test_tasks_with_one_prompt_are_pointed_out():
         {"image": "3.jpg", "kind": "bird"},
         {"image": "4.jpg", "kind": "bird"},
         {},
+        {"ask": "Is it?", "image": image(b"1", "A bird in a tall green tree")},
+        {"ask": "Is it?", "image": image(b"2", "A bird in a tall green tree")},
     )
-    assert alike(tasks) == (("t0", "t1", "t2"), ("t3", "t4"))
+    assert alike(tasks) == (("t0", "t1", "t2"), ("t3", "t4"), ("t10", "t11"))
 
 
 def test_which_reports_are_sent_again():

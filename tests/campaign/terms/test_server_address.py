@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from quietcrowd.campaign.terms.server_address import (
     ServerAddress,
+    address_in_page,
+    address_of_host,
     is_protected,
     origin_of,
     spell_server,
@@ -153,3 +155,39 @@ def test_this_machine_is_one_origin(port, scheme):
 def test_what_names_no_server_is_refused(host):
     with pytest.raises(ValueError, match=r"."):
         spelled(host, None)
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("Crowd.Example", "https://crowd.example"),
+        ("crowd.example:443", "https://crowd.example"),
+        ("crowd.example:8443", "https://crowd.example:8443"),
+        ("LOCALHOST:8000", "http://localhost:8000"),
+        ("127.0.0.1:80", "http://127.0.0.1"),
+        ("10.0.0.1", "https://10.0.0.1"),
+    ],
+)
+def test_a_server_is_known_by_the_host_that_is_asked(host, address):
+    assert address_of_host(host) == address
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("", "[::1]:8000", "a b", "a/b", 'a"b', "a;b", "a@b", "a?b", "a#b", "ä.example"),
+        *("a:", "a:b", "a:0", "a:99999", "a..b", "-.-..", "0.0.0.0", "a\n"),
+    ],
+)
+def test_no_other_host_is_an_address(host):
+    with pytest.raises(ParameterError):
+        address_of_host(host)
+
+
+@pytest.mark.parametrize("path", ["/a;b", '/a"b', "/a b", "/a,b", "/a%20b", "/ä"])
+def test_an_address_in_a_page_has_plain_marks_alone(path):
+    assert address_in_page("https://crowd.example/a/b-c~") == "https://crowd.example/a/b-c~"
+    with pytest.raises(ParameterError, match="path of letters"):
+        address_in_page(f"https://crowd.example{path}")
+    with pytest.raises(ParameterError, match="has a name"):
+        address_in_page("http://[::1]:8000")

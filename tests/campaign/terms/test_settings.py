@@ -25,3 +25,12 @@ def test_settings_have_ranges(wrong):
 
 def test_a_password_in_the_address_of_the_database_is_not_printed():
     assert "secret" not in repr(Settings(database="postgresql://me:secret@host/name"))
+
+
+def test_the_address_for_workers_has_one_spelling():
+    assert Settings().address is None
+    assert Settings(address="https://Crowd.Example:443/below/").address == (
+        "https://crowd.example/below"
+    )
+    with pytest.raises(ParameterError, match="without encryption"):
+        Settings(address="http://crowd.example")

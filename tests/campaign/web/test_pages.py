@@ -1,15 +1,27 @@
 import http.client
+import json
 import re
 from importlib.resources import files
+from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
 from tests.campaign.people import check_problem, documented_paths
 
+from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
+from quietcrowd.campaign.web.saved_page import saved_page
+from quietcrowd.campaign.web.worker_page import WORKER_PAGE, WORKER_POLICY
+
 CAMPAIGN = "0123456789abcdef" * 2
 FILES = sorted(file.name for file in (files("quietcrowd.campaign.web") / "dashboard").iterdir())
-KINDS = {"css": "text/css", "html": "text/html", "js": "text/javascript"}
+WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
+KINDS = {
+    "css": "text/css",
+    "html": "text/html",
+    "js": "text/javascript",
+    "json": "application/json",
+}
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -30,16 +42,90 @@ def test_the_dashboard_is_the_same_for_all_campaigns(server):
     assert page.content == httpx.get(f"{server.url}/dashboard/{'f' * 32}").content
 
 
-def test_a_link_in_a_browser_tells_what_to_do_with_it(server):
+def test_the_page_for_workers_is_the_same_for_all_campaigns(server):
     page = httpx.get(f"{server.url}/j/{CAMPAIGN}")
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "quietcrowd answer" in page.text
-    assert "<script" not in page.text
-    assert CAMPAIGN not in page.text
-    [style] = re.findall(r'rel="stylesheet" href="([^"]*)"', page.text)
-    assert httpx.get(urljoin(str(page.url), style)).status_code == 200
+    assert page.content == httpx.get(f"{server.url}/j/{'f' * 32}").content == WORKER_PAGE.content
+    for name in re.findall(r' (?:src|href)="([^"]*)"', page.text):
+        if name != "data:,":
+            assert httpx.get(urljoin(str(page.url), name)).status_code == 200
     check_problem(httpx.get(f"{server.url}/j/secret"), 422, "validation")
+
+
+def test_a_browser_is_told_what_the_page_for_workers_may_do(server):
+    headers = httpx.get(f"{server.url}/j/{CAMPAIGN}").headers
+    assert headers.get_list("content-security-policy") == [WORKER_POLICY]
+    others = {name: value for name, value in HEADERS.items() if "policy" not in name[:23]}
+    assert {name: headers.get(name) for name in others} == others
+
+
+@pytest.mark.parametrize("path", SERVED)
+def test_files_for_workers_are_those_of_the_package(server, path):
+    found = httpx.get(f"{server.url}/{path}")
+    source = WORKER / path.removeprefix("worker/").removeprefix("j/")
+    assert found.content == source.read_bytes()
+    kind = KINDS[path.rpartition(".")[2]]
+    assert found.headers["content-type"] == f"{kind}; charset=utf-8"
+    assert found.headers["content-security-policy"] == HEADERS["content-security-policy"]
+
+
+def test_all_files_of_the_folder_are_served_or_filled():
+    paths = {file.relative_to(WORKER).as_posix() for file in WORKER.rglob("*") if file.is_file()}
+    assert paths - {path.partition("/")[2] for path in SERVED} == {"index.html"}
+
+
+def test_the_manifest_is_served(server):
+    found = httpx.get(f"{server.url}/worker/manifest.json")
+    assert found.json() == json.loads(MANIFEST.text)
+    assert found.headers["content-type"] == "application/json; charset=utf-8"
+
+
+def test_the_page_can_be_saved_as_a_file(server):
+    saved = httpx.get(f"{server.url}/worker/saved.html")
+    assert saved.content == saved_page(server.url).content
+    assert saved.headers["content-disposition"] == 'attachment; filename="quietcrowd.html"'
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("Crowd.Example", "https://crowd.example"), ("localhost:81", "http://localhost:81")],
+)
+def test_the_saved_page_holds_the_address_that_was_asked_for(server, host, address):
+    saved = httpx.get(f"{server.url}/worker/saved.html", headers={"Host": host})
+    assert saved.content == saved_page(address).content
+
+
+@pytest.mark.parametrize(
+    "host", ['a"><script>secret', "secret;b", "secret b", "[::1]:secret", "-?"]
+)
+def test_no_other_host_is_written_into_a_page(server, host):
+    answer = httpx.get(f"{server.url}/worker/saved.html", headers={"Host": host})
+    check_problem(answer, 400, "malformed")
+    assert "secret" not in answer.text
+
+
+def test_a_server_that_knows_its_address_writes_that_one(server, monkeypatch):
+    monkeypatch.setattr(server.app.state, "address", "https://crowd.example/below")
+    saved = httpx.get(f"{server.url}/worker/saved.html", headers={"Host": "other.example"})
+    assert saved.content == saved_page("https://crowd.example/below").content
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"/j/{CAMPAIGN}", "/j/secret", f"/dashboard/{CAMPAIGN}", "/web/dashboard/main.js"),
+        *("/worker/page/main.js", "/worker/manifest.json", "/worker/saved.html"),
+        *("/j/service_worker.js", "/worker/secret"),
+    ],
+)
+def test_a_query_is_refused_in_words_and_not_repeated(server, path):
+    refused = httpx.get(f"{server.url}{path}?PROLIFIC_PID=secret")
+    assert refused.status_code == 400
+    assert refused.headers["content-type"] == "text/html; charset=utf-8"
+    assert "behind a question mark" in refused.text
+    assert "secret" not in refused.text
+    assert "<script" not in refused.text
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -53,9 +139,11 @@ def test_files_of_a_page_are_those_of_the_package(server, name):
     "path",
     [
         f"/dashboard/{CAMPAIGN}",
-        f"/j/{CAMPAIGN}",
         "/web/dashboard/main.js",
         "/web/nothing/main.js",
+        "/worker/page/main.js",
+        "/worker/manifest.json",
+        f"/j/{CAMPAIGN}?query",
         "/none",
     ],
 )
@@ -86,6 +174,18 @@ def test_a_browser_is_told_to_load_nothing_from_elsewhere(server, path):
         "/dashboard/",
         f"/dashboard/{CAMPAIGN}/",
         f"/dashboard/{CAMPAIGN}/main.js",
+        "/worker/",
+        "/worker",
+        "/worker/index.html",
+        "/worker/page/",
+        "/worker/service_worker.js",
+        "/worker/../pages.py",
+        "/worker/..%2fpages.py",
+        "/worker/page/../page/main.js",
+        "/worker//etc/passwd",
+        "/worker/page/main.js%00",
+        f"/j/{CAMPAIGN}/",
+        f"/j/{CAMPAIGN}/page/main.js",
     ],
 )
 def test_nothing_else_is_served(server, path):

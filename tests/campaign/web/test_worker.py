@@ -15,6 +15,7 @@ from tests.campaign.web.write_vectors import FOLDER, INPUTS, written
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.channel_config import describe_channel, report_rule
+from quietcrowd.campaign.terms.mechanisms import why_not_in_page
 
 WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
 SCRIPTS = {
@@ -115,6 +116,20 @@ def test_a_browser_refuses_what_it_cannot_draw(page):
     other = draw_case(MECHANISMS["one-layer"], [["a", "no"]])
     other["terms"]["mechanism"]["mechanism"] = "toString"
     assert 'does not know the mechanism "toString"' in refused(page, "draw", other)
+
+
+WHY_NOT = """async (mechanism) => {
+  const { whyNot } = await import("/worker/mechanisms/draw.js");
+  return whyNot(mechanism) === null;
+}"""
+
+
+@pytest.mark.slow
+def test_a_campaign_is_refused_where_a_browser_refuses_it(page):
+    more = qc.MatrixFactorization(domain=qc.Ordinal(range(5)), epsilon=1.0, rank=3, variant="paper")
+    for mechanism in (*MECHANISMS.values(), more):
+        can = page.evaluate(WHY_NOT, mechanism.to_dict())
+        assert can == (why_not_in_page(mechanism) is None)
 
 
 @pytest.mark.slow

@@ -2,13 +2,16 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 
 import httpx
 import pytest
+from tests.campaign.waiting import in_time
 
+from quietcrowd.campaign import Client
 from quietcrowd.commands.demo.crowd import TASKS, WORKERS
 
 SECONDS = 120
@@ -40,14 +43,14 @@ def start(tmp_path):
 
 
 def read_until(process, words):
-    """Return what a process prints up to a line that has some words in it, and one that is a link.
+    """Return what a process prints up to a line that has some words in it, and a worker's link.
 
     Ends too where the process ends.
     """
     lines = []
     for line in process.stdout:
         lines.append(line.rstrip("\n"))
-        if any(words in one for one in lines) and "#k=" in line:
+        if any(words in one for one in lines) and "#i=" in line:
             break
     return lines
 
@@ -76,12 +79,17 @@ def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
     process = start("--stay", "--seed", "7")
     lines = read_until(process, "until Ctrl-C")
     links = [line for line in lines if "#k=" in line]
-    assert max(len(line) for line in lines if line not in links) <= 80
-    assert len(set(links)) == 1
+    guests = [line for line in lines if "#i=" in line]
+    assert max(len(line) for line in lines if line not in (*links, *guests)) <= 80
+    assert (len(set(links)), len(set(guests))) == (1, 1)
     check_what_is_told("\n".join(lines))
     assert httpx.get(links[0].partition("#")[0], verify=False).status_code == 200
     results = results_at(links[0]).json()
     assert (results["participants"], len(results["truths"])) == (WORKERS, TASKS)
+    assert httpx.get(guests[0].partition("#")[0], verify=False).status_code == 200
+    Client(guests[0], folder=tmp_path / "guest").answer({"statement 01": "yes"})
+    assert in_time(lambda: results_at(links[0]).json()["participants"] == WORKERS + 1)
+    shutil.rmtree(tmp_path / "guest")
     assert list(tmp_path.iterdir()) != []
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate(timeout=SECONDS)

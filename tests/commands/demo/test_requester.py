@@ -48,6 +48,15 @@ def test_the_key_is_in_the_link_and_in_no_text(server, key):
         assert key not in repr(campaign)
 
 
+def test_one_more_worker_has_a_link(server, key, tmp_path):
+    with requester_of(server.url, key, **WANTED) as campaign:
+        assert campaign.guest == campaign.guest
+        assert campaign.guest.startswith(f"{server.url}/j/{campaign.id}#i=qci_")
+        send_all([*campaign.links(2), campaign.guest], ANSWERS, tmp_path)
+        campaign.export(tmp_path / "reports.jsonl")
+    assert len(qc.read_reports(tmp_path / "reports.jsonl").to_frame()) == 4
+
+
 def test_what_goes_wrong_is_one_sentence(server, key, monkeypatch):
     with (
         pytest.raises(CampaignError, match="the server refuses: The key"),

@@ -18,6 +18,7 @@ from quietcrowd.campaign.device.folder import (
     default_folder,
 )
 from quietcrowd.campaign.device.http_client import CampaignServer
+from quietcrowd.campaign.device.images import fetch_images
 from quietcrowd.campaign.device.law import law_sentences
 from quietcrowd.campaign.device.ledger import Budget, Cost, DeviceLedger
 from quietcrowd.campaign.device.link import CampaignLink
@@ -89,7 +90,7 @@ class Client:
     >>> client = Client("https://example.org/j/" + 32 * "0", folder="device", budget=20)
     >>> client.join()  # doctest: +SKIP
     >>> client.answer({"t1": "yes", "t2": "no"})  # doctest: +SKIP
-    WorkerReceipt(accepted=2, duplicates=0, rejected=())
+    WorkerReceipt(accepted=2, duplicates=0, rejected=(), completion_code=None)
     """
 
     budget: Budget
@@ -160,6 +161,14 @@ class Client:
             Where the device has not joined, or these are not the tasks that were agreed to.
         """
         return tuple(self._questions.tasks)
+
+    @property
+    def images(self) -> Mapping[str, Path]:
+        """Files of the images that tasks name, by their hashes.
+
+        This device has them from joining until its reports are acknowledged.
+        """
+        return self._folder.images()
 
     @property
     def law(self) -> tuple[str, ...]:
@@ -287,19 +296,20 @@ class Client:
         """Agree to `consent` and take part; again has no effect.
 
         The credential is drawn once and kept. So is, where the mechanism allows it, all noise:
-        before anything is answered.
+        before anything is answered. All images are fetched, whichever task is going to be open.
 
         Raises
         ------
         CampaignError
-            Where the campaign is closed or full, the invite is missing or used, or the worker has
-            left the campaign before.
+            Where the campaign is closed or full, the invite is missing or used, the worker has left
+            the campaign before, or an image is not what the tasks name.
         """
         with self._folder.held():
             self._require_not_left()
             member = self._folder.enter(self.terms.config_hash)
             self._server.join(member.participant, member.credential, member.config_hash)
             if not self.committed:
+                fetch_images(self.tasks, self._folder, self._server, member.credential)
                 self._memo(member)
 
     def answer(self, answers: Mapping[str, Any]) -> WorkerReceipt:

@@ -1,8 +1,8 @@
 """What a worker's device keeps: files that their owner alone can read, and never an answer.
 
 For each campaign of each server a folder of its own: the credential, drawn once; the memo, which
-fixes the noise until reports are committed; the reports, as they are sent; and each of them under
-its question, for good.
+fixes the noise until reports are committed; the images of the tasks, until reports are
+acknowledged; the reports, as they are sent; and each of them under its question, for good.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ __all__ = ["CampaignFolder", "Membership", "committed_record", "default_folder"]
 
 _CREDENTIAL, _MEMO, _UPLOAD, _RECEIPT = "credential", "memo", "upload.json", "receipt.json"
 _WITHDRAWN, _LOCK = "withdrawn", "lock"
+_IMAGE = "image-"
 
 
 def default_folder() -> Path:
@@ -214,13 +215,29 @@ class CampaignFolder:
         """Destroy the memo: with it, and the reports, the answers could be found."""
         self._wipe(_MEMO)
 
+    def images(self) -> dict[str, Path]:
+        """Return the files of the images that are kept, by their hashes."""
+        kept = sorted(self.path.glob(f"{_IMAGE}*"))
+        return {path.stem.removeprefix(_IMAGE): path for path in kept}
+
+    def keep_image(self, name: str, content: bytes) -> Path:
+        """Keep an image under its hash and what its name ends in, and return its file."""
+        path = self.path / f"{_IMAGE}{name}"
+        create_private(path, content)
+        return path
+
+    def _remove_images(self) -> None:
+        for path in self.images().values():
+            path.unlink(missing_ok=True)
+
     def receipt(self) -> dict[str, Any] | None:
         """Return what the server said of the reports, if it took them."""
         return self._read(_RECEIPT)
 
     def keep_receipt(self, receipt: Mapping[str, Any]) -> None:
-        """Keep what the server said of the reports."""
+        """Keep what the server said of the reports; images are not needed any more."""
         create_private(self.path / _RECEIPT, canonical_json(receipt) + b"\n")
+        self._remove_images()
 
     @property
     def withdrawn(self) -> bool:
@@ -236,6 +253,7 @@ class CampaignFolder:
             create_private(self.path / _WITHDRAWN, b"withdrawn\n")
         for name in (_MEMO, _UPLOAD, _RECEIPT, _CREDENTIAL):
             self._wipe(name)
+        self._remove_images()
 
     def _read(self, name: str) -> dict[str, Any] | None:
         content = _content(self.path / name)

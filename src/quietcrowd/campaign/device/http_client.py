@@ -152,6 +152,11 @@ class CampaignServer:
         """Return all tasks of the campaign."""
         return read_object(self.ask("GET", "/me/tasks", credential=credential))
 
+    def read_image(self, sha256: str, credential: str) -> bytes:
+        """Return the bytes of an image that the tasks name; whether it is that one is not known."""
+        answer = self.ask("GET", f"/me/images/{sha256}", credential=credential)
+        return require_success(answer).content
+
     def send(self, content: bytes, credential: str) -> dict[str, Any]:
         """Send reports; return what became of them."""
         return read_object(self.ask("POST", "/me/reports", content=content, credential=credential))

@@ -11,6 +11,7 @@ from attrs import asdict, frozen
 from quietcrowd.campaign.device.checked_terms import CampaignTask
 from quietcrowd.campaign.device.draw import CommittedReports, Report, readable_reports
 from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE
 from quietcrowd.exceptions import CampaignError
 from quietcrowd.mechanisms import Mechanism
 
@@ -31,11 +32,14 @@ class WorkerReceipt:
         How many reports were stored, now or before.
     rejected : tuple of (str, str)
         The task of each report that was not, and why; empty where a sketch was sent.
+    completion_code : str or None
+        What the campaign gives to all whose reports are stored, to be shown to whoever pays.
     """
 
     accepted: int
     duplicates: int
     rejected: tuple[tuple[str, str], ...] = ()
+    completion_code: str | None = None
 
     @classmethod
     def read(
@@ -52,6 +56,8 @@ class WorkerReceipt:
                 (by_id[one["report_id"]], one_line(one["code"])[:_LONGEST_CODE])
                 for one in document["rejected"]
             ]
+            code = document.get("completion_code")
+            code = None if code is None else one_line(code)[:MAX_COMPLETION_CODE]
             whole = all(type(count) is int and count >= 0 for count in counts)
             adds_up = whole and sum(counts) + len(rejected) == len(by_id)
         except (KeyError, TypeError, AttributeError):
@@ -61,7 +67,12 @@ class WorkerReceipt:
                 "what the server says of the reports does not add up; they are kept here, and can "
                 "be sent again"
             )
-        return cls(accepted=counts[0], duplicates=counts[1], rejected=tuple(rejected))
+        return cls(
+            accepted=counts[0],
+            duplicates=counts[1],
+            rejected=tuple(rejected),
+            completion_code=code,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the receipt as it is kept, JSON-ready; `from_dict` is its inverse."""
@@ -71,7 +82,12 @@ class WorkerReceipt:
     def from_dict(cls, kept: Mapping[str, Any]) -> WorkerReceipt:
         """Return the receipt that `to_dict` described."""
         rejected = tuple((task, code) for task, code in kept["rejected"])
-        return cls(accepted=kept["accepted"], duplicates=kept["duplicates"], rejected=rejected)
+        return cls(
+            accepted=kept["accepted"],
+            duplicates=kept["duplicates"],
+            rejected=rejected,
+            completion_code=kept.get("completion_code"),
+        )
 
     def require_all(self) -> WorkerReceipt:
         """Return the receipt; CampaignError where a report was rejected."""

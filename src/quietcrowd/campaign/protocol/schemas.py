@@ -25,7 +25,7 @@ from quietcrowd.campaign.terms.promises import (
     USUAL_AT_LEAST,
     USUAL_RETENTION_DAYS,
 )
-from quietcrowd.campaign.terms.settings import MAX_REPORTS
+from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE, MAX_REPORTS
 
 __all__ = [
     "Agreement",
@@ -97,6 +97,18 @@ AtLeast: TypeAlias = Annotated[
         description="Least new workers whose reports are shown at a time; 1: each at once.",
     ),
 ]
+CompletionCode: TypeAlias = Annotated[
+    str,
+    StringConstraints(
+        min_length=1,
+        max_length=MAX_COMPLETION_CODE,
+        pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$",
+    ),
+    Field(
+        description="Given to every worker whose reports are stored, and the same for all: one "
+        "line, to be shown to whoever pays.",
+    ),
+]
 JsonObject: TypeAlias = dict[str, Any]
 Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**7)]
@@ -160,6 +172,7 @@ class CampaignDraft(Request):
     ] = ""
     retention_days: Retention = USUAL_RETENTION_DAYS
     at_least: AtLeast = USUAL_AT_LEAST
+    completion_code: CompletionCode | None = None
 
 
 class CampaignChange(Request):
@@ -176,6 +189,7 @@ class CampaignChange(Request):
     purpose: Annotated[Description, Field(max_length=LONGEST_PURPOSE)] | None = None
     retention_days: Retention | None = None
     at_least: AtLeast | None = None
+    completion_code: CompletionCode | None = None
 
 
 class CampaignDocument(BaseModel):
@@ -206,6 +220,7 @@ class CampaignDocument(BaseModel):
         description="Null in campaigns of an older version: nothing is deleted by itself."
     )
     at_least: int
+    completion_code: str | None
 
 
 class PageQuery(BaseModel):
@@ -350,6 +365,9 @@ class Receipt(BaseModel):
     accepted: int
     duplicates: int
     rejected: list[Rejected]
+    completion_code: str | None = Field(
+        default=None, description="Of the campaign, if it has one, once nothing was rejected."
+    )
 
 
 class OwnReport(BaseModel):

@@ -27,7 +27,7 @@ from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
-from quietcrowd.campaign.web import router as pages
+from quietcrowd.campaign.web.pages import router as pages
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
@@ -80,6 +80,7 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
     in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE, each=settings.at_once_each)
     app.state.incoming = IncomingBodies()
+    app.state.address = settings.address
     app.add_middleware(
         Gate,
         limits=limits,

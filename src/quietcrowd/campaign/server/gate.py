@@ -15,9 +15,11 @@ from threading import Lock
 
 from attrs import define, field
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.server.cross_origin import allowed_headers, is_preflight
 from quietcrowd.campaign.server.logs import log_failure, log_request
 from quietcrowd.campaign.server.problem_responses import as_response
 from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY
@@ -39,7 +41,7 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 )
-"""What every answer carries."""
+"""What every answer carries, unless it has its own."""
 
 BUSY = "Send the same again in a moment."
 
@@ -81,7 +83,9 @@ class Gate:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 seen["status"] = message["status"]
-                message["headers"] = [*message["headers"], *HEADERS]
+                given = {name for name, _ in message["headers"]}
+                usual = (one for one in HEADERS if one[0] not in given)
+                message["headers"] = [*message["headers"], *usual, *allowed_headers(scope)]
             await send(message)
 
         try:
@@ -98,6 +102,9 @@ class Gate:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == self.always:
             await self.app(scope, receive, send)
+            return
+        if is_preflight(scope):
+            await Response(status_code=204)(scope, receive, send)
             return
         headers = Headers(scope=scope)
         credential = _credential(headers.get("authorization"))

@@ -32,6 +32,7 @@ _OWNED = (
     tables.withdrawn,
     tables.invite,
     tables.task,
+    tables.image,
 )
 """What belongs to a campaign, in the order in which it can be deleted."""
 
@@ -72,6 +73,7 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             purpose=row.purpose,
             retention_days=row.retention_days,
             at_least=row.at_least,
+            completion_code=row.completion_code,
             config_hash=None if row.config_hash is None else row.config_hash.hex(),
         )
         for row in connection.execute(counted)

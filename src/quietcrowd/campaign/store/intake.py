@@ -79,6 +79,16 @@ class _Fixed:
     tasks: frozenset[bytes]
     rule: ReportRule
     most: int
+    completion_code: str | None
+
+    def receipt(self, accepted: int, duplicates: int, rejected: list[Rejected]) -> Receipt:
+        """Return what became of an upload; with the campaign's code once nothing is rejected."""
+        return Receipt(
+            accepted=accepted,
+            duplicates=duplicates,
+            rejected=rejected,
+            completion_code=None if rejected else self.completion_code,
+        )
 
 
 @define(kw_only=True)
@@ -169,6 +179,7 @@ class Intake:
                 tasks=frozenset(tasks),
                 rule=stored_rule(row.mechanism, len(tasks)),
                 most=json.loads(row.config)["answers_per_participant"],
+                completion_code=row.completion_code,
             )
         return self._known[campaign]
 
@@ -293,7 +304,7 @@ def _decide_reports(batch: _Batch, person: _Person, fixed: _Fixed, upload: Uploa
     batch.reports[person.id] = held
     batch.taken.update((person.campaign_id, held[task].report_id) for task in new)
     batch.new_reports += [(person.campaign_id, person.id, task, *held[task]) for task in new]
-    return Receipt(accepted=len(new), duplicates=duplicates, rejected=rejected)
+    return fixed.receipt(len(new), duplicates, rejected)
 
 
 def _reason(
@@ -327,13 +338,13 @@ def _decide_sketch(batch: _Batch, person: _Person, fixed: _Fixed, upload: Upload
     report_id, packed = bytes.fromhex(item.report_id), numbers.tobytes()
     stored = batch.sketches.get(person.id)
     if stored == (report_id, packed):
-        return Receipt(accepted=0, duplicates=1, rejected=[])
+        return fixed.receipt(0, 1, [])
     if person.state != "open":
         raise ProblemError("campaign-closed", "The campaign takes no reports any more.")
     if stored is not None or (person.campaign_id, report_id) in batch.taken:
         rejected = [Rejected(report_id=item.report_id, code="conflict")]
-        return Receipt(accepted=0, duplicates=0, rejected=rejected)
+        return fixed.receipt(0, 0, rejected)
     batch.sketches[person.id] = (report_id, packed)
     batch.taken.add((person.campaign_id, report_id))
     batch.new_sketches.append((person.campaign_id, person.id, report_id, packed))
-    return Receipt(accepted=1, duplicates=0, rejected=[])
+    return fixed.receipt(1, 0, [])

@@ -12,15 +12,19 @@ __all__ = ["delete_expired", "end_of_retention", "some_expired"]
 
 _DAY = 86_400
 
-_OF_WORKERS = (
+_DELETED = (
     tables.report,
     tables.sketch,
     tables.participant,
     tables.withdrawn,
     tables.invite,
     tables.inference,
+    tables.image,
 )
-"""In the order in which they can be deleted; results tell of workers, too."""
+"""In the order in which they can be deleted; results tell of workers, too.
+
+Images go with those whom they were shown to.
+"""
 
 
 def end_of_retention(campaign: Any, now: float) -> int | None:
@@ -42,7 +46,8 @@ def some_expired(connection: Connection, now: float) -> bool:
 def delete_expired(connection: Connection, now: float) -> list[bytes]:
     """Delete all of workers from the campaigns whose time is over, and return these.
 
-    The campaigns stay, with their tasks and what they fixed; they count no workers any more.
+    The campaigns stay, with their tasks, but for images, and what they fixed; they count no workers
+    any more.
 
     Parameters
     ----------
@@ -59,7 +64,7 @@ def delete_expired(connection: Connection, now: float) -> list[bytes]:
         .with_for_update()
     ).all()
     for one in over:
-        for table in _OF_WORKERS:
+        for table in _DELETED:
             connection.execute(delete(table).where(table.c.campaign_id == one))
         connection.execute(
             update(campaign)

@@ -25,6 +25,7 @@ from sqlalchemy import (
 __all__ = [
     "api_key",
     "campaign",
+    "image",
     "inference",
     "invite",
     "metadata",
@@ -129,6 +130,7 @@ campaign = Table(
         for name in ("invites_made", "shown_participants", "shown_reports", "shown_erasures")
     ),
     Column("shown_method", Text),
+    Column("completion_code", Text),
     **_STRICT,
 )
 
@@ -143,6 +145,16 @@ task = Table(
     Column("gold", Text),
     UniqueConstraint("campaign_id", "name"),
     UniqueConstraint("campaign_id", "position"),
+    **_STRICT,
+)
+
+image = Table(
+    "image",
+    metadata,
+    _owner("campaign", primary_key=True),
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("media_type", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
     **_STRICT,
 )
 

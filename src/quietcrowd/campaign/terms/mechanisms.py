@@ -14,11 +14,19 @@ from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.channel_config import ReportRule, describe_channel, report_rule
 from quietcrowd.domains import Domain
 from quietcrowd.exceptions import FormatError, QuietcrowdError
-from quietcrowd.mechanisms import Mechanism
+from quietcrowd.mechanisms import MatrixFactorization, Mechanism
 
-__all__ = ["UNREADABLE", "decoded", "parse_mechanism", "stored_rule", "usable_mechanism"]
+__all__ = [
+    "UNREADABLE",
+    "decoded",
+    "parse_mechanism",
+    "stored_rule",
+    "usable_mechanism",
+    "why_not_in_page",
+]
 
 _MOST_LEVELS = 1_000
+_IN_PAGE = ("fill", "statistics")
 UNREADABLE = (QuietcrowdError, ArithmeticError, AttributeError, TypeError, ValueError)
 """What reading a description may raise that is none."""
 
@@ -50,6 +58,19 @@ def usable_mechanism(described: Mapping[str, Any]) -> Mechanism:
             "It must be what Mechanism.to_dict gives, of a mechanism whose reports a campaign can "
             "take in: at most 64 labels, 20,000 numbers of a sketch, whole numbers below 2^53."
         ) from None
+
+
+def why_not_in_page(mechanism: Mechanism) -> str | None:
+    """Return why no page can randomise with a mechanism, and what can; None where one can.
+
+    ``whyNot`` in ``campaign/web/worker/mechanisms/draw.js`` refuses the same.
+    """
+    if not isinstance(mechanism, MatrixFactorization) or mechanism.variant in _IN_PAGE:
+        return None
+    return (
+        f'Workers answer in a page, and variant "{mechanism.variant}" solves for numbers that no '
+        'page can compute to the last digit. Take variant "fill" or "statistics".'
+    )
 
 
 @lru_cache(maxsize=256)

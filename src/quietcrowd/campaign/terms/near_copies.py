@@ -5,7 +5,7 @@ differ in marks, spaces, ids, and a number that only counts them, as in ``3. Are
 count as copies whose answers share a fact. Tasks that are *alike* have one prompt, whatever numbers
 are in it, and may have other words beside it, as a question about many pictures does: a reader has
 to tell whether they ask for one fact, so they are pointed out. A question in other words is not
-found.
+found. An image is one word, its hash, whatever is written for those who do not see it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from quietcrowd.campaign.terms.canonical import canonical_hash
+from quietcrowd.campaign.terms.images import image_in
 from quietcrowd.mechanisms import Mechanism
 
 __all__ = ["alike", "largest_group", "letters_hash", "sent_again"]
@@ -114,8 +115,11 @@ def _texts(value: Any) -> list[str]:
 def _words(value: Any) -> Words:
     """Return the words of what a column shows: case, spaces and marks make no difference.
 
-    Numbers, marks and ids alone are no words.
+    Numbers, marks and ids alone are no words. An image is a word.
     """
+    image = image_in(value)
+    if image is not None:
+        return (image,)
     plain = unicodedata.normalize("NFKC", " ".join(_texts(value))).casefold()
     plain = _COUNT.sub(" ", _UNSEEN.sub("", plain))
     if _ID.fullmatch(plain.strip()):

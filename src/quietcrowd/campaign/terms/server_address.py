@@ -17,13 +17,23 @@ from attrs import frozen
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["ServerAddress", "is_protected", "origin_of", "spell_server", "without_user"]
+__all__ = [
+    "ServerAddress",
+    "address_in_page",
+    "address_of_host",
+    "is_protected",
+    "origin_of",
+    "spell_server",
+    "without_user",
+]
 
 _USER = re.compile(r"//[^/]*@")
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*", re.ASCII)
 _NUMERIC = re.compile(r"([0-9a-z.-]*\.)?([0-9]+|0x[0-9a-f]*)", re.ASCII)
 _USUAL_PORTS = {"https": 443, "http": 80}
 _HERE = "localhost"
+_HOST = re.compile(r"[A-Za-z0-9._-]+(:[0-9]{1,5})?", re.ASCII)
+_IN_PAGE = re.compile(r"https?://[a-z0-9._-]+(:[0-9]+)?(/[A-Za-z0-9._~-]+)*", re.ASCII)
 
 
 def spell_server(parts: SplitResult) -> str:
@@ -148,3 +158,41 @@ class ServerAddress:
                 "give an address that begins with https://"
             )
         return cls(url=f"{server}{parts.path.rstrip('/')}")
+
+
+def address_in_page(text: str) -> str:
+    """Return the one spelling of a server's address that can stand in a page and in its policy.
+
+    Parameters
+    ----------
+    text : str
+        As ``https://example.org`` or ``https://example.org/below``.
+
+    Raises
+    ------
+    ParameterError
+        As of `ServerAddress.read`; and where the host has no name or the path other marks.
+    """
+    address = ServerAddress.read(text).url
+    if _IN_PAGE.fullmatch(address) is None:
+        raise ParameterError(
+            "the address of a server in a page has a name, or four numbers, and a path of letters, "
+            f"digits and -._~ alone; got {address!r}"
+        )
+    return address
+
+
+def address_of_host(host: str) -> str:
+    """Return the address of a server by what a request names as its ``Host``.
+
+    Whoever is asked through a network is asked with HTTPS, since devices speak nothing else.
+
+    Raises
+    ------
+    ParameterError
+        Where the host is none.
+    """
+    if _HOST.fullmatch(host) is None:
+        raise ParameterError("the server is asked under a name that is none")
+    scheme = "http" if _is_here(host.partition(":")[0].lower()) else "https"
+    return address_in_page(f"{scheme}://{host}")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from attrs import field, frozen
+from attrs.converters import optional
 
+from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.validation import at_least, check_text, checked_by, whole_number
 
 __all__ = [
     "BODY_SECONDS",
     "MAX_AT_ONCE",
     "MAX_BODY",
+    "MAX_COMPLETION_CODE",
+    "MAX_IMAGE",
+    "MAX_IMAGES",
+    "MAX_IMAGE_BYTES",
     "MAX_ITERATIONS",
     "MAX_REPORTS",
     "MAX_TASKS",
@@ -46,11 +52,23 @@ nothing: 5,000 of them are at most 0.8 MB.
 MAX_TASKS = 20_000
 """Most tasks of a campaign: a worker reads all of them at once."""
 
+MAX_COMPLETION_CODE = 100
+"""Most characters of what a campaign gives to workers whose reports are stored."""
+
 MAX_ITERATIONS = 10_000
 """Most iterations that the method of a campaign may ask for."""
 
 MAX_TASK_TEXT = 8_000_000
 """Most characters of all tasks of a campaign: names, and what workers are shown, as JSON."""
+
+MAX_IMAGE = MAX_BODY
+"""Most bytes of an image: it comes in one request."""
+
+MAX_IMAGES = 1_000
+"""Most images of a campaign: a worker fetches all of them, at most 20 a second in the long run."""
+
+MAX_IMAGE_BYTES = 50 * 2**20
+"""Most bytes of all images of a campaign."""
 
 
 @frozen(kw_only=True)
@@ -63,6 +81,9 @@ class Settings:
         URL: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
     host, port
         Where to listen.
+    address : str, optional
+        How workers reach the server: it stands in the page that they save. Default: what the
+        request names.
     infer : bool
         Whether this server infers truths from what comes in, in a process of its own.
     debounce : float
@@ -84,6 +105,7 @@ class Settings:
     )
     host: str = field(default="127.0.0.1", validator=checked_by(check_text))
     port: int = field(default=8000, validator=whole_number(0, 65_535))
+    address: str | None = field(default=None, converter=optional(address_in_page))
     infer: bool = True
     debounce: float = field(default=2.0, validator=at_least(0))
     longest_inference: float = field(default=600.0, validator=at_least(1))

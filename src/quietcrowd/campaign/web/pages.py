@@ -1,75 +1,128 @@
-"""The routes of pages: public, without data. What a page shows it asks the API for, with a key."""
+"""The routes of pages: public, without data. What a page shows it asks the API for, with a key.
+
+Their addresses have no query: what would stand there comes from elsewhere, like a platform's name
+for a worker, and is neither needed nor kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.resources import files
-from pathlib import PurePath
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
-from attrs import frozen
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+from typing_extensions import override
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id
+from quietcrowd.campaign.terms.server_address import address_of_host
+from quietcrowd.campaign.web.files import DASHBOARD, PAGE, SERVICE_WORKER, PageFile, html_file
+from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
+from quietcrowd.campaign.web.saved_page import saved_page
+from quietcrowd.campaign.web.worker_page import WORKER_PAGE, WORKER_POLICY
+from quietcrowd.exceptions import ParameterError
 
-__all__ = ["PageFile", "dashboard", "invitation", "page_file", "router"]
+__all__ = [
+    "dashboard",
+    "dashboard_file",
+    "manifest",
+    "page_for_workers",
+    "router",
+    "save_page",
+    "service_worker",
+    "worker_file",
+]
 
-router = APIRouter(include_in_schema=False)
-
-_MEDIA = {".css": "text/css", ".html": "text/html", ".js": "text/javascript"}
-
-
-@frozen(kw_only=True)
-class PageFile:
-    """A file of a page.
-
-    Attributes
-    ----------
-    content : bytes
-        As it lies in the package.
-    media_type : str
-        What it is.
-    """
-
-    content: bytes
-    media_type: str
-
-
-def _read_files(page: str) -> Mapping[str, PageFile]:
-    """Return the files of a page by their names."""
-    return {
-        file.name: PageFile(
-            content=file.read_bytes(),
-            media_type=f"{_MEDIA[PurePath(file.name).suffix]}; charset=utf-8",
-        )
-        for file in (files(__package__) / page).iterdir()
-    }
+_NO_QUERY = html_file(
+    """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>This address is not answered</title>
+<p>This address has something behind a question mark, which may tell who you are. It was not kept,
+  and nothing was started. Take the question mark away, and all between it and the sign #, if there
+  is one; or ask for a link without it.</p>
+</html>
+"""
+)
 
 
-_FILES = {page: _read_files(page) for page in ("dashboard", "join")}
-"""All that is ever served: nothing is looked up on the disk by a name that came in."""
+class _WithoutQuery(APIRoute):
+    """A route of a page: an address with a query is refused, before anything else is read."""
+
+    @override
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        answer = super().get_route_handler()
+
+        async def refuse_query(request: Request) -> Response:
+            if request.scope["query_string"]:
+                return _response(_NO_QUERY, status=400)
+            return await answer(request)
+
+        return refuse_query
 
 
-def _response(page: str, name: str) -> Response:
-    found = _FILES.get(page, {}).get(name)
-    if found is None:
+router = APIRouter(include_in_schema=False, route_class=_WithoutQuery)
+
+
+def _response(
+    file: PageFile, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(file.content, status, headers, media_type=file.media_type)
+
+
+def _found(files: Mapping[str, PageFile], path: str) -> Response:
+    file = files.get(path)
+    if file is None:
         raise ProblemError("not-found", "There is no such page, and no such file of one.")
-    return Response(found.content, media_type=found.media_type)
+    return _response(file)
 
 
 @router.get("/dashboard/{campaign}")
 async def dashboard(campaign: Id) -> Response:  # noqa: ARG001
     """Return the page that shows a requester a campaign: the same for all campaigns."""
-    return _response("dashboard", "index.html")
+    return _response(DASHBOARD[PAGE])
+
+
+@router.get("/web/dashboard/{name}")
+async def dashboard_file(name: str) -> Response:
+    """Return a file that the dashboard consists of."""
+    return _found(DASHBOARD, name)
+
+
+@router.get(f"/j/{SERVICE_WORKER}")
+async def service_worker() -> Response:
+    """Return what keeps the worker's page; where it lies says for which pages."""
+    return _found(SERVED, f"j/{SERVICE_WORKER}")
 
 
 @router.get("/j/{campaign}")
-async def invitation(campaign: Id) -> Response:  # noqa: ARG001
-    """Return the page that tells a worker what to do with a link: the same for all campaigns."""
-    return _response("join", "index.html")
+async def page_for_workers(campaign: Id) -> Response:  # noqa: ARG001
+    """Return the page on which a worker answers: the same for all campaigns."""
+    return _response(WORKER_PAGE, headers={"Content-Security-Policy": WORKER_POLICY})
 
 
-@router.get("/web/{page}/{name}")
-async def page_file(page: str, name: str) -> Response:
-    """Return a file that a page consists of."""
-    return _response(page, name)
+@router.get("/worker/manifest.json")
+async def manifest() -> Response:
+    """Return the hashes of all that the worker's page consists of."""
+    return _response(MANIFEST)
+
+
+@router.get("/worker/saved.html")
+async def save_page(request: Request) -> Response:
+    """Return the worker's page as one file, in which this server's address stands."""
+    try:
+        server = request.app.state.address or address_of_host(request.headers.get("host", ""))
+    except ParameterError:
+        raise ProblemError("malformed", "Ask the server under its name.") from None
+    return _response(
+        saved_page(server),
+        headers={"Content-Disposition": 'attachment; filename="quietcrowd.html"'},
+    )
+
+
+@router.get("/worker/{path:path}")
+async def worker_file(path: str) -> Response:
+    """Return a file that the worker's page consists of."""
+    return _found(SERVED, f"worker/{path}")

@@ -24,7 +24,8 @@ def demo(
         int, typer.Option(min=0, metavar="NUMBER", help="Of the crowd, not of the noise.")
     ] = 7,
     stay: Annotated[
-        bool, typer.Option("--stay", help="Serve until Ctrl-C: to look at the dashboard.")
+        bool,
+        typer.Option("--stay", help="Serve until Ctrl-C: to look at the dashboard, or answer."),
     ] = False,
 ) -> None:
     """Play a campaign on this machine, with a simulated crowd.

@@ -45,7 +45,7 @@ def play(*, epsilon: float, seed: int, stay: bool) -> None:
     seed : int
         Of the crowd; noise is real.
     stay : bool
-        Whether to serve on until interrupted, for somebody who looks at the dashboard.
+        Whether to serve on until interrupted, for somebody who looks at the dashboard or answers.
     """
     crowd = draw_crowd(seed)
     with TemporaryDirectory(prefix="quietcrowd-") as name:
@@ -60,7 +60,7 @@ def play(*, epsilon: float, seed: int, stay: bool) -> None:
             _tell_spending(results)
             if stay:
                 _stay(campaign)
-    more = "" if stay else " To look at the dashboard: quietcrowd demo --stay"
+    more = "" if stay else " To look at it, and to answer: quietcrowd demo --stay"
     _print(f"The server has ended, and its database is deleted.{more}")
 
 
@@ -85,9 +85,9 @@ def _tell_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
     _print(
         f"1. A server runs at {campaign.server}, on a new database. A requester asks "
         f"{len(answers.workers):,} workers: which of {len(answers.tasks):,} statements are true? "
-        "The dashboard, live:"
+        "The dashboard, live, and the page of one more worker, who may be you:"
     )
-    _print_lines(campaign.dashboard)
+    _print_links(campaign)
 
 
 def _tell_reports(campaign: DemoCampaign, crowd: Dataset, folder: Path) -> None:
@@ -176,10 +176,15 @@ def _tell_spending(results: Mapping[str, Any]) -> None:
 
 def _stay(campaign: DemoCampaign) -> None:
     """Wait until somebody interrupts."""
-    _print("The server stays until Ctrl-C. Its dashboard:")
-    _print_lines(campaign.dashboard)
+    _print("The server stays until Ctrl-C. Its dashboard, and the page of one more worker:")
+    _print_links(campaign)
     with suppress(KeyboardInterrupt):
         Event().wait()
+
+
+def _print_links(campaign: DemoCampaign) -> None:
+    """Print the links of the dashboard and of a worker's page."""
+    _print_lines(f"{campaign.dashboard}\n{campaign.guest}")
 
 
 def _print(text: str) -> None:

@@ -7,6 +7,7 @@ import io
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,11 @@ class DemoCampaign:
         """Where the requester looks; what follows ``#`` is sent to no server."""
         return f"{self.server}/dashboard/{self.id}#k={self.key}"
 
+    @cached_property
+    def guest(self) -> str:
+        """The link of one more worker, in a browser or a terminal: the same whenever it is read."""
+        return self.links(1)[0]
+
     def links(self, count: int) -> list[str]:
         """Return new links, each for one worker."""
         made = _checked(
@@ -59,7 +65,7 @@ class DemoCampaign:
         return [f"{self.server}{fragment}" for fragment in made["fragments"]]
 
     def results(self, reports: int) -> dict[str, Any]:
-        """Return the results of so many reports, once they are there.
+        """Return the results of so many reports or more, once they are there.
 
         Raises
         ------
@@ -69,7 +75,7 @@ class DemoCampaign:
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             answer = self.client.get(f"/campaigns/{self.id}/results")
-            if answer.is_success and answer.json()["reports"] == reports:
+            if answer.is_success and answer.json()["reports"] >= reports:
                 found: dict[str, Any] = answer.json()
                 return found
             time.sleep(_PAUSE)

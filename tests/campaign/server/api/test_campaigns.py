@@ -59,6 +59,10 @@ def test_every_mechanism_can_be_chosen(desk, name):
         ({"at_least": 0}, "/at_least"),
         ({"at_least": 5.0}, "/at_least"),
         ({"at_least": None}, "/at_least"),
+        ({"completion_code": ""}, "/completion_code"),
+        ({"completion_code": "x" * 101}, "/completion_code"),
+        ({"completion_code": "two\nlines"}, "/completion_code"),
+        ({"completion_code": 7}, "/completion_code"),
         ({"secret": 1}, ""),
     ],
 )
@@ -194,6 +198,8 @@ def test_changes_name_the_version_that_they_change(desk):
         {"purpose": "B"},
         {"retention_days": 2},
         {"at_least": 1},
+        {"completion_code": "another"},
+        {"completion_code": None},
     ],
 )
 def test_what_workers_agree_to_is_fixed_once_a_campaign_is_open(desk, change):
@@ -286,3 +292,24 @@ def test_at_least_five_workers_are_shown_together_unless_a_draft_says_otherwise(
     made = desk.client.post("/campaigns", json={"title": "T", "mechanism": MECHANISM}).json()
     assert (made["at_least"], made["retention_days"]) == (5, 90)
     assert (made["requester"], made["contact"], made["purpose"]) == ("", "", "")
+
+
+@pytest.mark.parametrize("variant", ["ridge", "paper"])
+def test_what_no_page_can_randomise_with_is_refused_with_the_way_out(desk, variant):
+    more = {"fill": 0.0, "ridge": 0.0} if variant == "paper" else {}
+    mechanism = qc.MatrixFactorization(
+        domain=qc.Ordinal(range(5)), epsilon=1.0, rank=3, variant=variant, **more
+    )
+    answer = desk.client.post("/campaigns", json={"title": "T", "mechanism": mechanism.to_dict()})
+    [rule] = check_problem(answer, 422, "validation")["errors"]
+    assert rule["pointer"] == "/mechanism"
+    assert rule["message"].endswith('Take variant "fill" or "statistics".')
+
+
+def test_a_completion_code_can_be_changed_while_a_campaign_is_a_draft(desk):
+    made = desk.draft(completion_code="first")
+    url = f"/campaigns/{made['id']}"
+    for code in ("second", None):
+        etag = {"If-Match": desk.client.get(url).headers["etag"]}
+        changed = desk.client.patch(url, json={"completion_code": code}, headers=etag)
+        assert changed.raise_for_status().json()["completion_code"] == code

@@ -1,3 +1,4 @@
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -21,6 +22,18 @@ def test_a_worker_can_check_what_is_agreed_to(desk):
 def test_a_draft_is_not_public(server, desk):
     draft = desk.draft()["id"]
     check_problem(server.client().get(f"/public/campaigns/{draft}"), 404, "not-found")
+
+
+def test_the_configuration_can_be_had_as_it_is_hashed(server, desk):
+    campaign = desk.campaign()
+    public = server.client().get(f"/public/campaigns/{campaign}").json()
+    answer = server.client().get(f"/public/campaigns/{campaign}/config")
+    assert answer.headers["content-type"] == "application/json"
+    assert hashlib.sha256(answer.content).hexdigest() == public["config_hash"]
+    assert answer.headers["etag"] == f'"{public["config_hash"]}"'
+    assert answer.json() == public["config"]
+    for path in (f"{desk.draft()['id']}/config", f"{'0' * 32}/config"):
+        check_problem(server.client().get(f"/public/campaigns/{path}"), 404, "not-found")
 
 
 def test_joining_twice_is_joining_once(desk):

@@ -2,9 +2,11 @@ import secrets
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import select
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem
 
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.terms.settings import MAX_REPORTS
 
 
@@ -18,8 +20,9 @@ def worker(desk, campaign):
     return desk.worker(campaign)
 
 
-def receipt(accepted=0, duplicates=0, rejected=()):
-    return {"accepted": accepted, "duplicates": duplicates, "rejected": list(rejected)}
+def receipt(accepted=0, duplicates=0, rejected=(), code=None):
+    counts = {"accepted": accepted, "duplicates": duplicates, "rejected": list(rejected)}
+    return {**counts, "completion_code": code}
 
 
 def rejected(item, code):
@@ -204,3 +207,42 @@ def test_a_campaign_takes_reports_or_sketches(desk, worker):
         assert check_problem(answer, 422, "validation")["errors"][0]["code"] == "kind"
     both = sketcher.send(report, sketch=sketch)
     assert check_problem(both, 422, "validation")["errors"][0]["code"] == "kind"
+
+
+CODE = "C1-É"
+
+
+def test_a_completion_code_is_given_once_all_is_stored(desk):
+    worker = desk.worker(desk.campaign(join_mode="open", completion_code=CODE))
+    [task, other, _] = (task["task_id"] for task in worker.tasks())
+    sent = worker.report(task, 1)
+    strange = worker.report(other, 2)
+    answer = worker.send(sent, strange).json()
+    assert answer == receipt(accepted=1, rejected=[rejected(strange, "out-of-domain")])
+    assert worker.send(sent).json() == receipt(duplicates=1, code=CODE)
+    assert worker.send(worker.report(other, 0)).json() == receipt(accepted=1, code=CODE)
+
+
+def test_a_sketch_has_a_completion_code_too(desk):
+    mechanism = MECHANISMS["matrix factorisation"]
+    worker = desk.worker(desk.campaign(mechanism, join_mode="open", completion_code=CODE))
+    sketch = {"report_id": secrets.token_hex(16), "numbers": [0] * 4}
+    assert worker.send(sketch=sketch).json() == receipt(accepted=1, code=CODE)
+    assert worker.send(sketch=sketch).json() == receipt(duplicates=1, code=CODE)
+    other = {**sketch, "numbers": [1] * 4}
+    assert worker.send(sketch=other).json() == receipt(rejected=[rejected(other, "conflict")])
+
+
+def test_a_completion_code_is_the_same_for_all_and_nowhere_else(server, desk):
+    campaign = desk.campaign(join_mode="open", completion_code=CODE)
+    for worker in (desk.worker(campaign), desk.worker(campaign)):
+        [task, *_] = worker.tasks()
+        assert worker.send(worker.report(task["task_id"], 1)).json()["completion_code"] == CODE
+        for path in (f"/public/campaigns/{campaign}", "/me", "/me/tasks", "/me/reports"):
+            assert CODE not in worker.client.get(path).raise_for_status().text
+    with server.database.read() as connection:
+        for table in tables.metadata.sorted_tables:
+            rows = connection.execute(select(table)).all()
+            holds = [row for row in rows if CODE in row]
+            assert (len(holds) > 0) == (table.name == "campaign")
+    assert desk.client.get(f"/campaigns/{campaign}").json()["completion_code"] == CODE

@@ -1,7 +1,7 @@
 """The routes, one file per resource."""
 
 from quietcrowd.campaign.server import service
-from quietcrowd.campaign.server.api import campaigns, participants, reports, results, tasks
+from quietcrowd.campaign.server.api import campaigns, images, participants, reports, results, tasks
 
 __all__ = ["ROUTES"]
 
@@ -13,6 +13,7 @@ ROUTES = tuple(
         participants.router,
         campaigns.router,
         tasks.router,
+        images.router,
         participants.invites,
         results.router,
         results.exports,

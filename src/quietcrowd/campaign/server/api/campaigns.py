@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
@@ -34,11 +35,18 @@ from quietcrowd.campaign.store.campaigns import (
     read_tasks,
     update_campaign,
 )
+from quietcrowd.campaign.store.images import keep_named_images
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.retention import end_of_retention
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.mechanisms import UNREADABLE, parse_mechanism, usable_mechanism
+from quietcrowd.campaign.terms.images import named_images
+from quietcrowd.campaign.terms.mechanisms import (
+    UNREADABLE,
+    parse_mechanism,
+    usable_mechanism,
+    why_not_in_page,
+)
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
@@ -61,8 +69,17 @@ __all__ = [
 
 router = APIRouter(prefix=f"{PREFIX}/campaigns", tags=["campaigns"])
 
-_FIXED = frozenset({"title", "description", "answers_per_participant", "linked", *PROMISED})
-"""What is part of the configuration, and fixed once a campaign is open."""
+_FIXED = frozenset(
+    {
+        "title",
+        "description",
+        "answers_per_participant",
+        "linked",
+        "completion_code",
+        *PROMISED,
+    }
+)
+"""What is fixed once a campaign is open: its configuration, and what workers get in the end."""
 
 
 def _refused(member: str, message: str) -> ProblemError:
@@ -70,11 +87,15 @@ def _refused(member: str, message: str) -> ProblemError:
 
 
 def _read_mechanism(described: dict[str, Any]) -> Mechanism:
-    """Return the mechanism that is described."""
+    """Return the mechanism that is described, which a page can randomise with."""
     try:
-        return usable_mechanism(described)
+        mechanism = usable_mechanism(described)
     except FormatError as error:
         raise _refused("mechanism", str(error)) from None
+    reason = why_not_in_page(mechanism)
+    if reason is not None:
+        raise _refused("mechanism", reason)
+    return mechanism
 
 
 def _read_method(
@@ -144,6 +165,7 @@ def create_campaign(
         "purpose": draft.purpose,
         "retention_days": draft.retention_days,
         "at_least": draft.at_least,
+        "completion_code": draft.completion_code,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
@@ -244,18 +266,20 @@ def _changed_values(
 def open_for_reports(
     campaign: Id, requester: Requester, service: ServiceOf, response: Response
 ) -> CampaignDocument:
-    """Fix the configuration and its hash, and let workers in."""
+    """Fix the configuration and its hash, and let workers in; the images of all tasks are there."""
     opened: State = "open"
     with service.database.read() as connection:
         read = owned_campaign(connection, requester, campaign)
         require_step(read.state, opened)
         tasks = read_tasks(connection, read.id)
     configuration = fixed_configuration(read, tasks)  # others write meanwhile
+    named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, opened)
         if row.version != read.version:
             raise ProblemError("version-mismatch", "It was changed meanwhile: open it again.")
+        keep_named_images(connection, row.id, named)
         update_campaign(
             connection,
             row,

@@ -42,6 +42,7 @@ __all__ = [
     "invites",
     "issue_invites",
     "join_campaign",
+    "read_configuration",
     "read_own_tasks",
     "read_participation",
     "read_public_campaign",
@@ -67,6 +68,26 @@ def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -
         config_hash=row.config_hash.hex(),
         config=json.loads(row.config),
     )
+
+
+@router.get(
+    "/public/campaigns/{campaign}/config",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The configuration as it is hashed: these very bytes have the SHA-256 "
+            "`config_hash`, which is the ETag, too.",
+            "content": {"application/json": {"schema": {"type": "object"}}},
+        },
+        **documented("not-found"),
+    },
+)
+def read_configuration(campaign: Id, service: ServiceOf) -> Response:
+    """Return what a worker agrees to, byte by byte as it was fixed."""
+    with service.database.read() as connection:
+        row = public_campaign(connection, campaign)
+    headers = {"ETag": f'"{row.config_hash.hex()}"'}
+    return Response(row.config, headers=headers, media_type="application/json")
 
 
 @router.put(

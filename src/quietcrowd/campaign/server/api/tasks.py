@@ -173,9 +173,10 @@ def list_tasks(
 
 @router.delete("", status_code=204, responses=documented("credential", "not-found", "bad-state"))
 def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None:
-    """Remove all tasks of a draft."""
+    """Remove all tasks of a draft, and their images."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
         update_campaign(connection, row)
-        connection.execute(delete(tables.task).where(tables.task.c.campaign_id == row.id))
+        for table in (tables.task, tables.image):
+            connection.execute(delete(table).where(table.c.campaign_id == row.id))

@@ -7,7 +7,7 @@ import { nextUp, ratioOf } from "./rational.js";
 /** @import { WordSource } from "./words.js" */
 
 const MEAN = 2 ** 42; // of the drawn part of a variance, in units
-const LARGEST = 2n ** 49n; // what is above is drawn again: once in e^128 times
+const LARGEST_UNITS = 2n ** 49n; // what is above is drawn again: once in e^128 times
 
 /**
  * Draw a standard deviation, in steps, of `least` units of variance and a geometric number from 1.
@@ -20,7 +20,7 @@ const LARGEST = 2n ** 49n; // what is above is drawn again: once in e^128 times
 export function drawDeviation(unit, least, words) {
   const noise = laplaceNoise(MEAN);
   let units = 0n;
-  while (units < 1n || units > LARGEST) {
+  while (units < 1n || units > LARGEST_UNITS) {
     const [drawn] = noise(1, words);
     units = drawn < 0n ? -drawn : drawn;
   }

@@ -10,7 +10,7 @@ import { ratioOf } from "./rational.js";
 
 const BLOCK = 4096; // values whose first words are drawn together
 const REACH = 32; // numbers beyond so many scales have a rest
-const LARGEST = 2 ** 46;
+const LARGEST_SCALE = 2 ** 46;
 const HALF = 30; // digits are gathered in two integers of so many bits
 
 /**
@@ -23,7 +23,7 @@ const HALF = 30; // digits are gathered in two integers of so many bits
  * @returns {(count: number, words: WordSource) => bigint[]}
  */
 export function laplaceNoise(scale) {
-  if (!(scale >= 1 && scale <= LARGEST)) {
+  if (!(scale >= 1 && scale <= LARGEST_SCALE)) {
     throw new RangeError(`the scale of noise must be from 1 to 2^46 steps; got ${scale}`);
   }
   const coins = coinsOf(scale);

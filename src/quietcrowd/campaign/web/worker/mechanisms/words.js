@@ -2,13 +2,13 @@
 
 /** @typedef {(count: number) => Uint32Array} WordSource */
 
-const BLOCK = 65_536 / 4; // words that a browser gives at once
+const AT_ONCE = 65_536 / 4; // words that a browser gives at once
 
 /** Return words of the browser's cryptographic generator. @type {WordSource} */
 export function systemWords(count) {
   const words = new Uint32Array(count);
-  for (let start = 0; start < count; start += BLOCK) {
-    crypto.getRandomValues(words.subarray(start, start + BLOCK));
+  for (let start = 0; start < count; start += AT_ONCE) {
+    crypto.getRandomValues(words.subarray(start, start + AT_ONCE));
   }
   return words;
 }

@@ -1,0 +1,68 @@
+"""The images of a campaign's tasks, all fetched as a device joins, and kept beside its other files.
+
+All of them, in the order of their hashes: which task is open shows in no request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from quietcrowd.campaign.device.checked_terms import CampaignTask
+from quietcrowd.campaign.device.folder import CampaignFolder
+from quietcrowd.campaign.device.http_client import CampaignServer
+from quietcrowd.campaign.terms.images import SUFFIXES, media_type, named_images
+from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
+from quietcrowd.exceptions import CampaignError
+
+__all__ = ["fetch_images"]
+
+_WAY_OUT = "None of your answers was sent; withdraw, and ask who invited you."
+
+
+def fetch_images(
+    tasks: Sequence[CampaignTask], folder: CampaignFolder, server: CampaignServer, credential: str
+) -> None:
+    """Fetch the images that tasks name, but for those that an earlier call has kept.
+
+    Parameters
+    ----------
+    tasks : sequence of CampaignTask
+        All of the campaign.
+    folder : CampaignFolder
+        Where images are kept.
+    server : CampaignServer
+        Of the campaign.
+    credential : str
+        Of the worker.
+
+    Raises
+    ------
+    CampaignError
+        Where they are too many or too large, or one is not what the tasks name.
+    """
+    named = named_images(task.data for task in tasks)
+    if len(named) > MAX_IMAGES:
+        raise CampaignError(
+            f"the tasks show {len(named):,} images; at most {MAX_IMAGES:,} are fetched. {_WAY_OUT}"
+        )
+    kept, size = folder.images(), 0
+    for sha256 in named:
+        path = kept.get(sha256) or _fetch(sha256, folder, server, credential)
+        size += path.stat().st_size
+        if size > MAX_IMAGE_BYTES:
+            raise CampaignError(
+                f"the images of the tasks have more than {MAX_IMAGE_BYTES:,} bytes. {_WAY_OUT}"
+            )
+
+
+def _fetch(sha256: str, folder: CampaignFolder, server: CampaignServer, credential: str) -> Path:
+    content = server.read_image(sha256, credential)
+    kind = media_type(content)
+    if kind is None or len(content) > MAX_IMAGE or hashlib.sha256(content).hexdigest() != sha256:
+        raise CampaignError(
+            f"the image {sha256[:12]}... that the server sends is not the one that the tasks name. "
+            f"{_WAY_OUT}"
+        )
+    return folder.keep_image(sha256 + SUFFIXES[kind], content)

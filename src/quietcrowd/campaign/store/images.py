@@ -1,0 +1,109 @@
+"""Images in the database: stored by their hash while a campaign is a draft, read by its workers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.terms.images import media_type
+from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
+
+__all__ = ["checked_image", "keep_named_images", "read_image", "store_image"]
+
+_ROOM = (
+    f"a campaign has at most {MAX_IMAGES:,} images, of {MAX_IMAGE_BYTES:,} bytes together: make "
+    "them smaller, or make several campaigns"
+)
+
+
+def checked_image(sha256: str, content: bytes) -> dict[str, Any]:
+    """Return an image as it is stored, without its campaign.
+
+    Parameters
+    ----------
+    sha256 : str
+        What the hash is to be, in hex.
+    content : bytes
+        The image.
+
+    Raises
+    ------
+    ProblemError
+        Where it has another hash, is too large, or no image that campaigns take.
+    """
+    kind = media_type(content)
+    if kind is None:
+        raise ProblemError("media-type", "Send a PNG, a JPEG, a WebP or a GIF; SVG is not taken.")
+    if len(content) > MAX_IMAGE:
+        raise ProblemError("too-large", f"An image has at most {MAX_IMAGE:,} bytes.")
+    hashed = hashlib.sha256(content).digest()
+    if hashed.hex() != sha256:
+        raise broken_rule("/path/sha256", "sha256", "It must be the SHA-256 of the body.")
+    return {"sha256": hashed, "media_type": kind, "content": content}
+
+
+def store_image(connection: Connection, campaign: bytes, image: dict[str, Any]) -> None:
+    """Store an image of a draft, which is locked; again has no effect.
+
+    Raises
+    ------
+    ProblemError
+        Where the campaign has no room for it.
+    """
+    table = tables.image.c
+    mine = table.campaign_id == campaign
+    there = select(table.sha256).where(mine, table.sha256 == image["sha256"])
+    if connection.scalar(there) is not None:
+        return
+    count, size = connection.execute(
+        select(func.count(), func.coalesce(func.sum(func.length(table.content)), 0)).where(mine)
+    ).one()
+    if count >= MAX_IMAGES or size + len(image["content"]) > MAX_IMAGE_BYTES:
+        raise broken_rule("", "images", _ROOM)
+    connection.execute(insert(tables.image), {"campaign_id": campaign, **image})
+
+
+def keep_named_images(connection: Connection, campaign: bytes, named: Collection[str]) -> None:
+    """Delete all images of a campaign but those that its tasks name, as it opens.
+
+    Raises
+    ------
+    ProblemError
+        Where one that they name is missing.
+    """
+    table = tables.image.c
+    mine = table.campaign_id == campaign
+    held = set(connection.scalars(select(table.sha256).where(mine)))
+    wanted = {bytes.fromhex(one) for one in named}
+    if wanted - held:
+        raise ProblemError(
+            "not-ready",
+            f"{len(wanted - held):,} of the {len(wanted):,} images that its tasks name are "
+            "missing: PUT each to images/ and its SHA-256 first; campaign create does so.",
+        )
+    for one in held - wanted:
+        connection.execute(delete(tables.image).where(mine, table.sha256 == one))
+
+
+def read_image(connection: Connection, campaign: bytes, sha256: str) -> Any:
+    """Return the media type and the content of an image that the tasks of a campaign name.
+
+    Raises
+    ------
+    ProblemError
+        Where they name no such image.
+    """
+    table = tables.image.c
+    found = connection.execute(
+        select(table.media_type, table.content).where(
+            table.campaign_id == campaign, table.sha256 == bytes.fromhex(sha256)
+        )
+    ).one_or_none()
+    if found is None:
+        raise ProblemError("not-found", "No task of your campaign shows such an image.")
+    return found

@@ -1,0 +1,14 @@
+"""What a campaign gives to workers whose reports are stored; older ones give nothing."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Add the column."""
+    op.add_column("campaign", sa.Column("completion_code", sa.Text(), nullable=True))

@@ -1,0 +1,24 @@
+"""Images that tasks show."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Create the table; tasks that there are show none."""
+    op.create_table(
+        "image",
+        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
+        sa.Column("sha256", sa.LargeBinary(), nullable=False),
+        sa.Column("media_type", sa.Text(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("campaign_id", "sha256"),
+        sqlite_strict=True,
+        sqlite_with_rowid=False,
+    )

@@ -1,0 +1,102 @@
+"""The worker's page as one file: to be kept, compared with a hash from elsewhere, and opened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from posixpath import dirname, join, normpath
+
+from quietcrowd.campaign.web.files import PAGE, WORKER, PageFile, fill, html_file, policy_hash
+from quietcrowd.campaign.web.worker_page import (
+    IMPORT_MAP,
+    MESSAGES,
+    SCRIPT,
+    START,
+    STYLE,
+    STYLE_SHEET,
+    WORKER_FILES,
+    messages_blocks,
+)
+
+__all__ = ["SAVED_TEMPLATE", "joined_modules", "modules_in_order", "saved_page"]
+
+_IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]*)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.MULTILINE)
+
+_ROOT, _SERVER, _CHARSET = '<html lang="en"', "{{server}}", '<meta charset="utf-8">'
+
+
+def modules_in_order(start: str = START) -> list[str]:
+    """Return the paths of a module and of all that it imports, in the order in which they run."""
+    found: dict[str, None] = {}
+
+    def visit(path: str, above: tuple[str, ...]) -> None:
+        if path in found:
+            return
+        for other in _imported(path):
+            if other in above:
+                raise ValueError(f"{path} imports {other}, which imports it")
+            visit(other, (*above, path))
+        found[path] = None
+
+    visit(start, (start,))
+    return list(found)
+
+
+def _imported(path: str) -> Iterator[str]:
+    for name in _IMPORT.findall(WORKER_FILES[path].text):
+        yield normpath(join(dirname(path), name))
+
+
+def joined_modules() -> str:
+    """Return all modules of the page as one, without the words that join modules."""
+    parts = [
+        f"\n// {path}\n\n{_EXPORT.sub('', _IMPORT.sub('', WORKER_FILES[path].text)).strip()}\n"
+        for path in modules_in_order()
+    ]
+    return "".join(parts)
+
+
+def _template() -> str:
+    """Return the page with all that it loads, and a place for the address of a server."""
+    style, script = f"\n{WORKER_FILES[STYLE_SHEET].text}", joined_modules()
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {policy_hash(script)}",
+            f"style-src {policy_hash(style)}",
+            "img-src data: blob:",
+            f"connect-src {_SERVER}/",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )
+    return fill(
+        WORKER[PAGE].text,
+        {
+            _ROOT: f'{_ROOT} data-server="{_SERVER}"',
+            _CHARSET: f'{_CHARSET}\n  <meta http-equiv="Content-Security-Policy" '
+            f'content="{policy}">',
+            STYLE: f"<style>{style}</style>",
+            SCRIPT: f'<script type="module">{script}</script>',
+            IMPORT_MAP: "",
+            MESSAGES: messages_blocks(),
+        },
+    )
+
+
+SAVED_TEMPLATE = html_file(_template())
+"""The saved page of any server."""
+
+
+def saved_page(server: str) -> PageFile:
+    """Return the page for a server.
+
+    Parameters
+    ----------
+    server : str
+        Its address, as `quietcrowd.campaign.terms.server_address.ServerAddress` spells it.
+    """
+    return html_file(SAVED_TEMPLATE.text.replace(_SERVER, server))

@@ -1,0 +1,78 @@
+// Elements of the page. What comes from outside becomes text, and never anything else.
+
+/**
+ * Return a new element: attributes that are functions listen, true and false switch.
+ * @param {string} name
+ * @param {Record<string, string | number | boolean | EventListener>} attributes
+ * @param {...(Node | string)} children  texts stay texts
+ */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") {
+      made.addEventListener(key, value);
+    } else if (typeof value === "boolean") {
+      made.toggleAttribute(key, value);
+    } else {
+      made.setAttribute(key, value);
+    }
+  }
+  made.append(...children);
+  return made;
+}
+
+/** Return the element of an id. */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** Return a copy of a template, filled with messages and values as its `data-` marks say. */
+export function filled(name, app, values = {}) {
+  const made = byId(name).content.cloneNode(true);
+  const each = (mark, act) => {
+    for (const one of made.querySelectorAll(`[data-${mark}]`)) {
+      act(one, one.dataset[mark]);
+    }
+  };
+  const click = (one, act) =>
+    one.addEventListener("click", (event) => {
+      event.preventDefault(); // of a form: nothing is ever submitted
+      app.attempt(() => act(event));
+    });
+  each("if", (one, key) => values[key] || one.remove());
+  each("say", (one, key) => one.append(app.say(key, values)));
+  each("label", (one, key) => one.setAttribute("aria-label", app.say(key, values)));
+  each("value", (one, key) => one.setAttribute("value", values[key]));
+  each("text", (one, key) => {
+    const copies = [values[key]].flat().map((text) => {
+      const copy = one.cloneNode();
+      copy.textContent = text;
+      return copy;
+    });
+    one.replaceWith(...copies);
+  });
+  each("go", (one, screen) => click(one, () => app.go(screen)));
+  each("do", (one, act) => click(one, values[act] ?? (() => app[act]())));
+  each("put", (one, key) => one.append(...values[key])); // last: these are filled already
+  return [...made.children];
+}
+
+/** Return a table in a list, none without rows; the first row and the first column are headings. */
+export function tables(rows, caption) {
+  if (rows.length === 0) {
+    return [];
+  }
+  const lines = rows.map((cells, line) =>
+    cells.map((cell, place) => {
+      const scope = line === 0 ? "col" : "row";
+      return cell !== "" && (line === 0 || place === 0)
+        ? element("th", { scope, dir: "auto" }, cell)
+        : element("td", {}, cell);
+    }),
+  );
+  const [head, ...rest] = lines.map((cells) => element("tr", {}, ...cells));
+  const label = { class: "table", role: "region", tabindex: 0, "aria-label": caption };
+  const parts = [element("thead", {}, head), element("tbody", {}, ...rest)];
+  const region = element("div", label, element("table", {}, ...parts));
+  return [element("p", { class: "quiet", "aria-hidden": "true" }, caption), region];
+}

@@ -1,0 +1,146 @@
+// One question at a time, as often as the worker likes: nothing is drawn or sent here.
+
+import { imageIn } from "../terms/images.js";
+import { byId, element } from "./elements.js";
+
+const NUMBERED = 9;
+
+/** Return how an answer, or a report, is written. */
+export function spell(app, answer) {
+  if (answer === null || typeof answer === "boolean") {
+    return app.say(answer === null ? "screen.none" : `screen.${answer}`);
+  }
+  return typeof answer === "number" ? app.spell(answer) : answer;
+}
+
+/** Return what is asked in a line. */
+export function lineOf({ name, data }) {
+  return Object.values(data).map(textOf).join(" · ") || name;
+}
+
+function textOf(value) {
+  return typeof value === "string" ? value : (imageIn(value)?.alt ?? JSON.stringify(value));
+}
+
+/** Ask one question. */
+export function questions(app, place) {
+  const { say, terms, answers, order, asked } = app;
+  const { name, data } = order[place];
+  const isFull = answers.size >= terms.answers && !answers.has(name);
+  const { domain } = terms.mechanism;
+  const field = (domain.kind === "interval" ? numberField : choiceField)(app, domain, name);
+  const next = () =>
+    isFull || field.isAnswered()
+      ? app.answering(place + 1)
+      : app.complain(field.first.id, field.problem);
+  const skip = () => {
+    app.answer(name, null);
+    return app.answering(place + 1);
+  };
+  const count = { place: app.count(place + 1), tasks: app.count(order.length) };
+  app.progress(say("screen.progress", count), place + 1, order.length);
+  return {
+    ...{ ...count, next, skip, field: field.nodes, asked: shown(app, name, data) },
+    notes: [
+      ...(asked.reused.includes(name) ? [say("screen.reused.here")] : []),
+      ...(asked.repeated.includes(name) ? [say("screen.repeated.here")] : []),
+      ...(isFull ? [say("screen.full", { count: terms.answers })] : []),
+    ],
+    unanswered: say(app.reportsAll ? "screen.none.hidden" : "screen.none.seen"),
+    back: () => app.answering(place - 1),
+    review: () => app.answering(order.length),
+    ready: () => ready(app, place, isFull, field),
+  };
+}
+
+function ready(app, place, isFull, field) {
+  byId("back").hidden = place === 0;
+  document.querySelector("fieldset").disabled = isFull;
+  document.querySelector("form").addEventListener("keydown", (event) => followKey(event, field));
+  const drafts = byId("drafts");
+  drafts.checked = app.keepsDrafts;
+  drafts.addEventListener("change", () => app.attempt(() => app.keepDrafts(drafts.checked)));
+}
+
+/** Return what the requester shows of a task, in the requester's order. */
+function shown({ pictures }, name, data) {
+  const columns = Object.entries(data);
+  const values = columns.map(([, value]) => {
+    const src = pictures.get(imageIn(value)?.hash);
+    return src === undefined
+      ? element("p", { class: "lines", dir: "auto" }, textOf(value))
+      : element("img", { src, alt: textOf(value) });
+  });
+  if (columns.length < 2) {
+    return columns.length === 1 ? values : [element("p", { dir: "auto" }, name)];
+  }
+  const rows = columns.map(([column], place) =>
+    element("div", {}, element("dt", { dir: "auto" }, column), element("dd", {}, values[place])),
+  );
+  return [element("dl", {}, ...rows)];
+}
+
+/** Return a radio button for each answer that there is. */
+function choiceField(app, { labels, levels }, name) {
+  const choices = labels ?? levels;
+  const isScale = choices.every((choice) => typeof choice === "number");
+  const inputs = choices.map((choice, place) =>
+    element("input", {
+      ...{ type: "radio", name: "answer", id: `answer-${place}` },
+      checked: app.answers.get(name) === choice,
+      change: () => app.answer(name, choice),
+    }),
+  );
+  const cards = choices.map((choice, place) => {
+    const text = element("span", { dir: "auto" }, spell(app, choice));
+    const hasKey = !isScale && place < NUMBERED;
+    const key = hasKey ? [element("kbd", { "aria-hidden": "true" }, String(place + 1))] : [];
+    return element("label", { class: "choice" }, inputs[place], text, ...key);
+  });
+  const legend = element("legend", {}, app.say("screen.answer"));
+  return {
+    nodes: [legend, element("div", { class: isScale ? "choices scale" : "choices" }, ...cards)],
+    first: inputs[0],
+    isAnswered: () => app.answers.has(name),
+    problem: app.say("screen.choose"),
+    take: (digit) => inputs[isScale ? choices.indexOf(digit) : digit - 1],
+  };
+}
+
+/** Return a field for a number of a range. */
+function numberField(app, { low, high }, name) {
+  const [least, most, example] = [low, high, (low + high) / 2].map(app.spell);
+  const range = { low: least, high: most, example };
+  const typed = () => {
+    const number = app.numberIn(first.value);
+    return low <= number && number <= high ? number : null;
+  };
+  const given = app.answers.get(name);
+  const first = element("input", {
+    ...{ id: "number", inputmode: low < 0 ? "text" : "decimal", autocomplete: "off" },
+    ...{ value: given === undefined ? "" : app.spell(given), "aria-describedby": "asked problem" },
+    input: () => app.answer(name, typed()),
+  });
+  return {
+    nodes: [element("label", { for: "number" }, app.say("screen.number", range)), first],
+    first,
+    isAnswered: () => typed() !== null,
+    problem: app.say("screen.number.wrong", range),
+    take: null,
+  };
+}
+
+/** Let digits choose, and Enter go on from the heading as it does from a field. */
+function followKey(event, { take }) {
+  const { key, target, ctrlKey, metaKey, altKey } = event;
+  if (ctrlKey || metaKey || altKey) {
+    return;
+  }
+  if (key === "Enter" && target.tagName === "H1") {
+    document.querySelector("button.main").click();
+  } else if (take !== null && /^\d$/.test(key)) {
+    const chosen = take(Number(key));
+    chosen?.focus();
+    chosen?.click();
+  }
+}

@@ -1,0 +1,42 @@
+// What left this device, what it cost, and how to take it back.
+
+import { byId, tables } from "./elements.js";
+import { lineOf, spell } from "./questions.js";
+
+/** Show what became of the answers. */
+export async function receipt(app) {
+  const { device, terms, say, link } = app;
+  const { reports, sketch, epsilon, withdrawalKey: key, completionCode: code } = device.receipt;
+  const { spent } = await device.spending(0);
+  const text = say("screen.key.file", { title: terms.title, link: `${link}#w=${key}` });
+  return {
+    ...{ key, code, epsilon: app.loss(epsilon), spent: app.loss(spent) },
+    about:
+      sketch === null
+        ? say("screen.receipt.noise")
+        : say("screen.receipt.sketch", { numbers: app.count(sketch) }),
+    table: sketch === null ? tables(rowsOf(app, reports), say("screen.receipt.sent")) : [],
+    copy: async ({ target }) => {
+      const field = target.previousElementSibling;
+      field.select();
+      await navigator.clipboard.writeText(field.value);
+      app.notice(say("screen.copied"));
+    },
+    ready: () => {
+      byId("file").href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+    },
+  };
+}
+
+function rowsOf(app, reports) {
+  const lines = new Map(app.order.map((task) => [task.name, lineOf(task)]));
+  const hasBits = reports.some(({ participation }) => participation !== null);
+  const columns = ["question", "report", ...(hasBits ? ["bit"] : [])];
+  return [
+    columns.map((column) => app.say(`screen.receipt.${column}`)),
+    ...reports.map(({ task, value, participation }) => [
+      ...[lines.get(task), spell(app, value)],
+      ...(hasBits ? [spell(app, participation)] : []),
+    ]),
+  ];
+}

@@ -1,0 +1,41 @@
+// The worker looks over the answers, and the law once more: what is decided, is decided here.
+
+import { factsOf } from "./consent.js";
+import { byId, element } from "./elements.js";
+import { lineOf, spell } from "./questions.js";
+import { send } from "./sending.js";
+
+/** Show the answers, and offer to send. */
+export async function review(app) {
+  const { device, terms, say, answers, order } = app;
+  const maySend = app.reportsAll || answers.size > 0;
+  const spending = await device.spending(app.reportsAll ? terms.tasks : answers.size);
+  const rows = order.flatMap((task, place) => (answers.has(task.name) ? [row(app, place)] : []));
+  app.progress(say("screen.review.progress"), order.length, order.length);
+  return {
+    ...factsOf(app, spending),
+    ...{ count: answers.size, given: app.count(answers.size), tasks: app.count(order.length) },
+    answers: rows,
+    send: () => send(app),
+    nothing: maySend ? "" : say("screen.send.nothing"),
+    back: () => app.answering(order.length - 1),
+    ready: () => {
+      byId("send").disabled = !maySend;
+    },
+  };
+}
+
+function row(app, place) {
+  const task = app.order[place];
+  const change = {
+    ...{ type: "button", class: "link", click: () => app.answering(place) },
+    "aria-label": app.say("screen.change.which", { place: app.count(place + 1) }),
+  };
+  return element(
+    "li",
+    { value: place + 1 },
+    element("span", { dir: "auto" }, lineOf(task)),
+    element("b", { dir: "auto" }, spell(app, app.answers.get(task.name))),
+    element("button", change, app.say("screen.change")),
+  );
+}

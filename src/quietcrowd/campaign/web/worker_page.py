@@ -1,0 +1,105 @@
+"""The worker's page: one document for all campaigns, which names the hash of all that it loads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from quietcrowd.campaign.web.files import (
+    PAGE,
+    SERVICE_WORKER,
+    WORKER,
+    PageFile,
+    fill,
+    html_file,
+    policy_hash,
+)
+
+__all__ = [
+    "IMPORT_MAP",
+    "MESSAGES",
+    "SCRIPT",
+    "START",
+    "STYLE",
+    "STYLE_SHEET",
+    "WORKER_FILES",
+    "WORKER_PAGE",
+    "WORKER_POLICY",
+    "messages_blocks",
+]
+
+START, STYLE_SHEET = "page/main.js", "worker.css"
+
+IMPORT_MAP, MESSAGES = "{{import_map}}", "{{messages}}"
+STYLE = f'<link rel="stylesheet" href="../worker/{STYLE_SHEET}">'
+SCRIPT = f'<script type="module" src="../worker/{START}"></script>'
+"""Parts of the template, each of them there once."""
+
+WORKER_FILES: Mapping[str, PageFile] = {
+    path: file for path, file in WORKER.items() if path not in (PAGE, SERVICE_WORKER)
+}
+"""What the page loads, by the paths behind ``/worker/``."""
+
+
+def messages_blocks() -> str:
+    """Return the messages of all languages as blocks of data, which no browser runs.
+
+    Each is a ``<script type="application/json" data-messages="en">``.
+    """
+    blocks = []
+    for path, file in WORKER_FILES.items():
+        folder, _, name = path.rpartition("/")
+        if folder == "messages":
+            text = json.dumps(json.loads(file.text), ensure_ascii=False, separators=(",", ":"))
+            language, data = name.removesuffix(".json"), text.replace("<", r"\u003c")
+            blocks.append(
+                f'<script type="application/json" data-messages="{language}">{data}</script>'
+            )
+    return "\n".join(blocks)
+
+
+def _import_map() -> str:
+    """Return the hash of every module: a browser runs none that has another."""
+    hashes = {
+        f"../worker/{path}": file.integrity
+        for path, file in WORKER_FILES.items()
+        if path.endswith(".js")
+    }
+    return json.dumps({"integrity": hashes}, indent=2)
+
+
+def _page(import_map: str) -> PageFile:
+    style = STYLE.replace(">", f' integrity="{WORKER_FILES[STYLE_SHEET].integrity}">')
+    return html_file(
+        fill(
+            WORKER[PAGE].text,
+            {
+                IMPORT_MAP: f'<script type="importmap">{import_map}</script>',
+                MESSAGES: messages_blocks(),
+                STYLE: style,
+            },
+        )
+    )
+
+
+def _policy(import_map: str) -> str:
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' {policy_hash(import_map)}",
+            "style-src 'self'",
+            "img-src 'self' data: blob:",
+            "connect-src 'self'",
+            "worker-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types service-worker",
+        )
+    )
+
+
+WORKER_PAGE = _page(_import_map())
+WORKER_POLICY = _policy(_import_map())
+"""The page, and what a browser may do for it: the header ``Content-Security-Policy``."""

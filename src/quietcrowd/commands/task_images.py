@@ -1,0 +1,193 @@
+"""The images of a file of tasks: files beside it, which its columns name, on their way to a server.
+
+A column ``image`` holds names of files, in the folder of the file of tasks or below it, and a
+column ``image_alt`` what they show, in words. Tasks then name images by their hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from time import sleep
+from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, define, evolve, field
+
+from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.images import name_image
+from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
+from quietcrowd.campaign.terms.task_files import TaskRow
+from quietcrowd.commands.image_metadata import without_metadata
+from quietcrowd.commands.printing import counted
+from quietcrowd.commands.requester import checked
+from quietcrowd.exceptions import FormatError
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["TaskImages", "upload_images"]
+
+_COLUMN, _ALT = "image", "image_alt"
+
+_LONGEST_FILE = 64 * MAX_IMAGE
+"""Bytes of a file beyond which it is not read: no metadata is that long."""
+
+_LATER = frozenset({429, 503})
+_TRIES = 60
+
+
+@define(kw_only=True)
+class TaskImages:
+    """Images that were read beside a file of tasks.
+
+    Attributes
+    ----------
+    tasks : Path
+        The file of tasks.
+    contents : dict of str to bytes
+        All images by their hashes, each without what does not show.
+    """
+
+    tasks: Path
+    contents: dict[str, bytes] = field(factory=dict, repr=False)
+    _hashes: dict[str, str] = Factory(dict)
+
+    @classmethod
+    def read(cls, tasks: Path, rows: Sequence[TaskRow]) -> tuple[TaskImages, list[TaskRow]]:
+        """Return the images that tasks name by their files, and the tasks that name their hashes.
+
+        Parameters
+        ----------
+        tasks : Path
+            The file of tasks.
+        rows : sequence of TaskRow
+            What is in it.
+
+        Raises
+        ------
+        FormatError
+            Where a file is missing, no image or too large, or there are too many of them; the
+            message names the row.
+        """
+        images = cls(tasks=tasks)
+        return images, [images._named(row) for row in rows]
+
+    @property
+    def size(self) -> int:
+        """How many bytes they have together."""
+        return sum(map(len, self.contents.values()))
+
+    @property
+    def summary(self) -> str:
+        """How many there are, and what was done to them."""
+        size = f"{self.size / 2**20:,.1f} MiB"
+        return (
+            f"{counted(len(self.contents), 'image')}, {size}, without the places, times and names "
+            "that cameras and programs write into files. Every worker's device fetches all of them."
+        )
+
+    def _named(self, row: TaskRow) -> TaskRow:
+        """Return a task whose image stands there by its hash."""
+        data: dict[str, Any] = json.loads(row.data)
+        name, alt = data.get(_COLUMN), data.get(_ALT, "")
+        if not isinstance(name, str) or not isinstance(alt, str):
+            return row
+        if not name and alt:
+            raise self._refused(row, "it has words in image_alt for an image that is not there")
+        data.pop(_ALT, None)
+        if name:
+            data[_COLUMN] = name_image(self._hash(row, name), alt)
+        else:
+            del data[_COLUMN]
+        return evolve(row, data=canonical_json(data).decode())
+
+    def _hash(self, row: TaskRow, name: str) -> str:
+        if name not in self._hashes:
+            content = self._content(row, name)
+            self._hashes[name] = hashlib.sha256(content).hexdigest()
+            self.contents[self._hashes[name]] = content
+            if len(self.contents) > MAX_IMAGES or self.size > MAX_IMAGE_BYTES:
+                raise self._refused(
+                    row,
+                    f"up to here there are {len(self.contents):,} images of {self.size:,} bytes; "
+                    f"a campaign has at most {MAX_IMAGES:,} of {MAX_IMAGE_BYTES:,} bytes together",
+                )
+        return self._hashes[name]
+
+    def _content(self, row: TaskRow, name: str) -> bytes:
+        place = PurePosixPath(PureWindowsPath(name).as_posix())
+        spelled = one_line(name)
+        if PureWindowsPath(name).anchor or ".." in place.parts:
+            raise self._refused(
+                row,
+                f"{spelled!r} is not in the folder of the file of tasks: put the image there, and "
+                "write its name",
+            )
+        content = _read(self.tasks.parent / place)
+        if content is None:
+            raise self._refused(
+                row,
+                f"there is no file {spelled!r} beside the file of tasks, or it cannot be read; a "
+                "column of another name is shown as text",
+            )
+        if len(content) > _LONGEST_FILE:
+            raise self._refused(row, f"{spelled!r} is larger than {_LONGEST_FILE:,} bytes")
+        return self._without_metadata(row, spelled, content)
+
+    def _without_metadata(self, row: TaskRow, name: str, content: bytes) -> bytes:
+        try:
+            cleaned = without_metadata(content)
+        except ValueError as error:
+            raise self._refused(row, f"{name!r}: {error}") from None
+        if len(cleaned) > MAX_IMAGE:
+            raise self._refused(
+                row,
+                f"{name!r} has {len(cleaned):,} bytes; an image has at most {MAX_IMAGE:,}: make it "
+                "smaller",
+            )
+        return cleaned
+
+    def _refused(self, row: TaskRow, why: str) -> FormatError:
+        return FormatError(f"{self.tasks}: row {row.row}, column {_COLUMN}: {why}")
+
+
+def _read(file: Path) -> bytes | None:
+    """Return what is in a file, a little more than is taken at most; None where there is none."""
+    try:
+        if not file.is_file():
+            return None
+        with file.open("rb") as opened:
+            return opened.read(_LONGEST_FILE + 1)
+    except (OSError, ValueError):
+        return None
+
+
+def upload_images(client: httpx.Client, campaign: str, images: Mapping[str, bytes]) -> None:
+    """Store images with a draft, one after the other, as fast as the server takes them.
+
+    Parameters
+    ----------
+    client : httpx.Client
+        Of the requester.
+    campaign : str
+        The draft.
+    images : mapping of str to bytes
+        By their hashes.
+
+    Raises
+    ------
+    ParameterError
+        Where the server refuses one.
+    """
+    headers = {"Content-Type": "application/octet-stream"}
+    for sha256, content in images.items():
+        url = f"/campaigns/{campaign}/images/{sha256}"
+        for _ in range(_TRIES):
+            answer = client.put(url, content=content, headers=headers)
+            if answer.status_code not in _LATER:
+                break
+            sleep(1)
+        checked(answer)

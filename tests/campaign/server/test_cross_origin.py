@@ -1,0 +1,110 @@
+import httpx
+import pytest
+from tests.campaign.people import check_problem, documented_paths
+from tests.campaign.web.browser import chromium
+
+OPERATIONS = [
+    (method.upper(), path) for path, methods in documented_paths().items() for method in methods
+]
+WORKERS = {
+    (method, path)
+    for method, path in OPERATIONS
+    if path.startswith(("/api/v1/public/", "/api/v1/me"))
+}
+PAGES = [("GET", path) for path in ("/j/{campaign}", "/dashboard/{campaign}", "/worker/saved.html")]
+
+
+def filled(path):
+    return path.format(campaign="0" * 32, participant="1" * 32, task="2" * 32, sha256="3" * 64)
+
+
+def preflight(server, method, path, origin):
+    return httpx.options(
+        f"{server.url}{filled(path)}",
+        headers={
+            "Origin": origin,
+            "Access-Control-Request-Method": method,
+            "Access-Control-Request-Headers": "authorization,content-type",
+        },
+    )
+
+
+def told(answer):
+    return {name: value for name, value in answer.headers.items() if name[:14] == "access-control"}
+
+
+def test_there_are_routes_of_workers_and_others():
+    assert len(WORKERS) >= 7
+    assert len(OPERATIONS) > 2 * len(WORKERS)
+
+
+@pytest.mark.parametrize(("method", "path"), [*OPERATIONS, *PAGES])
+def test_a_saved_page_may_ask_what_workers_ask_and_nothing_else(server, method, path):
+    beforehand = preflight(server, method, path, "null")
+    answer = httpx.request(method, f"{server.url}{filled(path)}", headers={"Origin": "null"})
+    if (method, path) not in WORKERS:
+        assert told(beforehand) == told(answer) == {}
+        assert beforehand.status_code == 405
+        return
+    assert beforehand.status_code == 204
+    assert method in beforehand.headers["access-control-allow-methods"].split(", ")
+    assert beforehand.headers["access-control-allow-headers"] == "Authorization, Content-Type"
+    for one in (beforehand, answer):
+        assert one.headers["access-control-allow-origin"] == "null"
+        assert one.headers["access-control-expose-headers"] == "ETag, Retry-After"
+        assert one.headers["vary"] == "Origin"
+        assert "access-control-allow-credentials" not in one.headers
+
+
+@pytest.mark.parametrize("origin", ["https://crowd.example", "file://", "NULL", "", "null, null"])
+@pytest.mark.parametrize(("method", "path"), sorted(WORKERS))
+def test_no_other_origin_may_ask(server, method, path, origin):
+    beforehand = preflight(server, method, path, origin)
+    assert beforehand.status_code == 405
+    assert told(beforehand) == {}
+    answer = httpx.request(method, f"{server.url}{filled(path)}", headers={"Origin": origin})
+    assert told(answer) == {}
+
+
+def test_what_only_looks_like_a_path_of_workers_is_none(server):
+    for path in ("/api/v1/mere", "/api/v1/public", "/api/v1/campaigns/me", "/api/v1/me.json"):
+        answer = httpx.get(f"{server.url}{path}", headers={"Origin": "null"})
+        assert answer.status_code in (401, 404)
+        assert told(answer) == {}
+
+
+def test_refusals_can_be_read_too(server):
+    answer = httpx.get(
+        f"{server.url}/api/v1/me", headers={"Origin": "null", "Authorization": "Bearer qck_x"}
+    )
+    check_problem(answer, 401, "credential")
+    assert answer.headers["access-control-allow-origin"] == "null"
+
+
+ASK = """async ([url, options]) => {
+  try {
+    const answer = await fetch(url, options);
+    return [answer.status, answer.headers.get("etag") !== null];
+  } catch (error) {
+    return error.name;
+  }
+}"""
+
+
+@pytest.mark.slow
+def test_a_browser_lets_a_file_ask_for_workers_alone(server, desk, tmp_path):
+    campaign = desk.campaign()
+    file = tmp_path / "page.html"
+    file.write_text("<!doctype html><title>saved</title>")
+    asked = {
+        f"/public/campaigns/{campaign}": [200, True],
+        "/me": [401, False],
+        f"/campaigns/{campaign}": "TypeError",
+        "/healthz": "TypeError",
+    }
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(file.as_uri())
+        shown = {"headers": {"Authorization": "Bearer qcw_x"}}
+        seen = {path: page.evaluate(ASK, [f"{server.url}/api/v1{path}", shown]) for path in asked}
+        assert seen == asked
