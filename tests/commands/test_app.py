@@ -87,6 +87,8 @@ def test_a_slip_is_answered_with_the_command_that_was_meant(run):
     ("typed", "completed"),
     [
         ("quietcrowd s", "synthesize"),
+        ("quietcrowd v", "verify-server"),
+        ("quietcrowd verify-server --j", "--json"),
         ("quietcrowd campaign in", "invite"),
         ("quietcrowd randomize --mechanism t", "two-layer"),
         ("quietcrowd infer --method w", "weighted-vote"),

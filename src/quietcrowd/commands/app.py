@@ -25,7 +25,7 @@ COMMANDS = {
     "infer": ("infer", "Infer truths and workers' quality from reports."),
     "evaluate": (
         "experiments",
-        "Measure what privacy costs on answers whose truths are known.",
+        "Measure what privacy costs where truths are known.",
     ),
     "reproduce": ("experiments", "Run the experiments behind a published figure."),
     "partition": ("partition", "Make a store of what does not fit into memory, for infer."),
@@ -35,6 +35,10 @@ COMMANDS = {
     "answer": (
         "answer",
         "Answer a campaign's questions. They stay here: what is sent is randomised.",
+    ),
+    "verify-server": (
+        "verify_server",
+        "Compare a server's page for workers with this release.",
     ),
     "convert": ("convert", "Convert answers, reports or truths into another format."),
     "serve": ("serve", "Serve campaigns, until stopped."),

@@ -49,7 +49,7 @@ def evaluate(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Measure what privacy costs on answers whose truths are known.
+    """Measure what privacy costs where truths are known.
 
     The folder holds answers.csv (columns task, worker, label), truth.csv (task, label) and
     dataset.json, such as {"kind": "categorical", "domain": ["no", "yes"]}.

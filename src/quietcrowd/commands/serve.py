@@ -35,6 +35,14 @@ def serve(
     port: Annotated[
         int, typer.Option(min=0, max=65_535, metavar="NUMBER", help="0: a free one.")
     ] = 8000,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where workers reach the server: it stands in the page that they save. Default: "
+            "the name under which it is asked.",
+        ),
+    ] = None,
     infer: Annotated[
         bool, typer.Option(help="Infer truths from what comes in, in a process of its own.")
     ] = True,
@@ -51,6 +59,8 @@ def serve(
 
     Example: quietcrowd serve --database sqlite:///quietcrowd.db --port 8000
 
+    Example: quietcrowd serve --address https://example.org/crowd
+
     Example: quietcrowd serve --longest-inference 1800
     """
     require_server()
@@ -61,6 +71,7 @@ def serve(
         database=database,
         host=host,
         port=port,
+        address=address,
         infer=infer,
         longest_inference=longest_inference,
     )

@@ -45,7 +45,10 @@ def modules_in_order(start: str = START) -> list[str]:
 
 def _imported(path: str) -> Iterator[str]:
     for name in _IMPORT.findall(WORKER_FILES[path].text):
-        yield normpath(join(dirname(path), name))
+        other = normpath(join(dirname(path), name))
+        if other not in WORKER_FILES:
+            raise ValueError(f"{path} imports {other}, which is not there")
+        yield other
 
 
 def joined_modules() -> str:

@@ -1,0 +1,238 @@
+"""Whether a server gives out the worker's page of this release, as far as one look can tell."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+import httpx
+from attrs import asdict, field, frozen
+
+import quietcrowd
+from quietcrowd.campaign.device.http_client import DEADLINE, TIMEOUT, Deadline
+from quietcrowd.campaign.terms.plain_text import one_line
+from quietcrowd.campaign.terms.server_address import address_in_page
+from quietcrowd.campaign.web.files import PageFile
+from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
+from quietcrowd.campaign.web.saved_page import saved_page
+from quietcrowd.campaign.web.worker_page import WORKER_PAGE, WORKER_POLICY
+from quietcrowd.exceptions import CampaignError, ParameterError
+
+__all__ = ["ANY_CAMPAIGN", "Difference", "Verification", "verify_server"]
+
+ANY_CAMPAIGN = "0" * 32
+"""The page is the same for all: also for one that there is not."""
+
+_MOST_BYTES = 2**20
+_MOST_NAMES = 20
+_LATER = (408, 429, 500, 502, 503, 504)
+_MANIFEST, _SAVED = "worker/manifest.json", "worker/saved.html"
+_POLICY = "content-security-policy"
+
+_Answer: TypeAlias = httpx.Response
+
+
+@frozen(kw_only=True)
+class Difference:
+    """What a server gives out otherwise.
+
+    Attributes
+    ----------
+    path : str
+        Below the server's address.
+    reason : str
+        In which way it differs.
+    """
+
+    path: str
+    reason: str
+
+
+@frozen(kw_only=True)
+class Verification:
+    """What a look at a server found.
+
+    Attributes
+    ----------
+    server : str
+        Its address.
+    version : str
+        The release that it was compared with.
+    files : int
+        How many were asked for.
+    saved_page : str or None
+        The SHA-384, in hex, that the saved page of this server has in this release; None where no
+        page can hold the server's address.
+    differences : tuple of Difference
+        None where all is the same.
+    """
+
+    server: str
+    version: str
+    files: int
+    saved_page: str | None
+    differences: tuple[Difference, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it JSON-ready."""
+        return {**asdict(self), "same": self.same}
+
+
+def verify_server(
+    server: str,
+    campaign: str = ANY_CAMPAIGN,
+    *,
+    transport: httpx.BaseTransport | None = None,
+) -> Verification:
+    """Fetch all that a worker's page consists of, and compare it with this release.
+
+    Parameters
+    ----------
+    server : str
+        Its address, as `quietcrowd.campaign.terms.server_address.ServerAddress` spells it.
+    campaign : str
+        Whose page is asked for: the same as any other's.
+    transport : httpx.BaseTransport, optional
+        How requests travel; default: through the network.
+
+    Raises
+    ------
+    CampaignError
+        Where the server cannot be reached, or has too much to do.
+    """
+    expected = dict(SERVED)
+    expected[f"j/{campaign}"] = WORKER_PAGE
+    saved = _saved(server)
+    if saved is not None:
+        expected[_SAVED] = saved
+    with _client(server, transport) as client:
+        look = _Look(server=server, client=client)
+        found = [*_compare_manifest(look.get(_MANIFEST))]
+        for path, file in expected.items():
+            found += _compare(path, look.get(path), file, server)
+    return Verification(
+        server=server,
+        version=quietcrowd.__version__,
+        files=len(expected) + 1,
+        saved_page=None if saved is None else hashlib.sha384(saved.content).hexdigest(),
+        differences=tuple(found),
+    )
+
+
+def _saved(server: str) -> PageFile | None:
+    try:
+        return saved_page(address_in_page(server))
+    except ParameterError:
+        return None
+
+
+@contextmanager
+def _client(server: str, transport: httpx.BaseTransport | None) -> Iterator[httpx.Client]:
+    local = server.startswith("http:")
+    with httpx.Client(
+        headers={"Accept-Encoding": "identity"},
+        timeout=TIMEOUT,
+        verify=not local,
+        trust_env=not local,
+        transport=transport,
+    ) as client:
+        yield client
+
+
+@frozen(kw_only=True)
+class _Look:
+    """What fetches files of a server."""
+
+    server: str
+    client: httpx.Client = field(repr=False)
+
+    def get(self, path: str) -> _Answer:
+        """Return what the server answers, as far as it is read; CampaignError where it does not."""
+        with Deadline(seconds=DEADLINE) as deadline:
+            try:
+                with self.client.stream(
+                    "GET", f"{self.server}/{path}", extensions={"trace": deadline.watch}
+                ) as answer:
+                    whole = _read(answer)
+                    deadline.require()
+            except (httpx.RequestError, httpx.InvalidURL) as error:
+                shown = deadline.error if deadline.over else error
+                raise CampaignError(
+                    f"the server {self.server} cannot be reached: {one_line(str(shown))}; try later"
+                ) from None
+        if whole.status_code in _LATER:
+            raise CampaignError(
+                f"the server {self.server} does not serve {path}: status {whole.status_code}; try "
+                "later"
+            )
+        return whole
+
+
+def _read(answer: _Answer) -> _Answer:
+    """Return an answer with as much of its content as any file can have, and a byte more."""
+    content = b""
+    for part in answer.iter_raw():
+        content += part
+        if len(content) > _MOST_BYTES:
+            break
+    headers = {name: answer.headers.get(name, "") for name in (_POLICY, "content-type")}
+    return httpx.Response(answer.status_code, headers=headers, content=content)
+
+
+def _compare(path: str, answer: _Answer, file: PageFile, server: str) -> Iterator[Difference]:
+    """Tell how an answer differs from a file of the release."""
+    reason = None
+    if answer.status_code != 200:
+        reason = f"is not there: status {answer.status_code}"
+    elif answer.content != file.content:
+        there = PageFile(content=answer.content, media_type="").integrity
+        reason = f"is another file: {there}, in this release {file.integrity}"
+        if path == _SAVED and answer.content in _saved_elsewhere(server):
+            reason = "holds another address of the server: quietcrowd serve --address tells it"
+    elif answer.headers["content-type"] != file.media_type:
+        reason = f"is said to be {one_line(answer.headers['content-type'])!r}"
+    if reason is not None:
+        yield Difference(path=path, reason=reason)
+    if file is WORKER_PAGE and answer.headers[_POLICY] != WORKER_POLICY:
+        yield Difference(path=path, reason="lets a browser do other things for it than here")
+
+
+def _saved_elsewhere(server: str) -> tuple[bytes, ...]:
+    """Return the saved page as a server has it that knows nothing of its path."""
+    origin = "/".join(server.split("/")[:3])
+    return (saved_page(origin).content,)
+
+
+def _compare_manifest(answer: _Answer) -> Iterator[Difference]:
+    """Tell how the server's list of its files differs from that of the release."""
+    if answer.status_code == 200 and answer.content == MANIFEST.content:
+        return
+    for reason in _manifest_reasons(answer):
+        yield Difference(path=_MANIFEST, reason=reason)
+
+
+def _manifest_reasons(answer: _Answer) -> list[str]:
+    if answer.status_code != 200:
+        return [f"is not there: status {answer.status_code}"]
+    ours = json.loads(MANIFEST.text)
+    try:
+        theirs = json.loads(answer.content)
+        version, files = theirs["version"], theirs["files"]
+        strange = sorted(files.keys() - ours["files"].keys())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return ["cannot be read"]
+    reasons = [
+        f"names {one_line(str(name))[:100]}, which is not in this release"
+        for name in strange[:_MOST_NAMES]
+    ]
+    if version != ours["version"]:
+        reasons.insert(0, f"is of version {one_line(str(version))[:100]}, not {ours['version']}")
+    return reasons or ["is another list than that of this release"]

@@ -1,0 +1,80 @@
+"""``quietcrowd verify-server``: is what a server gives to workers what this release has."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from quietcrowd.campaign.device.link import CampaignLink
+from quietcrowd.campaign.extra import require_client
+from quietcrowd.campaign.terms.server_address import ServerAddress
+from quietcrowd.commands import options
+from quietcrowd.commands.printing import counted, note
+
+if TYPE_CHECKING:
+    from quietcrowd.campaign.web.verification import Verification
+
+__all__ = ["app", "verify_server"]
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(name="verify-server")
+def verify_server(
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="Of a server, or the link that a worker got.")
+    ],
+    as_json: options.Json = False,
+) -> None:
+    """Compare a server's page for workers with this release.
+
+    Prints a line for each file that differs, and the SHA-384 of the page that a worker can save
+    there; sha384sum tells that of a file. The exit status is 1 where something differs. An invite
+    in a link is sent to nobody.
+
+    Example: quietcrowd verify-server https://example.org
+    """
+    require_client()
+    from quietcrowd.campaign.web import verification
+
+    server, campaign = _asked(url, verification.ANY_CAMPAIGN)
+    found = verification.verify_server(server, campaign)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict()))
+    else:
+        for one in found.differences:
+            typer.echo(f"{one.path}: {one.reason}")
+        if found.saved_page is not None:
+            typer.echo(f"saved page: SHA-384 {found.saved_page}")
+    _tell(found)
+    if not found.same:
+        raise typer.Exit(1)
+
+
+def _asked(url: str, any_campaign: str) -> tuple[str, str]:
+    """Return the server of an address or a link, and whose page is asked for."""
+    try:
+        is_link = "/j/" in urlsplit(url).path
+    except ValueError:
+        is_link = False
+    if is_link:
+        link = CampaignLink.read(url)
+        return link.server, link.campaign
+    return ServerAddress.read(url).url, any_campaign
+
+
+def _tell(found: Verification) -> None:
+    what = f"{counted(found.files, 'file')} of {found.server}"
+    if found.same:
+        note(
+            f"{what} are those of quietcrowd {found.version}. The server can give others another "
+            "page than this program: who wants to know saves the page, and compares its SHA-384."
+        )
+    else:
+        differ = counted(len(found.differences), "difference")
+        note(
+            f"{what} were compared with quietcrowd {found.version}: {differ}. Do not answer there."
+        )

@@ -1,0 +1,147 @@
+import hashlib
+import json
+
+import httpx
+import pytest
+
+import quietcrowd
+from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
+from quietcrowd.campaign.web.saved_page import saved_page
+from quietcrowd.campaign.web.verification import ANY_CAMPAIGN, Verification, verify_server
+from quietcrowd.campaign.web.worker_page import WORKER_PAGE, WORKER_POLICY
+from quietcrowd.exceptions import CampaignError
+
+SERVER = "https://crowd.example"
+PAGE = f"j/{ANY_CAMPAIGN}"
+
+
+class Fake(httpx.BaseTransport):
+    """A server of files, some of them changed; it counts what it is asked."""
+
+    def __init__(self, changed=None, policy=WORKER_POLICY, server=SERVER):
+        files = {**SERVED, "worker/manifest.json": MANIFEST, PAGE: WORKER_PAGE}
+        files["worker/saved.html"] = saved_page(server)
+        self.policy = policy
+        self.answers = {
+            path: (200, file.media_type, file.content) for path, file in files.items()
+        } | (changed or {})
+        self.asked = []
+
+    def handle_request(self, request):
+        path = request.url.path.removeprefix("/")
+        self.asked.append(path)
+        status, kind, content = self.answers[path]
+        headers = {"content-type": kind, "content-security-policy": self.policy}
+        parts = iter([content]) if isinstance(content, bytes) else content
+        return httpx.Response(status, headers=headers, content=parts)
+
+
+def differences(changed=None, **members):
+    found = verify_server(SERVER, transport=Fake(changed, **members))
+    assert found.same == (not found.differences)
+    return [(one.path, one.reason) for one in found.differences]
+
+
+def test_the_files_of_this_release_are_the_same():
+    fake = Fake()
+    found = verify_server(SERVER, transport=fake)
+    assert found == Verification(
+        server=SERVER,
+        version=quietcrowd.__version__,
+        files=len(SERVED) + 3,
+        saved_page=hashlib.sha384(saved_page(SERVER).content).hexdigest(),
+        differences=(),
+    )
+    assert found.same
+    assert sorted(fake.asked) == sorted(fake.answers)
+    assert found.to_dict()["same"] is True
+
+
+@pytest.mark.parametrize("path", [*SERVED, PAGE, "worker/saved.html"])
+def test_a_changed_byte_is_found(path):
+    status, kind, content = Fake().answers[path]
+    [[where, reason]] = differences({path: (status, kind, content + b"\n")})
+    assert where == path
+    assert reason.startswith("is another file: sha384-")
+    assert differences({path: (404, kind, content)}) == [(path, "is not there: status 404")]
+    assert differences({path: (301, kind, content)}) == [(path, "is not there: status 301")]
+    assert differences({path: (200, "text/x", content)}) == [(path, "is said to be 'text/x'")]
+
+
+def test_another_policy_is_found():
+    assert differences(policy="default-src *") == [
+        (PAGE, "lets a browser do other things for it than here")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "reasons"),
+    [
+        (b"{", ["cannot be read"]),
+        (b"[]", ["cannot be read"]),
+        (b'{"version": 1, "files": []}', ["cannot be read"]),
+        (b"[" * 100_000, ["cannot be read"]),
+        (b'{"version": "9\\u001b", "files": {}}', ["is of version 9\ufffd, not "]),
+        (b" " + MANIFEST.content, ["is another list than that of this release"]),
+        (
+            MANIFEST.content.replace(b'"files": {', b'"files": {"worker/evil.js": "",'),
+            ["names worker/evil.js, which is not in this release"],
+        ),
+    ],
+)
+def test_another_manifest_is_found(content, reasons):
+    path = "worker/manifest.json"
+    found = differences({path: (200, "application/json", content)})
+    assert [where for where, _ in found] == [path] * len(reasons)
+    for (_, reason), told in zip(found, reasons, strict=True):
+        assert reason.startswith(told)
+
+
+def test_of_many_strange_names_a_few_are_told():
+    listed = {**json.loads(MANIFEST.text), "files": {f"x{place}": "" for place in range(999)}}
+    content = json.dumps(listed).encode()
+    assert len(differences({"worker/manifest.json": (200, "", content)})) == 20
+    assert differences({"worker/manifest.json": (404, "", b"")}) == [
+        ("worker/manifest.json", "is not there: status 404")
+    ]
+
+
+def test_what_is_too_long_is_not_read_to_its_end():
+    def endless():
+        for place in range(3_000):
+            assert place < 2_000
+            yield b"x" * 1_000
+
+    [[path, _]] = differences({"worker/worker.css": (200, "text/css", endless())})
+    assert path == "worker/worker.css"
+
+
+def test_a_server_below_a_path_has_to_know_it():
+    class Below(Fake):
+        def handle_request(self, request):
+            request.url = request.url.copy_with(path=request.url.path.removeprefix("/below"))
+            return super().handle_request(request)
+
+    [found] = verify_server(f"{SERVER}/below", transport=Below()).differences
+    assert found.reason == (
+        "holds another address of the server: quietcrowd serve --address tells it"
+    )
+    assert verify_server(f"{SERVER}/below", transport=Below(server=f"{SERVER}/below")).same
+
+
+def test_a_server_whose_address_no_page_can_hold_gives_no_saved_page():
+    fake = Fake()
+    found = verify_server("http://[::1]:8000", transport=fake)
+    assert (found.saved_page, found.same) == (None, True)
+    assert "worker/saved.html" not in fake.asked
+
+
+def test_a_server_that_does_not_answer_is_not_judged():
+    class Gone(httpx.BaseTransport):
+        def handle_request(self, request):
+            raise httpx.ConnectError("gone\x1b", request=request)
+
+    with pytest.raises(CampaignError, match="cannot be reached: gone\ufffd; try later"):
+        verify_server(SERVER, transport=Gone())
+    with pytest.raises(CampaignError, match=r"does not serve worker/worker\.css: status 503"):
+        differences({"worker/worker.css": (503, "text/plain", b"")})

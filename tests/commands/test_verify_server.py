@@ -1,0 +1,55 @@
+import hashlib
+import json
+
+import pytest
+
+import quietcrowd as qc
+from quietcrowd.campaign.web import pages
+from quietcrowd.campaign.web.saved_page import saved_page
+from quietcrowd.campaign.web.worker_page import WORKER_PAGE
+
+INVITE = f"qci_{'x' * 43}"
+
+
+@pytest.mark.parametrize("behind", ["", "/", f"/j/{'1' * 32}", f"/j/{'1' * 32}#i={INVITE}"])
+def test_a_server_of_this_release_passes(run, server, behind):
+    status, output, errors = run("verify-server", f"{server.url}{behind}")
+    digest = hashlib.sha384(saved_page(server.url).content).hexdigest()
+    assert (status, output) == (0, f"saved page: SHA-384 {digest}\n")
+    assert f"are those of quietcrowd {qc.__version__}" in errors
+    assert INVITE not in errors
+
+
+def test_a_changed_page_is_told_in_a_line(run, server, monkeypatch):
+    changed = pages.PageFile(content=WORKER_PAGE.content + b" ", media_type=WORKER_PAGE.media_type)
+    monkeypatch.setattr(pages, "WORKER_PAGE", changed)
+    status, output, errors = run("verify-server", f"{server.url}/j/{'1' * 32}")
+    assert status == 1
+    told, saved = output.splitlines()
+    assert told == (
+        f"j/{'1' * 32}: is another file: {changed.integrity}, in this release "
+        f"{WORKER_PAGE.integrity}"
+    )
+    assert saved.startswith("saved page: SHA-384 ")
+    assert "1 difference. Do not answer there." in errors
+    status, output, _ = run("verify-server", server.url, "--json")
+    document = json.loads(output)
+    assert (status, document["same"], len(document["differences"])) == (1, False, 1)
+    assert document["server"] == server.url
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://crowd.example", "without encryption"),
+        ("https://[", "must be like"),
+        ("https://crowd.example/?secret", "nothing behind"),
+        (f"https://crowd.example/j/{'1' * 32}?PROLIFIC_PID=secret", "must be like"),
+        ("http://127.0.0.1:1", "cannot be reached"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(run, url, told):
+    status, output, errors = run("verify-server", url)
+    assert (status, output) == (2, "")
+    assert told in errors
+    assert errors.count("\n") == 1
