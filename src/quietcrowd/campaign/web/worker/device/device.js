@@ -3,28 +3,30 @@
 import { whyNot } from "../mechanisms/draw.js";
 import { canonicalJson } from "../terms/canonical.js";
 import { channelHash, taskQuestions } from "../terms/questions.js";
-import { readTasks, readTerms, Refusal } from "../terms/terms.js";
+import { readTasks, readTerms } from "../terms/terms.js";
+import { fetchImages, imagesOf } from "./images.js";
 import { costOf, requireBudget, spentIn } from "./ledger.js";
 import { newCredential, participantOf } from "./membership.js";
 import { checkedReceipt } from "./receipt.js";
+import { refuseIf } from "./refusing.js";
 import { drawUpload, knownReports, readable, reportsAll, toDraw } from "./reports.js";
-import { insist, objectIn, request, textOf, waitFor } from "./server.js";
-import { clearStore, exchange, filesIn, openStore } from "./store.js";
+import { insist, objectIn, request, waitFor } from "./server.js";
+import { exchange, filesOf, openStore } from "./store.js";
 
+const NAME = "quietcrowd"; // of the lock, and of what the service worker keeps
 /**
  * In ms. Reports leave a whole number of `delay` after they were asked for: one, unless drawing and
  * storing took longer. `pause`: from a failed request to the next; `patience`: for how long,
  * reports excepted.
  */
 const TIMING = { delay: 4000, pause: 500, patience: 15_000 };
-const NAME = "quietcrowd";
+const NO_TASKS = { hashes: new Map(), first: new Map(), channel: null };
 
 /** Return why this browser can have no device, as the key of a message; null where it can. */
 export function whyNotHere() {
-  if (!globalThis.isSecureContext || !globalThis.crypto?.subtle) {
-    return "refusal.insecure";
-  }
-  return globalThis.indexedDB && navigator.locks ? null : "refusal.browser";
+  const isSecure = globalThis.isSecureContext && globalThis.crypto?.subtle;
+  const keeps = globalThis.indexedDB && navigator.locks;
+  return isSecure ? (keeps ? null : "refusal.browser") : "refusal.insecure";
 }
 
 /** The device: it raises Refusal where something cannot or must not be done. */
@@ -37,15 +39,15 @@ export class Device {
   #where;
   #timing;
   #database;
-  #own; // what is kept of the campaign
-  #questions;
+  #entries = []; // of all campaigns; one without a name has the budget
+  #questions = NO_TASKS;
   #text; // the configuration as received
   #leaves = 0; // when reports do, on the page's clock
 
   /** Return the device, with what it keeps; `base` is the server's, with a slash at the end. */
   static async open({ base, campaign, ...timing }) {
     const [device, { href, origin }] = [new Device(), new URL(base)];
-    device.#where = { campaign, origin, api: `${href}api/v1/`, name: `${href}j/${campaign}` };
+    device.#where = { base: href, campaign, origin, name: `${href}j/${campaign}` };
     device.#timing = { ...TIMING, ...timing };
     device.#database = await openStore();
     await device.#exchange();
@@ -67,7 +69,7 @@ export class Device {
       this.needsInvite = said.join_mode !== "open";
       this.open = said.state === "open";
     } else {
-      const files = await filesIn(this.#database, this.#where.name);
+      const files = await this.#files();
       await this.#read(files.get("config"), this.#own.configHash);
       await this.#readTasks(files.get("tasks"));
       this.images = new Map([...files].filter(([name]) => name.length === 64));
@@ -77,87 +79,78 @@ export class Device {
 
   /** Take part, having agreed to the terms; again has no effect. */
   async join(invite) {
-    const [{ configHash }, credential] = [this.terms ?? (await this.load()), newCredential()];
-    const { name, origin } = this.#where;
+    const { configHash } = this.terms ?? (await this.load());
+    const fresh = { ...this.#where, credential: newCredential() };
     await locked(async () => {
-      await this.#exchange(({ own }) => {
-        if (own?.left) {
-          throw new Refusal("refusal.left");
-        }
+      await this.#keep((own) => {
+        refuseIf(own?.left, "refusal.left");
         const asked = { invite: invite ?? own?.invite, configHash };
-        return own?.joined ? {} : { entry: { name, origin, credential, ...own, ...asked } };
+        return own?.joined ? own : { ...fresh, ...own, ...asked };
       });
-      if (this.state === "new") {
-        await this.#enter();
-      }
+      await (this.state === "new" && this.#enter());
     });
     await (this.state === "new" ? this.#fetchTasks() : this.load());
   }
 
   /**
    * Return what was spent, what it will be after so many answers at most, and the budget: epsilon.
-   * `reused`: tasks that get the report that this server was sent before; `repeated`: others whose
-   * question was reported on before.
+   * Once joined, `reused`: tasks that get the report that this server was sent before; `repeated`:
+   * others whose question was reported on before.
    */
   async spending(count) {
-    const { entries, own, budget } = await this.#exchange((kept) => kept);
-    const [spent, known, { hashes }] = [spentIn(entries), this.#known(entries), this.#questions];
+    await this.#exchange();
+    const [asked, { spent, budget }] = [this.#asked(this.#entries), spentIn(this.#entries)];
     const every = new Map(this.tasks.map(({ name }) => [name, true]));
-    const most = toDraw(this.#with(known), every).size;
+    const most = this.tasks.length ? toDraw(asked, every).size : this.terms.tasks;
     const drawn = reportsAll(this.terms) ? most : Math.min(count, most);
-    const asked = new Set(entries.flatMap(({ reports }) => Object.keys(reports ?? {})));
+    const before = new Set(this.#entries.flatMap(({ reports = {} }) => Object.keys(reports)));
+    const { hashes } = this.#questions;
     const among = (has) => [...hashes.keys()].filter((name) => has(hashes.get(name)));
     return {
-      ...{ spent, budget, after: spent + (own.upload ? 0 : costOf(this.terms, drawn)) },
-      reused: among((question) => known.has(question)),
-      repeated: among((question) => asked.has(question) && !known.has(question)),
+      ...{ spent, after: spent + (this.#own?.reports ? 0 : costOf(this.terms, drawn)), budget },
+      reused: among((question) => asked.known.has(question)),
+      repeated: among((question) => before.has(question) && !asked.known.has(question)),
     };
   }
 
   /** Set the most that all campaigns of this origin may spend together; null: no limit. */
   async setBudget(budget) {
-    await this.#exchange(() => ({ budget }));
+    await this.#exchange((_, store) => store.put({ name: "", budget }, ""));
   }
 
-  /** Keep answers until they are sent, for who wants it; undefined: none. */
-  async keepDrafts(answers) {
-    const drafts = answers && [...answers];
-    await this.#exchange(({ own }) => own?.joined && { entry: { ...own, drafts } });
-  }
-
-  drafts() {
-    return new Map(this.#own?.drafts);
+  /** Keep answers until they are sent, for who wants it; without any, delete them. */
+  async keepDrafts(answers = []) {
+    await this.#keep((own) => own?.joined && { ...own, drafts: [...answers] });
   }
 
   dropDrafts() {
     return this.keepDrafts();
   }
 
+  drafts() {
+    return new Map(this.#own?.drafts);
+  }
+
   /** Draw reports and keep them, in one transaction: from then on they are on their way. */
   async commit(answers) {
-    const start = performance.now();
+    const [start, { terms }, { delay }] = [performance.now(), this, this.#timing];
     const given = new Map([...answers].filter(([, answer]) => answer !== null));
-    const { terms } = this;
-    if (given.size > terms.answers) {
-      throw new Refusal("refusal.too-many", { most: terms.answers });
+    if (![...given.keys()].every((name) => this.#questions.hashes.has(name))) {
+      throw new RangeError("the campaign has no such task");
     }
-    if (!given.size && !reportsAll(terms)) {
-      throw new Refusal("refusal.no-answer");
-    }
-    const commit = ({ own, ...kept }) => {
-      if (!own?.joined || own.upload) {
-        throw new Refusal(own?.upload ? "refusal.answered" : whyOut(own));
-      }
-      const asked = this.#with(this.#known(kept.entries));
+    refuseIf(given.size > terms.answers, "refusal.too-many", { most: terms.answers });
+    refuseIf(!given.size && !reportsAll(terms), "refusal.no-answer");
+    const commit = (own, entries) => {
+      refuseIf(own?.upload, "refusal.answered");
+      refuseIf(!own?.joined, whyOut(own));
+      const asked = this.#asked(entries);
       const open = toDraw(asked, given);
       const cost = costOf(terms, open.size);
-      requireBudget(kept, cost);
-      const { channel } = this.#questions;
+      requireBudget(entries, cost);
       const drawn = drawUpload(asked, given, open);
-      return { entry: { ...own, drafts: undefined, channel, cost, ...drawn } };
+      return { ...own, ...drawn, cost, channel: this.#questions.channel, drafts: [] };
     };
-    await locked(() => this.#exchange(commit));
-    const { delay } = this.#timing;
+    await locked(() => this.#keep(commit));
     this.#leaves = start + delay * Math.ceil((performance.now() - start) / delay);
   }
 
@@ -170,9 +163,7 @@ export class Device {
     const attempt = () => locked(() => this.#sendOnce());
     await insist(attempt, { ...this.#timing, patience: Infinity, onWait });
     const { rejected } = this.#own.receipt;
-    if (rejected) {
-      throw new Refusal("refusal.rejected", { count: rejected });
-    }
+    refuseIf(rejected, "refusal.rejected", { count: rejected });
     return this.receipt;
   }
 
@@ -185,8 +176,8 @@ export class Device {
     const { reports = [], sketch } = JSON.parse(upload);
     return {
       reports: readable(reports, this.terms, this.tasks),
-      ...{ sketch: sketch?.numbers.length ?? null, ...receipt },
-      ...{ epsilon: cost, withdrawalKey: credential },
+      ...{ sketch: sketch?.numbers.length ?? null, epsilon: cost, ...receipt },
+      withdrawalKey: credential,
     };
   }
 
@@ -194,52 +185,81 @@ export class Device {
    * With a key: the worker whose it is, on whatever device. */
   withdraw(key) {
     return locked(async () => {
-      const { own } = await this.#exchange();
-      const credential = key ?? own?.credential;
-      if (!/^qcw_[\w-]{43}$/.test(credential)) {
-        throw new Refusal(key ? "refusal.key" : whyOut(own));
-      }
-      const mine = credential === own?.credential;
+      await this.#exchange();
+      const credential = key ?? this.#own?.credential;
+      const isKey = /^qcw_[\w-]{43}$/.test(credential);
+      refuseIf(!isKey, key === undefined ? whyOut(this.#own) : "refusal.key");
+      const isOwn = credential === this.#own?.credential;
       await this.#ask("me", { method: "DELETE", credential }).catch((error) => {
-        if (error.key !== "refusal.credential" || !mine) {
-          throw error.key === "refusal.credential" ? new Refusal("refusal.key") : error;
-        } // whom the server does not know has left
+        const isUnknown = error.key === "refusal.credential"; // as who has left is
+        refuseIf(isUnknown && !isOwn, "refusal.key");
+        if (!isUnknown) {
+          throw error;
+        }
       });
-      const { name, origin, channel, cost, reports } = own ?? {};
-      const entry = reports ? { name, origin, channel, cost, reports, left: true } : null;
-      await this.#exchange(() => mine && { entry, files: null });
+      await (isOwn && this.#exchange((entries, store) => this.#leave(store)));
     });
   }
 
   /** Delete all that is kept, of all campaigns of this origin. */
   async forget() {
-    await locked(() => clearStore(this.#database));
+    await locked(() => this.#exchange((_, store) => store.clear()));
     await globalThis.caches?.delete(NAME).catch(() => false);
-    await this.#exchange();
   }
 
   get #public() {
     return `public/campaigns/${this.#where.campaign}`;
   }
 
-  async #ask(path, sent) {
-    const attempt = () => request(this.#where.api + path, sent);
-    return textOf(await insist(attempt, this.#timing));
+  get #own() {
+    return this.#entries.find(({ name }) => name === this.#where.name);
   }
 
-  /** Read and write what is kept; see `exchange`. */
-  async #exchange(act = () => ({})) {
-    const kept = await exchange(this.#database, this.#where.name, act);
-    this.#own = kept.entry === undefined ? kept.own : kept.entry;
-    return kept;
+  async #ask(path, sent) {
+    const attempt = () => request(`${this.#where.base}api/v1/${path}`, sent);
+    return (await insist(attempt, this.#timing)).text();
+  }
+
+  async #exchange(act = () => {}) {
+    this.#entries = await exchange(this.#database, act);
+  }
+
+  /** Keep what `act` makes of the campaign's entry, and files with it; nothing of nothing. */
+  #keep(act, files = []) {
+    const { name } = this.#where;
+    return this.#exchange((entries, store) => {
+      const entry = act(entries.find((one) => one.name === name), entries);
+      if (entry) {
+        store.put(entry, name);
+        files.forEach(([file, content]) => store.put(content, [name, file]));
+      }
+    });
+  }
+
+  /** Delete what is kept of the campaign, but for what was reported on. */
+  #leave(store) {
+    const { name, origin, channel, cost, reports } = this.#own;
+    store.delete(filesOf(name));
+    if (reports) {
+      store.put({ name, origin, channel, cost, reports, left: true }, name);
+    } else {
+      store.delete(name);
+    }
+  }
+
+  async #files() {
+    const files = filesOf(this.#where.name);
+    let [keys, contents] = [];
+    await this.#exchange((_, store) => {
+      [keys, contents] = [store.getAllKeys(files), store.getAll(files)];
+    });
+    return new Map(keys.result.map(([, file], i) => [file, contents.result[i]]));
   }
 
   async #read(text, configHash) {
     this.terms = await readTerms(text, { campaign: this.#where.campaign, configHash });
     this.#text = text;
-    if (whyNot(this.terms.mechanism)) {
-      throw new Refusal("refusal.mechanism");
-    }
+    refuseIf(whyNot(this.terms.mechanism), "refusal.mechanism");
   }
 
   async #readTasks(text) {
@@ -255,38 +275,38 @@ export class Device {
     await this.#ask(path, { method: "PUT", credential, body });
   }
 
-  /** Fetch all tasks at once: only with them has the device joined. */
+  /** Fetch all tasks and images at once: only with them has the device joined. */
   async #fetchTasks() {
-    const text = await this.#ask("me/tasks", { credential: this.#own.credential });
+    const { credential } = this.#own;
+    const text = await this.#ask("me/tasks", { credential });
     await this.#readTasks(text);
-    const files = new Map([...this.images, ["config", this.#text], ["tasks", text]]);
-    await this.#exchange(({ own }) => {
-      if (!own || own.left) {
-        throw new Refusal(whyOut(own));
-      }
-      return own.joined ? {} : { entry: { ...own, invite: undefined, joined: true }, files };
-    });
+    const hashes = this.tasks.flatMap(imagesOf).map(({ hash }) => hash);
+    this.images = await fetchImages(this.#where.base, credential, hashes, this.#timing);
+    const join = (own) => {
+      refuseIf(!own?.credential, whyOut(own));
+      return { ...own, invite: undefined, joined: true };
+    };
+    await this.#keep(join, [["config", this.#text], ["tasks", text], ...this.images]);
   }
 
-  #known(entries) {
-    const { channel } = this.#questions;
-    return knownReports(entries, { origin: this.#where.origin, channel }, this.terms);
-  }
-
-  #with(known) {
-    return { terms: this.terms, tasks: this.tasks, questions: this.#questions, known };
+  /** Return what reports are drawn from, beside answers. */
+  #asked(entries) {
+    const { terms, tasks } = this;
+    const questions = this.#questions;
+    const { origin } = this.#where;
+    const known = knownReports(entries, { origin, channel: questions.channel }, terms);
+    return { terms, tasks, questions, known };
   }
 
   async #sendOnce() {
-    const { own } = await this.#exchange();
-    if (!own?.upload) {
-      throw new Refusal(whyOut(own));
-    }
-    if (!own.receipt) {
-      const sent = { method: "POST", credential: own.credential, body: own.upload };
-      const said = objectIn(textOf(await request(`${this.#where.api}me/reports`, sent)));
-      const receipt = checkedReceipt(said, own.upload);
-      await this.#exchange(({ own: now }) => now && { entry: { ...now, receipt } });
+    await this.#exchange();
+    const { upload, receipt, credential } = this.#own ?? {};
+    refuseIf(!upload, whyOut(this.#own));
+    if (!receipt) {
+      const sent = { method: "POST", credential, body: upload };
+      const said = await request(`${this.#where.base}api/v1/me/reports`, sent);
+      const checked = checkedReceipt(objectIn(await said.text()), upload);
+      await this.#keep((own) => own && { ...own, receipt: checked });
     }
   }
 }

@@ -1,28 +1,31 @@
 // What was spent of a worker's privacy, over all campaigns of this origin.
 
 import { guaranteeOf } from "../terms/guarantee.js";
-import { Refusal } from "../terms/terms.js";
+import { refuseIf } from "./refusing.js";
 
-/** Return what so many reports, drawn for a campaign, lose at most all together: epsilon. */
-export function costOf(terms, count) {
-  if (count === 0 || terms.report.kind === "sketch") {
-    return count && (terms.guarantee.workerEpsilon ?? Infinity); // it depends on the tasks
+/** Return what so many reports of a campaign lose at most, all together: epsilon. */
+export function costOf({ mechanism, channel, report, linked, guarantee }, count) {
+  if (count === 0) {
+    return 0;
   }
-  const { mechanism, channel, report, linked } = terms;
   const most = { answers_per_participant: count, linked: Math.min(linked, count), tasks: count };
-  return guaranteeOf({ mechanism, channel, report, ...most }).workerEpsilon ?? Infinity;
+  const { workerEpsilon } =
+    report.kind === "sketch" // which depends on the tasks' names
+      ? guarantee
+      : guaranteeOf({ mechanism, channel, report, ...most });
+  return workerEpsilon ?? Infinity;
 }
 
-/** Return the sum over all campaigns. */
+/** Return the sum over all campaigns, and the most that it may be; null: no limit. */
 export function spentIn(entries) {
-  return entries.reduce((sum, { cost = 0 }) => sum + cost, 0);
+  const spent = entries.reduce((sum, { cost = 0 }) => sum + cost, 0);
+  return { spent, budget: entries.find(({ name }) => name === "")?.budget ?? null };
 }
 
-/** Raise Refusal where a cost would take the device above its budget; null: no limit. */
-export function requireBudget({ entries, budget }, cost) {
-  const spent = spentIn(entries);
-  if (budget !== null && cost && spent + cost > budget) {
-    const [now, after] = [spent, spent + cost].map((epsilon) => epsilon.toFixed(2));
-    throw new Refusal("refusal.budget", { budget, spent: now, after });
-  }
+/** Raise Refusal where a cost would take the device above its budget. */
+export function requireBudget(entries, cost) {
+  const { spent, budget } = spentIn(entries);
+  const [now, after] = [spent, spent + cost].map((epsilon) => epsilon.toFixed(2));
+  const isAbove = budget !== null && cost > 0 && spent + cost > budget;
+  refuseIf(isAbove, "refusal.budget", { budget, spent: now, after });
 }

@@ -1,20 +1,24 @@
-// Random names: who the device is in a campaign, and ids that tell nothing.
+// Who the device is in a campaign, and ids that tell nothing: random bytes.
 
-/** Return a new credential: 32 random bytes. */
+/** Return a new credential: 32 random bytes in base64url. */
 export function newCredential() {
   const text = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))));
   return `qcw_${text.replaceAll("+", "-").replaceAll("/", "_").replace("=", "")}`;
 }
 
-/** Return the participant that follows from a credential: 16 bytes of its SHA-256, in hex. */
+/** Return the participant that follows from a credential. */
 export async function participantOf(credential) {
-  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(credential));
-  return hexOf(new Uint8Array(hash, 0, 16));
+  return (await sha256(new TextEncoder().encode(credential))).slice(0, 32);
 }
 
 /** Return 16 random bytes, in hex. */
 export function newId() {
   return hexOf(crypto.getRandomValues(new Uint8Array(16)));
+}
+
+/** Return the SHA-256 of bytes, in hex. */
+export async function sha256(bytes) {
+  return hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
 function hexOf(bytes) {

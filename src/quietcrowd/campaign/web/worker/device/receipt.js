@@ -1,22 +1,20 @@
 // What a server says became of reports.
 
-import { Refusal } from "../terms/terms.js";
+import { refuseIf } from "./refusing.js";
 
 const LONGEST_CODE = 100;
 
 /** Return what a server says of an upload; Refusal where it does not add up. */
 export function checkedReceipt(said, upload) {
   const { reports, sketch } = JSON.parse(upload);
-  const { accepted, duplicates, rejected, completion_code: completionCode = null } = said;
+  const { accepted, duplicates, rejected, completion_code: code = null } = said;
   const ids = new Set((reports ?? [sketch]).map((one) => one.report_id));
   const addsUp =
     [accepted, duplicates].every((count) => Number.isSafeInteger(count) && count >= 0) &&
     Array.isArray(rejected) &&
     rejected.every((one) => ids.delete(one?.report_id)) &&
-    accepted + duplicates === ids.size;
-  const isCode = typeof completionCode === "string" && completionCode.length <= LONGEST_CODE;
-  if (!addsUp || !(completionCode === null || isCode)) {
-    throw new Refusal("refusal.receipt");
-  }
-  return { rejected: rejected.length, completionCode };
+    accepted + duplicates === ids.size &&
+    (code === null || (typeof code === "string" && code.length <= LONGEST_CODE));
+  refuseIf(!addsUp, "refusal.receipt");
+  return { rejected: rejected.length, completionCode: code };
 }

@@ -3,8 +3,8 @@
 import { draw } from "../mechanisms/draw.js";
 import { systemWords } from "../mechanisms/words.js";
 import { canonicalJson } from "../terms/canonical.js";
-import { Refusal } from "../terms/terms.js";
 import { newId } from "./membership.js";
+import { refuseIf } from "./refusing.js";
 
 /** Return whether every task is reported, answered or not. */
 export function reportsAll({ report }) {
@@ -21,26 +21,23 @@ export function toDraw({ terms, tasks, questions, known }, answers) {
   const open = new Map();
   for (const { name } of tasks) {
     if ((reportsAll(terms) || answers.has(name)) && !known.has(questions.hashes.get(name))) {
-      const first = questions.channel === null ? name : questions.first.get(name);
-      open.set(first, open.get(first) ?? answers.get(name) ?? null);
+      const source = sourceOf(name, questions);
+      open.set(source, open.get(source) ?? answers.get(name) ?? null);
     }
   }
   return open;
 }
 
-/** Draw, and return the request that is sent and what is kept under each question. */
+/** Draw; return the request that is sent, and what is kept of it under each question. */
 export function drawUpload({ terms, tasks, questions, known }, answers, open) {
-  const { hashes, first, channel } = questions;
   const drawn = draw(terms, [...open.keys()], open, systemWords);
   const fresh = new Map(drawn.reports?.map(({ task, ...report }) => [task, report]));
-  const sent = [];
-  const reports = {};
+  const [sent, reports] = [[], {}];
   for (const { id, name } of tasks.filter((task) => reportsAll(terms) || answers.has(task.name))) {
-    const question = hashes.get(name);
-    const of = channel === null ? name : first.get(name);
-    const report = known.get(question) ?? fresh.get(of);
+    const question = questions.hashes.get(name);
+    const report = known.get(question) ?? fresh.get(sourceOf(name, questions));
     sent.push({ report_id: newId(), task_id: id, ...report });
-    reports[question] = channel === null ? null : spelled(report, terms);
+    reports[question] = questions.channel === null ? null : spelled(report, terms);
   }
   const { numbers } = drawn;
   const body = numbers ? { sketch: { report_id: newId(), numbers } } : { reports: sent };
@@ -50,7 +47,7 @@ export function drawUpload({ terms, tasks, questions, known }, answers, open) {
 /** Return what a server was sent through a channel, as it is sent, by the hashes of questions. */
 export function knownReports(entries, { origin, channel }, terms) {
   const same = entries.filter((one) => one.origin === origin && one.channel === channel);
-  const kept = channel === null ? [] : same.flatMap((one) => Object.entries(one.reports));
+  const kept = channel === null ? [] : same.flatMap(({ reports }) => Object.entries(reports));
   return new Map(kept.map(([question, report]) => [question, coded(report, terms)]));
 }
 
@@ -67,26 +64,24 @@ export function readable(items, terms, tasks) {
   }));
 }
 
+/** Return the task whose answer a task's report is on. */
+function sourceOf(name, { channel, first }) {
+  return channel === null ? name : first.get(name);
+}
+
 function labelsOf({ mechanism: { domain }, channel }) {
-  return channel.kind === "table" && (domain.labels ?? domain.levels);
+  return channel.kind === "table" ? (domain.labels ?? domain.levels) : null;
 }
 
-/** Return what codes are kept as: other campaigns may have the labels in another order. */
-function spellings(terms) {
-  const labels = labelsOf(terms);
-  return labels && [...labels.map(String), null];
-}
-
+/** Return a report by its label: other campaigns may have the labels in another order. */
 function spelled(report, terms) {
-  const all = spellings(terms);
-  return all ? { ...report, value: all[report.value] } : report;
+  const label = labelsOf(terms)?.map(String)[report.value];
+  return labelsOf(terms) ? { ...report, value: label ?? null } : report;
 }
 
 function coded(report, terms) {
-  const all = spellings(terms);
-  const value = all ? all.indexOf(report.value) : report.value;
-  if (all && value < 0) {
-    throw new Refusal("refusal.storage");
-  }
+  const labels = labelsOf(terms)?.map(String);
+  const value = labels ? [...labels, null].indexOf(report.value) : report.value;
+  refuseIf(labels && value < 0, "refusal.storage");
   return { ...report, value };
 }

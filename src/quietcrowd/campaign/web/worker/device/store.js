@@ -1,90 +1,54 @@
-// What the device keeps, in one database of the browser for all campaigns of an origin.
+// What the device keeps, in one database of the browser: entries by name, and files of each.
 
 import { Refusal } from "../terms/terms.js";
 
-const STORES = ["campaigns", "files", "budget"];
+const STORE = "kept";
 
 /** Open the database, or make it. */
 export async function openStore() {
-  const request = indexedDB.open("quietcrowd", 1);
-  request.onupgradeneeded = () => {
-    const [campaigns, ...others] = STORES;
-    request.result.createObjectStore(campaigns, { keyPath: "name" });
-    others.forEach((one) => request.result.createObjectStore(one));
-  };
-  return settled(request, "success");
+  const opened = indexedDB.open("quietcrowd", 1);
+  opened.onupgradeneeded = () => opened.result.createObjectStore(STORE);
+  await settled(opened, "success");
+  return opened.result;
 }
 
 /**
- * Read and write in one transaction, which is on the disk when this ends; return what `act` does.
+ * Read all entries and write, in one transaction that is on the disk when this ends; return them.
  *
- * `act` is given all entries, the campaign's own and the budget, and is no async function: nothing
- * is awaited between reading and writing. Where it throws, nothing is written. It returns what is
- * to be kept: `entry` (null: deleted), `files` by their names (null: deleted), `budget`.
+ * `act` is no async function: nothing is awaited in between. Where it throws, nothing is written.
+ * @param {IDBDatabase} database
+ * @param {(entries: object[], store: IDBObjectStore) => void} act
  */
-export async function exchange(database, name, act) {
-  const { transaction, campaigns, files, budget } = begin(database);
-  const entries = campaigns.getAll();
-  const most = budget.get("most");
-  let kept;
+export async function exchange(database, act) {
+  const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+  const store = transaction.objectStore(STORE);
+  const all = IDBKeyRange.bound("", [], false, true); // keys of files are lists
+  const before = store.getAll(all);
+  let after;
   let failure;
-  most.onsuccess = () => {
+  before.onsuccess = () => {
     try {
-      const own = entries.result.find((entry) => entry.name === name);
-      kept = { own, ...act({ entries: entries.result, own, budget: most.result ?? null }) };
+      act(before.result, store);
+      after = store.getAll(all);
     } catch (error) {
       failure = error;
       transaction.abort();
-      return;
-    }
-    if (kept.entry) {
-      campaigns.put(kept.entry);
-    } else if (kept.entry === null) {
-      campaigns.delete(name);
-    }
-    if (kept.files === null) {
-      files.delete(filesOf(name));
-    }
-    kept.files?.forEach((content, file) => files.put(content, [name, file]));
-    if (kept.budget !== undefined) {
-      budget.put(kept.budget, "most");
     }
   };
   await settled(transaction, "complete").catch((error) => {
     throw failure ?? error;
   });
-  return kept;
+  return after.result;
 }
 
-/** Return the files of a campaign by their names: texts and images. */
-export async function filesIn(database, name) {
-  const { transaction, files } = begin(database);
-  const [names, contents] = [files.getAllKeys(filesOf(name)), files.getAll(filesOf(name))];
-  await settled(transaction, "complete");
-  return new Map(names.result.map(([, file], i) => [file, contents.result[i]]));
-}
-
-/** Delete all that is kept, of all campaigns. */
-export async function clearStore(database) {
-  const { transaction, ...stores } = begin(database);
-  Object.values(stores).forEach((one) => one.clear());
-  await settled(transaction, "complete");
-}
-
-function begin(database) {
-  const transaction = database.transaction(STORES, "readwrite", { durability: "strict" });
-  const stores = STORES.map((one) => [one, transaction.objectStore(one)]);
-  return { transaction, ...Object.fromEntries(stores) };
-}
-
-function filesOf(name) {
+/** Return the keys of all files of an entry. */
+export function filesOf(name) {
   return IDBKeyRange.bound([name], [name, []]);
 }
 
-/** Return what a request gives, or wait for a transaction; Refusal where the browser cannot. */
 function settled(request, good) {
   return new Promise((resolve, reject) => {
-    request.addEventListener(good, () => resolve(request.result));
+    request.addEventListener(good, resolve);
     for (const bad of ["error", "abort"]) {
       request.addEventListener(bad, () => reject(new Refusal("refusal.storage")));
     }
