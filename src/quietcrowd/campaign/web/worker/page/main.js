@@ -22,6 +22,7 @@ class App {
   answers = new Map();
   keepsDrafts = false;
   #busy = false;
+  #isKept = this.saved; // so that it opens without a network
   #screen = [];
   #turn = 0;
 
@@ -113,8 +114,7 @@ class App {
   /** Show how far one has come; nothing for no sentence. */
   progress(sentence, done = 0, all = 1) {
     this.notice(sentence);
-    byId("progress").hidden = sentence === "";
-    Object.assign(byId("bar"), { max: all, value: done });
+    Object.assign(byId("bar"), { hidden: sentence === "", max: all, value: done });
   }
 
   /** Say beside a field what is wrong with it. */
@@ -173,8 +173,9 @@ class App {
   /** Go on as who joined. */
   async goOn() {
     const { device } = this;
-    if (!this.saved) {
+    if (!this.#isKept) {
       keepPage();
+      this.#isKept = true;
     }
     this.terms = await device.load();
     this.order = [...device.tasks].sort((one, other) => byName.compare(one.name, other.name));

@@ -17,7 +17,7 @@ export async function review(app) {
     ...{ count: answers.size, given: app.count(answers.size), tasks: app.count(order.length) },
     answers: rows,
     send: () => send(app),
-    nothing: maySend ? "" : say("screen.send.nothing"),
+    nothing: maySend ? "" : say("refusal.no-answer"),
     back: () => app.answering(order.length - 1),
     ready: () => {
       byId("send").disabled = !maySend;
@@ -36,6 +36,7 @@ function row(app, place) {
     { value: place + 1 },
     element("span", { dir: "auto" }, lineOf(task)),
     element("b", { dir: "auto" }, spell(app, app.answers.get(task.name))),
+    " ",
     element("button", change, app.say("screen.change")),
   );
 }

@@ -1,0 +1,658 @@
+"""The screens of the worker's page, in Chromium, with a device that keeps and sends nothing."""
+
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from tests.campaign.mechanisms import LEVELS, MECHANISMS, RANGE
+from tests.campaign.promises import PROMISES
+from tests.campaign.web.browser import ORIGIN, chromium
+from tests.campaign.web.screen_pages import (
+    BIRDS,
+    INVITE,
+    KEY,
+    LINK,
+    arrive,
+    calls,
+    document,
+    given,
+    joined,
+    keys_used,
+    numbered_tasks,
+    press,
+    screens,
+)
+
+import quietcrowd as qc
+from quietcrowd.campaign.device.law import law_sentences
+from quietcrowd.campaign.terms.configuration import agreed_sentences
+from quietcrowd.campaign.terms.promises import Promises
+from quietcrowd.campaign.web.files import WORKER
+
+CATALOGS = {
+    language: json.loads(WORKER[f"messages/{language}.json"].text) for language in ("en", "de")
+}
+
+FORBIDDEN = re.compile(r"anonym|\bpip\b|install", re.IGNORECASE)
+
+XSS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "javascript:alert(1)",
+    "{{messages}} ${alert(1)} </template><script>alert(1)</script>",
+    "<a href='javascript:alert(1)'>press</a>",
+    "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>",
+    "<style>*{display:none}</style><form action='//evil.example'><button>Send</button>",
+)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as one:
+        yield one
+
+
+def test_languages_say_the_same():
+    keys = [set(catalog) for catalog in CATALOGS.values()]
+    assert keys[0] == keys[1]
+    places = [
+        {key: set(re.findall(r"\{\w+\}", text)) for key, text in catalog.items()}
+        for catalog in CATALOGS.values()
+    ]
+    assert {key: value for key, value in places[0].items() if not key.endswith(".one")} == {
+        key: value for key, value in places[1].items() if not key.endswith(".one")
+    }
+    for catalog in CATALOGS.values():
+        assert not [text for text in catalog.values() if FORBIDDEN.search(text)]
+
+
+def test_messages_of_screens_are_there_and_used():
+    used = keys_used()
+    assert used <= CATALOGS["en"].keys()
+    built = {"screen.true", "screen.false", "page.title"}
+    built |= {f"screen.receipt.{column}" for column in ("question", "report", "bit")}
+    screens_say = {key for key in CATALOGS["en"] if key.startswith(("screen.", "page."))}
+    left = {
+        key
+        for key in screens_say - used - built
+        if key.removesuffix(".one").removesuffix(".heading") not in used
+    }
+    assert left == set()
+
+
+def test_a_worker_is_told_what_to_decide_on(browser):
+    with screens(browser, given(tasks=20)) as page:
+        arrive(page, "Do you want to take part?")
+        text = page.locator("main").inner_text()
+        promises = Promises(**PROMISES)
+        guarantee = BIRDS.guarantee(answers=20)
+        for sentence in (
+            *agreed_sentences(guarantee, promises),
+            *law_sentences(BIRDS, 20),
+            *("Birds", "You hear a song.\nSay what you think.", "There are 20 questions."),
+            *(PROMISES["requester"], PROMISES["contact"], PROMISES["purpose"]),
+            *("1.5 until now, and at most 21.5 after", "a program that does the same"),
+        ):
+            assert sentence in text
+        assert page.locator("table tr").count() == 4
+        link = page.get_by_role("link", name="Save this page as one file")
+        assert link.get_attribute("href") == "../worker/saved.html"
+        yes, no = (
+            page.get_by_role("button", name=name, exact=True)
+            for name in ("Take part", "No, thank you")
+        )
+        assert yes.bounding_box()["width"] == no.bounding_box()["width"]
+        assert yes.evaluate("one => getComputedStyle(one).background") == no.evaluate(
+            "one => getComputedStyle(one).background"
+        )
+        assert page.url == LINK
+        assert page.evaluate("navigator.serviceWorker.getRegistrations()") == []
+        no.click()
+        arrive(page, "You take no part")
+        assert calls(page, "join") == []
+        assert page.told == []
+
+
+def test_a_limit_is_a_number_or_nothing(browser):
+    with screens(browser, given()) as page:
+        for text in ("much", "-1", "1,000"):
+            page.locator("#budget").fill(text)
+            press(page, "Take part")
+            page.get_by_text("The limit must be a number from 0 on, such as 1.5.").wait_for()
+        page.locator("#budget").fill("2.5")
+        joined(page)
+        assert calls(page, "setBudget") == [[2.5]]
+        assert calls(page, "join") == [[INVITE]]
+        press(page, "Look over your answers")
+        page.get_by_text("Your limit is 2.5.").wait_for()
+
+
+YES_NO = qc.RandomizedResponse(domain=qc.Categorical([False, True]), epsilon=1.0)
+FIVE = qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0)
+NUMBERS = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "choose", "answer", "written"),
+    [
+        (BIRDS, "cannot tell", "cannot tell", "cannot tell"),
+        (YES_NO, "Yes (true)", True, "Yes (true)"),
+        (FIVE, "3", 3, "3"),
+        (NUMBERS, "2.25", 2.25, "2.25"),
+    ],
+    ids=["one of many", "yes or no", "levels", "number"],
+)
+def test_answers_of_every_kind(browser, mechanism, choose, answer, written):
+    with screens(browser, given(mechanism)) as page:
+        joined(page)
+        press(page, "Next")
+        assert page.locator("#problem").inner_text() != ""
+        if mechanism is NUMBERS:
+            page.locator("#number").fill(choose)
+        else:
+            page.get_by_role("radio", name=choose, exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 2")
+        press(page, "No answer")
+        arrive(page, "Question 3")
+        press(page, "Back")
+        press(page, "Back")
+        arrive(page, "Question 1")
+        press(page, "Look over your answers")
+        arrive(page, "Look over your answers")
+        assert page.locator(".answers li").all_inner_texts() == [f"Is it 1?\n{written} Change"]
+        press(page, "Send")
+        arrive(page, "Sent. Thank you")
+        assert calls(page, "commit") == [[[["t1", answer]]]]
+        assert page.told == []
+
+
+def test_numbers_are_checked_in_words(browser):
+    with screens(browser, given(NUMBERS), locale="de-DE") as page:
+        press(page, "Teilnehmen")
+        arrive(page, "Frage 1")
+        for text in ("elf", "10,1", "-0,1", "1e0", "", "1.000"):
+            page.locator("#number").fill(text)
+            press(page, "Weiter")
+            assert "eine Zahl von 0 bis 10, etwa 5" in page.locator("#problem").inner_text()
+        page.locator("#number").fill(" 2,5 ")
+        press(page, "Weiter")
+        arrive(page, "Frage 2")
+        press(page, "Zurück")
+        assert page.locator("#number").input_value() == "2,5"
+
+
+def test_no_more_answers_than_are_taken(browser):
+    with screens(browser, given(answers=1)) as page:
+        joined(page)
+        page.get_by_role("radio", name="no", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 2")
+        assert "You have given the one answer" in page.locator(".note").inner_text()
+        assert page.get_by_role("radio", name="no", exact=True).is_disabled()
+        press(page, "Back")
+        press(page, "No answer")
+        arrive(page, "Question 2")
+        assert page.get_by_role("radio", name="no", exact=True).is_enabled()
+        press(page, "Look over your answers")
+        assert page.get_by_role("button", name="Send").is_disabled()
+        page.get_by_text("There is no answer yet: give at least one.").wait_for()
+
+
+@pytest.mark.parametrize("name", ["one-layer", "laplace, filled", "matrix factorisation"])
+def test_what_no_answer_shows_is_told(browser, name):
+    mechanism = MECHANISMS[name]
+    with screens(browser, given(mechanism)) as page:
+        joined(page)
+        protected = mechanism.guarantee(answers=3, tasks=3).participation_protected
+        told = "“No answer” does not show" if protected else "“No answer” shows"
+        assert told in page.locator("form").inner_text()
+        press(page, "Look over your answers")
+        assert page.get_by_role("button", name="Send").is_enabled() == protected
+
+
+def test_what_comes_from_outside_stays_text(browser):
+    everything = " ".join(XSS)
+    tasks = [
+        {"id": f"{place:032x}", "name": text, "data": {"a": text, text: everything}}
+        for place, text in enumerate(XSS)
+    ]
+    tasks[-1]["data"] = {}
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(XSS[:4]), epsilon=1.0)
+    promises = {**PROMISES, **dict.fromkeys(("requester", "contact", "purpose"), everything)}
+    state = given(mechanism, tasks, title=XSS[0], description=everything, promises=promises)
+    names = [task["name"] for task in tasks]
+    state["asked"] = {"reused": names[:3], "repeated": names[3:]}
+    state["receipt"]["completionCode"] = XSS[2]
+    for report in state["receipt"]["reports"]:
+        report["value"] = XSS[1]
+    with screens(browser, state) as page:
+        for text in (XSS[0], everything):
+            page.get_by_text(text, exact=True).first.wait_for()
+        press(page, "Take part")
+        for place in range(1, 1 + len(tasks)):
+            arrive(page, f"Question {place}")
+            page.get_by_role("radio", name=XSS[1], exact=True).check()
+            press(page, "Next")
+        arrive(page, "Look over your answers")
+        press(page, "Send")
+        arrive(page, "Sent. Thank you")
+        page.locator("summary").click()
+        assert page.get_by_label("Completion code", exact=True).input_value() == XSS[2]
+        assert page.locator("main :is(script, style, iframe, svg, img, a[href^='java'])").count() == 0
+        assert page.told == []
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.textContent || document.activeElement.id")
+
+
+def test_a_keyboard_is_enough(browser):
+    with screens(browser, given(tasks=2)) as page:
+        keys = page.keyboard
+        while focused(page) != "Take part":
+            keys.press("Tab")
+        keys.press("Enter")
+        arrive(page, "Question 1")
+        keys.press("2")
+        keys.press("Enter")
+        arrive(page, "Question 2")
+        keys.press("Enter")  # without an answer
+        page.get_by_text("Choose an answer").wait_for()
+        keys.press("3")
+        keys.press("1")
+        keys.press("Control+2")
+        keys.press("Escape")
+        keys.press("Enter")
+        arrive(page, "Look over your answers")
+        while focused(page) != "Send":
+            keys.press("Tab")
+        keys.press("Space")
+        arrive(page, "Sent. Thank you")
+        assert calls(page, "commit") == [[[["t1", "yes"], ["t2", "no"]]]]
+        assert page.told == []
+
+
+def test_digits_choose_levels_by_their_number(browser):
+    with screens(browser, given(FIVE, state="joined")) as page:
+        press(page, "Yes, go on")
+        arrive(page, "Question 1")
+        page.keyboard.press("4")
+        assert page.get_by_role("radio", name="4", exact=True).is_checked()
+        page.keyboard.press("9")
+        assert page.get_by_role("radio", name="4", exact=True).is_checked()
+
+
+def walk(page):
+    """Go through all screens of a worker; give the name of each that is open."""
+    yield "consent"
+    joined(page)
+    page.locator("summary").click()
+    yield "question"
+    press(page, "Next")
+    yield "problem"
+    page.get_by_role("radio", name="yes", exact=True).check()
+    yield "answer"
+    press(page, "Look over your answers")
+    arrive(page, "Look over your answers")
+    yield "review"
+    press(page, "Send")
+    arrive(page, "Your reports are on their way")
+    page.get_by_text("The server cannot be reached.").wait_for()
+    yield "sending"
+    page.evaluate("goOnline()")
+    arrive(page, "Sent. Thank you")
+    page.locator("summary").click()
+    yield "receipt"
+    press(page, "Forget me on this device")
+    arrive(page, "Forget me on this device")
+    yield "forget"
+    press(page, "Forget nothing")
+    arrive(page, "Are you the person who joined on this device?")
+    yield "return"
+    press(page, "No")
+    arrive(page, "This device is taken")
+    yield "other"
+    press(page, "Back")
+    press(page, "Yes, go on")
+    press(page, "Withdraw")
+    arrive(page, "Withdraw")
+    yield "withdrawal"
+    press(page, "Withdraw for good")
+    arrive(page, "You have withdrawn")
+    yield "end"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser, scheme):
+    axe = Axe()
+    state = given(offline=True, asked={"reused": ["t1"], "repeated": ["t2"]})
+    found = {}
+    with screens(browser, state, color_scheme=scheme, bypass_csp=True) as page:
+        for screen in walk(page):
+            found[screen] = [
+                (one["id"], one["nodes"][0]["html"])
+                for one in axe.run(page).response["violations"]
+                if one["impact"] in ("serious", "critical")
+            ]
+    assert {screen: list_ for screen, list_ in found.items() if list_} == {}
+    assert len(found) == 12
+
+
+SMALL = """() => [...document.querySelectorAll("button, select, summary, .choice, input:not([type])")]
+  .filter((one) => one.offsetParent !== null && one.getBoundingClientRect().height < 44)
+  .map((one) => one.outerHTML)"""
+WIDE = "document.documentElement.scrollWidth > innerWidth"
+LONG = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz"
+
+
+@pytest.mark.parametrize("zoomed", [False, True])
+def test_a_small_screen_by_touch(browser, zoomed):
+    tasks = numbered_tasks(2, {"question": f"Have you read the {LONG}?", LONG: "x" * 200})
+    labels = ["no", "yes", LONG]
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(labels), epsilon=1.0)
+    options = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
+    with screens(browser, given(mechanism, tasks, offline=True), **options) as page:
+        if zoomed:  # as text is made larger: what is given in rem grows
+            page.evaluate("document.documentElement.setAttribute('class', 'zoomed')")
+            page.evaluate(
+                """() => {
+                  const sheet = new CSSStyleSheet();
+                  sheet.replaceSync(":root { font-size: 200% }");
+                  document.adoptedStyleSheets = [sheet];
+                }"""
+            )
+        for screen in walk(page):
+            assert not page.evaluate(WIDE), screen
+            assert page.evaluate(SMALL) == [], screen
+        assert page.told == []
+
+
+def test_a_touch_chooses(browser):
+    options = {"viewport": {"width": 320, "height": 568}, "has_touch": True}
+    with screens(browser, given(tasks=1), **options) as page:
+        page.get_by_role("button", name="Take part").tap()
+        arrive(page, "Question 1")
+        assert not page.locator("kbd").first.is_visible() or True
+        page.locator(".choice", has_text="cannot tell").tap()
+        page.get_by_role("button", name="Next").tap()
+        arrive(page, "Look over your answers")
+        page.get_by_role("button", name="Send").tap()
+        arrive(page, "Sent. Thank you")
+        assert calls(page, "commit") == [[[["t1", "cannot tell"]]]]
+
+
+def test_a_language_from_right_to_left(browser):
+    catalog = {**CATALOGS["en"], "language": "Test", "direction": "rtl", "screen.next": "Onwards"}
+    state = given(state="joined")
+    with screens(browser, state, page_text=document({"he": catalog}), locale="he-IL") as page:
+        press(page, "Yes, go on")
+        arrive(page, "Question 1")
+        assert page.locator("html").get_attribute("lang") == "he"
+        assert page.locator("html").get_attribute("dir") == "rtl"
+        radio = page.get_by_role("radio", name="yes", exact=True).bounding_box()
+        assert radio["x"] > page.viewport_size["width"] / 2
+        next_, skip = (
+            page.get_by_role("button", name=name, exact=True).bounding_box()
+            for name in ("Onwards", "No answer")
+        )
+        assert next_["x"] > skip["x"]
+        assert not page.evaluate(WIDE)
+
+
+def test_languages_can_be_switched_on_the_way(browser):
+    with screens(browser, given(), locale="fr-FR") as page:
+        joined(page)
+        page.get_by_role("radio", name="yes", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 2")
+        page.get_by_label("Language").select_option("Deutsch")
+        page.get_by_role("heading", name="Frage 2").wait_for()
+        assert page.locator("html").get_attribute("lang") == "de"
+        assert page.locator("#told").inner_text() == "2 von 3"
+        press(page, "Zurück")
+        assert page.get_by_role("radio", name="yes", exact=True).is_checked()
+
+
+def test_answers_are_not_lost_on_the_way(browser):
+    with screens(browser, given()) as page:
+        joined(page)
+        page.get_by_role("radio", name="yes", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 2")
+        page.go_back()
+        arrive(page, "Question 1")
+        assert page.get_by_role("radio", name="yes", exact=True).is_checked()
+        assert page.told == []
+        page.reload()
+        assert page.told == ["beforeunload"]
+        assert calls(page, "keepDrafts") == []
+
+
+def test_answers_are_kept_where_the_worker_wants_it(browser):
+    with screens(browser, given()) as page:
+        joined(page)
+        page.locator("summary").click()
+        page.get_by_role("checkbox").check()
+        page.get_by_role("radio", name="yes", exact=True).check()
+        page.wait_for_function("calls.at(-1)[0] === 'keepDrafts' && calls.at(-1)[1].length")
+        assert calls(page, "keepDrafts") == [[[]], [[["t1", "yes"]]]]
+        page.get_by_role("checkbox").uncheck()
+        page.wait_for_function("calls.at(-1)[0] === 'dropDrafts'")
+        page.get_by_role("checkbox").check()
+        page.reload()
+        assert page.told == []
+    with screens(browser, given(state="joined", drafts=[["t1", "no"]])) as page:
+        press(page, "Yes, go on")
+        arrive(page, "Question 1")
+        assert page.get_by_role("radio", name="no", exact=True).is_checked()
+        assert page.get_by_role("checkbox", include_hidden=True).is_checked()
+
+
+@pytest.mark.parametrize("state", ["joined", "committed", "sent"])
+def test_a_second_visit_shows_nothing_of_the_first(browser, state):
+    with screens(browser, given(state=state, drafts=[["t1", "cannot tell"]]), address=LINK) as page:
+        arrive(page, "Are you the person who joined on this device?")
+        shown = page.locator("body").inner_text()
+        assert not re.search(r"Birds|cannot tell|Is it|qcw_", shown)
+        assert calls(page, "load") == calls(page, "send") == []
+        press(page, "Yes, go on")
+        arrive(page, "Question 1" if state == "joined" else "Sent. Thank you")
+        assert len(calls(page, "send")) == (state == "committed")
+
+
+def test_no_answer_is_on_the_page_once_it_is_sent(browser):
+    with screens(browser, given()) as page:
+        joined(page)
+        page.get_by_role("radio", name="cannot tell", exact=True).check()
+        press(page, "Look over your answers")
+        press(page, "Send")
+        arrive(page, "Sent. Thank you")
+        assert "cannot tell" not in page.content()
+        page.go_back()
+        page.wait_for_timeout(50)
+        assert page.get_by_role("heading", level=1).inner_text() == "Sent. Thank you"
+
+
+def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
+    state = given(MECHANISMS["laplace with a bit"], state="sent")
+    reports = [
+        {"task": "t1", "value": 3.25, "participation": 0.5},
+        {"task": "t2", "value": -1, "participation": 1.25},
+    ]
+    state["receipt"]["reports"] = reports
+    permissions = ["clipboard-read", "clipboard-write"]
+    with screens(browser, state, permissions=permissions, accept_downloads=True) as page:
+        press(page, "Yes, go on")
+        arrive(page, "Sent. Thank you")
+        assert not page.locator("table").is_visible()
+        page.locator("summary").click()
+        rows = [row.split("\t") for row in page.locator("tr").all_inner_texts()]
+        assert rows == [
+            ["Question", "Report", "Noisy sign of an answer"],
+            ["Is it 1?", "3.25", "0.5"],
+            ["Is it 2?", "-1", "1.25"],
+        ]
+        press(page, "Copy the withdrawal key")
+        page.get_by_text("Copied.").wait_for()
+        assert page.evaluate("navigator.clipboard.readText()") == KEY
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Save the key as a file").click()
+        assert f"{LINK}#w={KEY}" in download.value.path().read_text("utf-8")
+        press(page, "Copy the completion code")
+        page.wait_for_function("navigator.clipboard.readText().then((text) => text === 'BIRD-77')")
+        press(page, "Withdraw")
+        assert "because of what was drawn" in page.locator("main").inner_text()
+        press(page, "Withdraw for good")
+        arrive(page, "You have withdrawn")
+        assert calls(page, "withdraw") == [[None]]
+        assert page.told == []
+
+
+def test_a_receipt_of_a_sketch(browser):
+    state = given(MECHANISMS["matrix factorisation"], state="sent")
+    state["receipt"].update(reports=[], sketch=1234, completionCode=None, epsilon=None)
+    with screens(browser, state) as page:
+        press(page, "Yes, go on")
+        arrive(page, "Sent. Thank you")
+        page.locator("summary").click()
+        page.get_by_text("1,234 noisy numbers were sent").wait_for()
+        page.get_by_text("at most without a limit").wait_for()
+        assert page.get_by_text("Completion code").count() == 0
+
+
+def test_a_key_withdraws_from_another_device(browser):
+    with screens(browser, given(), address=f"{LINK}#w={KEY}") as page:
+        arrive(page, "Withdraw")
+        assert page.url == LINK
+        press(page, "Withdraw for good")
+        arrive(page, "You have withdrawn")
+        assert calls(page, "withdraw") == [[KEY]]
+    refusal = {"withdraw": ["refusal.unanswered"]}
+    with screens(browser, given(refuses=refusal)) as page:
+        press(page, "Withdraw with a key")
+        page.get_by_label("Withdrawal key").fill(f" {LINK}#w={KEY} ")
+        press(page, "Withdraw for good")
+        page.get_by_text("The server cannot be reached right now.").wait_for()
+        assert calls(page, "withdraw") == [[KEY]]
+        press(page, "Do not withdraw")
+        arrive(page, "Do you want to take part?")
+
+
+def test_a_device_forgets(browser):
+    with screens(browser, given(state="joined")) as page:
+        press(page, "No")
+        press(page, "Forget me on this device")
+        assert "counts from 0" in page.locator("main").inner_text()
+        press(page, "Forget all")
+        arrive(page, "Nothing is kept here any more")
+        assert calls(page, "forget") == [[]]
+
+
+@pytest.mark.parametrize(
+    ("address", "changes", "heading", "sentence"),
+    [
+        (f"{LINK}?PROLIFIC_PID=5#i={INVITE}", {}, None, "after a question mark"),
+        (f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "no whole link"),
+        (LINK, {}, "An invitation is needed", "Open the link as you got it"),
+        (None, {"open": False}, "This campaign is closed", "Nothing was sent"),
+        (None, {"whyNot": "refusal.insecure"}, None, "is not protected"),
+        (None, {"refuses": {"open": ["refusal.storage"]}}, None, "could not keep something"),
+        (None, {"refuses": {"load": ["refusal.unanswered"]}}, None, "cannot be reached"),
+        (None, {"terms": None}, None, "Something went wrong in this page"),
+    ],
+)
+def test_what_cannot_start_says_why(browser, address, changes, heading, sentence):
+    state = {**given(), **changes}
+    address = address or f"{LINK}#i={INVITE}"
+    with screens(browser, state, address=address) as page:
+        arrive(page, heading or "This campaign cannot be answered")
+        assert sentence in page.locator("main").inner_text()
+        assert calls(page, "join") == []
+
+
+def test_what_is_refused_is_told_where_it_was_tried(browser):
+    budget = {"budget": 1, "spent": "1.50", "after": "2.50"}
+    state = given(refuses={"commit": ["refusal.budget", budget]})
+    with screens(browser, state) as page:
+        joined(page)
+        page.get_by_role("radio", name="yes", exact=True).check()
+        press(page, "Look over your answers")
+        press(page, "Send")
+        alert = page.locator("#alert")
+        page.get_by_text("Nothing was drawn or sent").wait_for()
+        assert "2.50" in alert.inner_text()
+        arrive(page, "Look over your answers")
+        assert page.locator(".answers li").count() == 1
+        press(page, "Change the answer to question 1")
+        arrive(page, "Question 1")
+        assert alert.inner_text() == ""
+
+
+def test_tasks_show_their_columns_in_order_and_their_images(browser):
+    hash_ = "ab" * 32
+    data = {"song": "di-da", "picture": {"image": hash_, "alt": "A bird"}, "loud": 3, "x": None}
+    tasks = [*numbered_tasks(1, data), {"id": "f" * 32, "name": "alone", "data": {}}]
+    dot = "GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\0;"
+    with screens(browser, given(tasks=tasks, images={hash_: dot}, state="joined")) as page:
+        press(page, "Yes, go on")
+        arrive(page, "Question 1")
+        page.get_by_text("alone", exact=True).wait_for()
+        press(page, "No answer")
+        arrive(page, "Question 2")
+        assert page.locator("#asked dt").all_inner_texts() == ["song", "picture", "loud", "x"]
+        image = page.get_by_role("img", name="A bird")
+        assert image.get_attribute("src").startswith("blob:")
+        page.wait_for_function("document.images[0].naturalWidth === 1")
+        assert page.told == []
+
+
+def test_tasks_are_asked_in_reading_order(browser):
+    tasks = [{**one, "name": name} for one, name in zip(numbered_tasks(3), ("t10", "t9", "s"))]
+    with screens(browser, given(tasks=tasks, state="joined")) as page:
+        press(page, "Yes, go on")
+        seen = []
+        for place in (1, 2, 3):
+            arrive(page, f"Question {place}")
+            seen.append(page.locator("#asked").inner_text())
+            press(page, "No answer")
+        assert seen == ["Is it 3?", "Is it 2?", "Is it 1?"]
+
+
+def test_a_saved_page_asks_for_the_link(browser):
+    text = document(server=ORIGIN)
+    with screens(browser, given(), address=f"{ORIGIN}/j/saved", page_text=text) as page:
+        arrive(page, "Open a campaign")
+        assert "may share the storage" in page.locator(".note").inner_text()
+        field = page.get_by_label("The link that you were given")
+        for wrong in ("", "birds", f"https://elsewhere.example/j/{'0' * 32}#i={INVITE}"):
+            field.fill(wrong)
+            press(page, "Next")
+            assert f"no whole link to a campaign of {ORIGIN}" in page.locator("main").inner_text()
+        field.fill(f"{LINK}#i={INVITE}")
+        page.keyboard.press("Enter")
+        arrive(page, "Do you want to take part?")
+        assert calls(page, "open") == [[{"base": f"{ORIGIN}/", "campaign": "0123456789abcdef" * 2}]]
+        assert page.get_by_role("link").count() == 0
+        assert page.told == []
+
+
+def test_a_page_without_its_program_says_so(browser):
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        context.route("**/*", lambda route: route.fulfill(body=document(), content_type="text/html"))
+        page.goto(LINK)
+        page.get_by_text("This page has not started.").wait_for()
+        page.get_by_text("Diese Seite ist nicht gestartet.").wait_for()
+
+
+def test_moves_are_not_made_where_they_are_not_wanted(browser):
+    with screens(browser, given(), reduced_motion="reduce") as page:
+        seconds = page.locator("button").first.evaluate(
+            "one => getComputedStyle(one).transitionDuration"
+        )
+        assert seconds == "0s"
