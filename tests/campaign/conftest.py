@@ -18,8 +18,12 @@ ON_SQLITE_ALONE = (
     "test_cross_origin",
     "test_device",
     "test_gate",
+    "test_interruptions",
     "test_pages",
+    "test_refusals_of_a_page",
     "test_roles",
+    "test_what_leaves",
+    "test_whole_campaigns",
     "test_worker_page",
 )
 

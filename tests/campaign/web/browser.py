@@ -30,6 +30,17 @@ HOW_TO_GET_IT = (
 )
 
 
+OF_ITS_OWN_ACCORD = (
+    *("AimEnabled", "AutofillServerCommunication", "HttpsFirstBalancedModeAutoEnable"),
+    *("HttpsUpgrades", "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying"),
+    *("OptimizationHints", "PaintHolding", "PreconnectToSearch", "ThirdPartyStoragePartitioning"),
+)
+"""What Chromium asks its maker's servers beside what pages ask for, as which fields a form has; and
+what Playwright needs to be without."""
+
+ARGUMENTS = ("--no-sandbox", f"--disable-features={','.join(OF_ITS_OWN_ACCORD)}")
+
+
 def find_chromium():
     """Return Chromium's program; None where there is none."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -43,7 +54,7 @@ def chromium():
     if program is None:
         (pytest.fail if os.environ.get("QUIETCROWD_CI") else pytest.skip)(HOW_TO_GET_IT)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -7,17 +7,25 @@ from contextlib import contextmanager
 from attrs import define
 from tests.campaign.web.wire import Wire, wire
 
-COUNT_WORDS = """
+NOTED = """
 (() => {
   const given = crypto.getRandomValues.bind(crypto);
   window.words = [];
   crypto.getRandomValues = (array) => {
     window.words.push([array.constructor.name, array.length]);
-    return given(array);
+    return %s;
   };
 })();
 """
+
+NOTE_WORDS = NOTED % "given(array)"
 """Notes how many random numbers a page asks for: the only source that it has."""
+
+SAME_WORDS = NOTED % (
+    "array.length === 32 ? given(array) : "  # a credential is nobody else's
+    "(array.set(array.map((_, i) => Math.imul(-1640531535, 97 * words.length + i + 1))), array)"
+)
+"""Besides, gives every page the same numbers, one after the other."""
 
 
 @define(slots=False)
@@ -32,11 +40,14 @@ class Person:
         Through which all goes that leaves the browser.
     told : list of str
         What the page wrote where developers look, and what it failed with.
+    quick : bool
+        Whether the page's clock runs ahead of that on the wall.
     """
 
     page: object
     wire: Wire
     told: list
+    quick: bool
 
     def press(self, name):
         """Press a button, or tap it on a touch screen."""
@@ -87,9 +98,8 @@ class WorkerInBrowser(Person):
         if isinstance(answer, float):
             self.page.get_by_role("textbox").fill(str(answer))
         else:
-            radio = self.page.get_by_role("radio", name=re.compile(rf"^{re.escape(answer)}( \d)?$"))
-            label = self.page.locator("label", has=radio)
-            label.tap() if self.touches else label.click()
+            radio = self.page.get_by_role("radio", name=answer, exact=True)
+            radio.tap() if self.touches else radio.click()
         self.press("Next")
 
     def answer(self, answers):
@@ -102,10 +112,16 @@ class WorkerInBrowser(Person):
     def send(self):
         self.press("Send")
 
-    def arrive(self, timeout=30_000):
+    def arrive(self):
         """Wait until the server has the reports; return the withdrawal key."""
         heading = self.page.get_by_role("heading", level=1, name="Sent. Thank you", exact=True)
-        heading.wait_for(timeout=timeout)
+        for _ in range(200):
+            if heading.is_visible():
+                break
+            if self.quick:
+                self.page.clock.fast_forward(2_000)
+            self.page.wait_for_timeout(50)
+        heading.wait_for(timeout=100)
         return self.page.get_by_role("textbox", name="Withdrawal key").input_value()
 
     def come_back(self):
@@ -130,27 +146,77 @@ class WorkerInBrowser(Person):
         return json.loads(self.wire.uploads[0])
 
 
+class WorkerWithKeyboard(WorkerInBrowser):
+    """A worker who has neither a mouse nor a touch screen."""
+
+    def press(self, name):
+        """Go from one thing to the next until a button has the focus; then press it."""
+        for _ in range(60):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("document.activeElement.textContent.trim()") == name:
+                self.page.keyboard.press("Enter")
+                return
+        raise AssertionError(f"no way leads to {name!r}")
+
+    def choose(self, answer):
+        """Choose by the digit that stands beside an answer, and go on with Enter."""
+        if answer is None:
+            self.press("No answer")
+            return
+        shown = self.page.get_by_role("radio").all()
+        names = [one.locator("xpath=..").locator("span").inner_text() for one in shown]
+        self.page.keyboard.press(str(names.index(answer) + 1))
+        self.page.keyboard.press("Enter")
+
+
+class RequesterInBrowser(Person):
+    """A requester at the dashboard."""
+
+    def open(self, url, campaign, key):
+        self.page.goto(f"{url}/dashboard/{campaign}#k={key}")
+        self.page.get_by_role("heading", level=2, name="Truths").wait_for()
+        return self
+
+    def look_again(self):
+        """Wait for the next look at the server."""
+        with self.page.expect_response("**/results"):
+            self.page.clock.fast_forward(3_500)
+
+    def count(self, name):
+        """Return one of the numbers below the title."""
+        term = self.page.locator("dl.counts div").filter(has_text=name)
+        return int(term.get_by_role("definition").inner_text())
+
+    def table(self, name):
+        """Return the rows of a table: texts."""
+        rows = self.page.get_by_role("region", name=name).get_by_role("row").all()
+        return [row.inner_text().split("\t") for row in rows]
+
+
 @contextmanager
-def somebody(browser, kind=WorkerInBrowser, *, quick=False, **options):
-    """Give a person with a browser of their own, and a wire; `quick`: a clock that runs ahead."""
+def somebody(browser, kind=WorkerInBrowser, *, quick=False, words=NOTE_WORDS, **options):
+    """Give a person with a browser of their own, and a wire.
+
+    `quick`: a clock that runs ahead; `words`: a script that stands before random numbers.
+    """
     with wire() as opened:
         settings = {"locale": "en-US", "proxy": {"server": opened.url}, **options}
         context = browser.new_context(**settings)
-        context.set_default_timeout(15_000)
         try:
-            yield new_person(context, opened, kind, quick=quick)
+            yield new_person(context, opened, kind, quick=quick, words=words)
         finally:
             context.close()
 
 
-def new_person(context, opened, kind=WorkerInBrowser, *, quick=False):
+def new_person(context, opened, kind=WorkerInBrowser, *, quick=False, words=NOTE_WORDS):
     """Return a person at a new page of a browser."""
     page = context.new_page()
+    page.set_default_timeout(15_000)
     told = []
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
     page.on("dialog", lambda dialog: dialog.accept())
-    page.add_init_script(COUNT_WORDS)
+    page.add_init_script(words)
     if quick:
         page.clock.install()
-    return kind(page, opened, told)
+    return kind(page, opened, told, quick)
