@@ -85,5 +85,5 @@ def test_all_of_workers_is_deleted_so_many_days_after_closing(server, desk, leas
 def test_an_open_campaign_keeps_what_it_has(server, desk):
     campaign = desk.campaign(retention_days=1)
     desk.worker(campaign).send_values(1)
-    assert over(server, CLOSED + 10_000 * DAY) == []
+    assert campaign not in over(server, CLOSED + 10_000 * DAY)
     assert held(server, campaign)[0] == 1
