@@ -20,7 +20,7 @@ ON_SQLITE_ALONE = (
     "test_gate",
     "test_interruptions",
     "test_pages",
-    "test_refusals_of_a_page",
+    "test_page_refuses",
     "test_roles",
     "test_what_leaves",
     "test_whole_campaigns",

@@ -1,6 +1,7 @@
 """Between a browser and a server: sees every byte that leaves, and may lose or change answers."""
 
 import http.client
+import re
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
@@ -35,6 +36,9 @@ class Sent:
     def everything(self) -> bytes:
         return self.head + self.body
 
+    def fits(self, pattern: str) -> bool:
+        return re.search(pattern, f"{self.method} {self.path}") is not None
+
 
 Change = Callable[[bytes, dict[str, str]], bytes]
 
@@ -52,13 +56,13 @@ class Wire:
     cut : bool
         Whether nothing goes through.
     losses : dict of str to int
-        How many answers on a path, by how it ends, are still to be lost: the server has taken the
-        request in by then.
+        How many answers to requests, by a pattern of a method and a path as in ``POST /a/b``, are
+        still to be lost: the server has taken the request in by then.
     changes : dict of str to callable
-        What becomes of an answer on a path, by how it ends: takes its body and its headers, which
-        it may change.
+        What becomes of an answer, by a pattern likewise: takes its body and its headers, which it
+        may change; ``:status`` among them is that of the answer.
     afterwards : dict of str to callable
-        What is done between the server's answer and the browser's receiving it.
+        What is done between the server's answer and the browser's receiving it, likewise.
     """
 
     url: str = ""
@@ -77,11 +81,11 @@ class Wire:
         """The bodies of all requests that brought reports."""
         return [one.body for one in self.of("/me/reports")]
 
-    def takes(self, ending: str) -> bool:
-        """Return whether the answer on a path is to be lost now."""
-        for end, left in self.losses.items():
-            if ending.endswith(end) and left:
-                self.losses[end] -= 1
+    def loses(self, sent: Sent) -> bool:
+        """Return whether the answer to a request is to be lost now."""
+        for pattern, left in self.losses.items():
+            if sent.fits(pattern) and left:
+                self.losses[pattern] -= 1
                 return True
         return False
 
@@ -128,15 +132,15 @@ def _handler(wire):
             if wire.cut:
                 return
             status, headers, content = _asked(sent, self.headers)
-            for ending, act in list(wire.afterwards.items()):
-                if sent.path.endswith(ending):
+            for pattern, act in list(wire.afterwards.items()):
+                if sent.fits(pattern):
                     act()
-            if wire.cut or wire.takes(sent.path):
+            if wire.cut or wire.loses(sent):
                 return
-            for ending, change in wire.changes.items():
-                if sent.path.endswith(ending):
+            for pattern, change in wire.changes.items():
+                if sent.fits(pattern):
                     content = change(content, headers)
-            self._answer(status, headers, content)
+            self._answer(int(headers.pop(":status", status)), headers, content)
 
         def _answer(self, status, headers, content):
             with suppress(ConnectionError):
@@ -148,9 +152,13 @@ def _handler(wire):
                 self.end_headers()
                 self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = _forward
+        def __getattr__(self, name):
+            """Return what is done with a request, whichever method it has."""
+            if name.startswith("do_"):
+                return self._refuse if name == "do_CONNECT" else self._forward
+            raise AttributeError(name)
 
-        def do_CONNECT(self):
+        def _refuse(self):
             """Note what nobody should ask for, and refuse it."""
             wire.sent.append(Sent("CONNECT", f"https://{self.path}", self.rfile.read_so_far, b""))
             self.close_connection = True
