@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast nightly postgresql check format bench lock clean python
+.PHONY: help demo test test-fast nightly postgresql chromium check format bench lock clean python
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,19 +18,22 @@ help: ## show this list
 demo: $(VENV)/.ready ## a campaign on a server of its own, with a simulated crowd
 	$(BIN)/quietcrowd demo
 
-test: $(VENV)/.ready postgresql ## the whole test suite, on SQLite and PostgreSQL
+test: $(VENV)/.ready postgresql chromium ## the whole test suite, on SQLite and PostgreSQL, and in Chromium
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-fast: $(VENV)/.ready ## the tests that are not slow, something of every folder: for while you work
 	$(BIN)/python -m pytest tests -m "not nightly and not slow" --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
-nightly: $(VENV)/.ready postgresql ## the whole suite with its branch coverage, and long simulations
+nightly: $(VENV)/.ready postgresql chromium ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
 	@$(BIN)/python -m tests.campaign.install_postgresql
+
+chromium: $(VENV)/.ready ## install Chromium for the tests, where one may (Debian)
+	@$(BIN)/python -m tests.campaign.web.install_chromium
 
 check: $(VENV)/.ready ## lint, format, types, import contracts
 	$(BIN)/ruff check .

@@ -17,8 +17,12 @@ ON_SQLITE_ALONE = (
     "test_contract",
     "test_cross_origin",
     "test_gate",
+    "test_interruptions",
     "test_pages",
+    "test_page_refuses",
     "test_roles",
+    "test_what_leaves",
+    "test_whole_campaigns",
     "test_worker_page",
 )
 

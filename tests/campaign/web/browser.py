@@ -3,13 +3,18 @@
 import os
 import shutil
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 ORIGIN = "http://localhost:8000"
 """Nothing listens there: requests are answered by `serve`. To a browser it is as safe as HTTPS."""
+
+WORKER = Path(str(files("quietcrowd.campaign.web") / "worker"))
+"""The files of the worker's page."""
 
 MEDIA = {
     ".css": "text/css",
@@ -19,26 +24,37 @@ MEDIA = {
 }
 
 
-def _missing(what):
-    """Skip a test without a browser; where all tests must run, fail."""
-    message = f"there is no {what}: pages are not tested in a browser"
-    if os.environ.get("QUIETCROWD_CI"):
-        pytest.fail(message)
-    pytest.skip(message)
+HOW_TO_GET_IT = (
+    "Chromium is not installed: pages are not tested in a browser. make chromium installs it on "
+    "Debian, as root or with sudo; elsewhere put chromium on the PATH"
+)
+
+
+OF_ITS_OWN_ACCORD = (
+    *("AimEnabled", "AutofillServerCommunication", "HttpsFirstBalancedModeAutoEnable"),
+    *("HttpsUpgrades", "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying"),
+    *("OptimizationHints", "PaintHolding", "PreconnectToSearch", "ThirdPartyStoragePartitioning"),
+)
+"""What Chromium asks its maker's servers beside what pages ask for, as which fields a form has; and
+what Playwright needs to be without."""
+
+ARGUMENTS = ("--no-sandbox", f"--disable-features={','.join(OF_ITS_OWN_ACCORD)}")
+
+
+def find_chromium():
+    """Return Chromium's program; None where there is none."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    return None if found is None else Path(found)
 
 
 @contextmanager
 def chromium():
-    """Give a browser; skip the test where there is none."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _missing("Playwright (pip install playwright)")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    """Give a browser; where there is none, skip the test, or fail where all tests must run."""
+    program = find_chromium()
     if program is None:
-        _missing("Chromium (Debian: apt-get install chromium)")
+        (pytest.fail if os.environ.get("QUIETCROWD_CI") else pytest.skip)(HOW_TO_GET_IT)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -58,6 +74,11 @@ def serve(page, folders):
 
     page.route("**/*", answer)
     page.goto(f"{ORIGIN}/")
+
+
+def serve_modules(page):
+    """Answer a page's requests with the worker's modules, and with those that test them."""
+    serve(page, {"": Path(__file__).parent, "/worker": WORKER})
 
 
 def _file_at(path, folders):

@@ -1,10 +1,13 @@
-"""`install_postgresql`, which brings the tests of the service their PostgreSQL."""
+"""`debian`, which brings the tests their PostgreSQL and their Chromium."""
 
 import os
 import subprocess
 
 import pytest
-from tests.campaign import install_postgresql, postgresql
+from tests.campaign import debian, postgresql
+from tests.campaign.install_postgresql import POSTGRESQL
+from tests.campaign.web import browser
+from tests.campaign.web.install_chromium import CHROMIUM
 
 PROGRAM = "#!/bin/sh\necho {answer}\nexit {status}\n"
 
@@ -15,23 +18,46 @@ def write_program(folder, name, answer="", status=0):
     program.chmod(0o755)
 
 
+both = pytest.mark.parametrize("program", [POSTGRESQL, CHROMIUM], ids=lambda one: one.name)
+
+
 @pytest.fixture
 def bare(tmp_path, monkeypatch):
-    """Make a machine without PostgreSQL, on which root runs programs as anybody."""
+    """Make a machine without programs, on which root runs PostgreSQL's as anybody."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(postgresql, "DEBIAN", tmp_path / "none")
     monkeypatch.setattr(postgresql, "runner", list)
     return tmp_path
 
 
+@both
 @pytest.mark.usefixtures("bare")
-def test_without_postgresql_there_is_one_line(capsys):
-    assert postgresql.find_programs() is None
-    install_postgresql.main()
+def test_without_a_program_there_is_one_line(program, capsys):
+    assert program.find() is None
+    program.provide()
     printed, errors = capsys.readouterr()
-    assert printed == f"{postgresql.HOW_TO_GET_IT}\n"
+    assert printed == f"{program.how_to_get_it}\n"
     assert len(printed.splitlines()) == 1
+    assert printed.startswith(f"{program.name} is not installed: ")
     assert errors == ""
+
+
+def test_chromium_is_found_under_either_name(bare, capsys):
+    for name in ("chromium-browser", "chromium"):
+        write_program(bare, name)
+        assert browser.find_chromium() == bare / name
+    CHROMIUM.provide()
+    assert capsys.readouterr().out == f"Chromium for the tests: {bare / 'chromium'}\n"
+
+
+@pytest.mark.usefixtures("bare")
+def test_without_chromium_tests_of_pages_are_skipped_and_fail_where_all_must_run(monkeypatch):
+    monkeypatch.delenv("QUIETCROWD_CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="make chromium"), browser.chromium():
+        pass
+    monkeypatch.setenv("QUIETCROWD_CI", "1")
+    with pytest.raises(pytest.fail.Exception, match="make chromium"), browser.chromium():
+        pass
 
 
 def test_programs_are_found_on_the_path_and_where_debian_has_them(bare, monkeypatch):
@@ -58,17 +84,19 @@ def test_pg_config_says_where_the_programs_are(bare):
     assert postgresql.find_programs() == place
 
 
-def test_who_may_not_install_is_asked_nothing(bare, monkeypatch, capsys):
+@both
+def test_who_may_not_install_is_asked_nothing(program, bare, monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     write_program(bare, "apt-get", status=1)
-    assert install_postgresql.superuser() is None
+    assert debian.superuser() is None
     write_program(bare, "sudo", status=1)
-    assert install_postgresql.superuser() is None
-    install_postgresql.main()
-    assert capsys.readouterr().out == f"{postgresql.HOW_TO_GET_IT}\n"
+    assert debian.superuser() is None
+    program.provide()
+    assert capsys.readouterr().out == f"{program.how_to_get_it}\n"
 
 
-def test_what_is_installed_is_programs_and_no_server(bare, monkeypatch, capsys):
+@both
+def test_what_is_installed_is_programs_and_no_server(program, bare, monkeypatch, capsys):
     write_program(bare, "apt-get")
     write_program(bare, "sudo")
     commands = []
@@ -78,19 +106,20 @@ def test_what_is_installed_is_programs_and_no_server(bare, monkeypatch, capsys):
         assert "stdin" in options or command[-1] == "true"
         return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(install_postgresql.subprocess, "run", run)
+    monkeypatch.setattr(debian.subprocess, "run", run)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    install_postgresql.main()
+    program.provide()
     assert all(command[0] == str(bare / "sudo") and command[1] == "-n" for command in commands)
     told = [" ".join(command[2:]) for command in commands]
-    assert "create_main_cluster = false" in told[-2]
-    assert told[-1].endswith("install --yes postgresql")
-    assert capsys.readouterr().out == f"{postgresql.HOW_TO_GET_IT}\n"
+    assert ("create_main_cluster = false" in told[-2]) == (program is POSTGRESQL)
+    assert told[-1].endswith(f"install --yes {program.package}")
+    assert capsys.readouterr().out == f"{program.how_to_get_it}\n"
 
 
-def test_a_failure_of_apt_is_no_failure(bare, monkeypatch, capsys):
+@both
+def test_a_failure_of_apt_is_no_failure(program, bare, monkeypatch, capsys):
     write_program(bare, "apt-get", status=100)
     write_program(bare, "env", status=100)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    install_postgresql.main()
-    assert capsys.readouterr().out == f"{postgresql.HOW_TO_GET_IT}\n"
+    program.provide()
+    assert capsys.readouterr().out == f"{program.how_to_get_it}\n"

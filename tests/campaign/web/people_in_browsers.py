@@ -1,0 +1,222 @@
+"""Workers and requesters in a browser: they find what they press by its role and its name."""
+
+import json
+import re
+from contextlib import contextmanager
+
+from attrs import define
+from tests.campaign.web.wire import Wire, wire
+
+NOTED = """
+(() => {
+  const given = crypto.getRandomValues.bind(crypto);
+  window.words = [];
+  crypto.getRandomValues = (array) => {
+    window.words.push([array.constructor.name, array.length]);
+    return %s;
+  };
+})();
+"""
+
+NOTE_WORDS = NOTED % "given(array)"
+"""Notes how many random numbers a page asks for: the only source that it has."""
+
+SAME_WORDS = NOTED % (
+    "array.length === 32 ? given(array) : "  # a credential is nobody else's
+    "(array.set(array.map((_, i) => Math.imul(-1640531535, 97 * words.length + i + 1))), array)"
+)
+"""Besides, gives every page the same numbers, one after the other."""
+
+
+@define(slots=False)
+class Person:
+    """Somebody at a page.
+
+    Attributes
+    ----------
+    page : Page
+        Of Playwright.
+    wire : Wire
+        Through which all goes that leaves the browser.
+    told : list of str
+        What the page wrote where developers look, and what it failed with.
+    quick : bool
+        Whether the page's clock runs ahead of that on the wall.
+    """
+
+    page: object
+    wire: Wire
+    told: list
+    quick: bool
+
+    def press(self, name):
+        """Press a button, or tap it on a touch screen."""
+        button = self.page.get_by_role("button", name=name, exact=True)
+        button.tap() if self.touches else button.click()
+
+    @property
+    def touches(self):
+        return self.page.evaluate("navigator.maxTouchPoints > 0")
+
+    def heading(self, name):
+        """Wait for a screen."""
+        self.page.get_by_role("heading", level=1, name=name, exact=True).wait_for()
+
+    @property
+    def title(self):
+        return self.page.get_by_role("heading", level=1).inner_text()
+
+    def alert(self):
+        """Return what the page warns of, once it does."""
+        shown = self.page.get_by_role("alert").filter(has_text=re.compile("."))
+        shown.first.wait_for()
+        return shown.first.inner_text()
+
+    def text(self):
+        return self.page.locator("main").inner_text()
+
+
+class WorkerInBrowser(Person):
+    """A worker at the page on which one answers."""
+
+    def open(self, link):
+        """Open a link, as somebody does who was given it."""
+        self.page.goto(link)
+        self.page.locator("h1[tabindex]").wait_for()
+        return self
+
+    def join(self):
+        self.heading("Do you want to take part?")
+        self.press("Take part")
+        self.heading("Question 1")
+
+    def choose(self, answer):
+        """Give an answer to the question that is shown; None leaves it out."""
+        if answer is None:
+            self.press("No answer")
+            return
+        if isinstance(answer, float):
+            self.page.get_by_role("textbox").fill(str(answer))
+        else:
+            radio = self.page.get_by_role("radio", name=answer, exact=True)
+            radio.tap() if self.touches else radio.click()
+        self.press("Next")
+
+    def answer(self, answers):
+        """Give answers to all questions, one after the other."""
+        for place, given in enumerate(answers):
+            self.heading(f"Question {place + 1}")
+            self.choose(given)
+        self.heading("Look over your answers")
+
+    def send(self):
+        self.press("Send")
+
+    def arrive(self):
+        """Wait until the server has the reports; return the withdrawal key."""
+        heading = self.page.get_by_role("heading", level=1, name="Sent. Thank you", exact=True)
+        for _ in range(200):
+            if heading.is_visible():
+                break
+            if self.quick:
+                self.page.clock.fast_forward(2_000)
+            self.page.wait_for_timeout(50)
+        heading.wait_for(timeout=100)
+        return self.page.get_by_role("textbox", name="Withdrawal key").input_value()
+
+    def come_back(self):
+        """Load the page again, and say that it was oneself who joined."""
+        self.page.reload()
+        self.press("Yes, go on")
+
+    def play(self, link, answers):
+        """Do all that comes before sending."""
+        self.open(link).join()
+        self.answer(answers)
+        return self
+
+    @property
+    def words(self):
+        """How many random numbers the page asked for: pairs of a kind of array and a length."""
+        return self.page.evaluate("window.words")
+
+    def upload(self):
+        """Return what was sent, once only."""
+        assert len(set(self.wire.uploads)) == 1
+        return json.loads(self.wire.uploads[0])
+
+
+class WorkerWithKeyboard(WorkerInBrowser):
+    """A worker who has neither a mouse nor a touch screen."""
+
+    def press(self, name):
+        """Go from one thing to the next until a button has the focus; then press it."""
+        for _ in range(60):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("document.activeElement.textContent.trim()") == name:
+                self.page.keyboard.press("Enter")
+                return
+        raise AssertionError(f"no way leads to {name!r}")
+
+    def choose(self, answer):
+        """Choose by the digit that stands beside an answer, and go on with Enter."""
+        if answer is None:
+            self.press("No answer")
+            return
+        shown = self.page.get_by_role("radio").all()
+        names = [one.locator("xpath=..").locator("span").inner_text() for one in shown]
+        self.page.keyboard.press(str(names.index(answer) + 1))
+        self.page.keyboard.press("Enter")
+
+
+class RequesterInBrowser(Person):
+    """A requester at the dashboard."""
+
+    def open(self, url, campaign, key):
+        self.page.goto(f"{url}/dashboard/{campaign}#k={key}")
+        self.page.get_by_role("heading", level=2, name="Truths").wait_for()
+        return self
+
+    def look_again(self):
+        """Wait for the next look at the server."""
+        with self.page.expect_response("**/results"):
+            self.page.clock.fast_forward(3_500)
+
+    def count(self, name):
+        """Return one of the numbers below the title."""
+        term = self.page.locator("dl.counts div").filter(has_text=name)
+        return int(term.get_by_role("definition").inner_text())
+
+    def table(self, name):
+        """Return the rows of a table: texts."""
+        rows = self.page.get_by_role("region", name=name).get_by_role("row").all()
+        return [row.inner_text().split("\t") for row in rows]
+
+
+@contextmanager
+def somebody(browser, kind=WorkerInBrowser, *, quick=False, words=NOTE_WORDS, **options):
+    """Give a person with a browser of their own, and a wire.
+
+    `quick`: a clock that runs ahead; `words`: a script that stands before random numbers.
+    """
+    with wire() as opened:
+        settings = {"locale": "en-US", "proxy": {"server": opened.url}, **options}
+        context = browser.new_context(**settings)
+        try:
+            yield new_person(context, opened, kind, quick=quick, words=words)
+        finally:
+            context.close()
+
+
+def new_person(context, opened, kind=WorkerInBrowser, *, quick=False, words=NOTE_WORDS):
+    """Return a person at a new page of a browser."""
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    told = []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.add_init_script(words)
+    if quick:
+        page.clock.install()
+    return kind(page, opened, told, quick)

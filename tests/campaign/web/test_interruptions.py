@@ -1,0 +1,141 @@
+"""Whatever comes between: a worker's reports are drawn once, and the server gets them once."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+
+import pytest
+from tests.campaign.ports import free_port
+from tests.campaign.web.browser import ARGUMENTS, find_chromium
+from tests.campaign.web.people_in_browsers import new_person
+from tests.campaign.web.wire import wire
+
+pytestmark = pytest.mark.slow
+
+WAY = "Your reports are on their way"
+
+
+def held(desk, key):
+    """Return what the server holds of a worker."""
+    return desk.server.client(key).get("/me/reports").raise_for_status().json()["reports"]
+
+
+def check_one_report_each(desk, key, uploads):
+    """Check that all uploads are one and the same, and that the server holds what it says."""
+    [upload] = {*uploads}
+    sent = {one["report_id"] for one in json.loads(upload)["reports"]}
+    assert len(sent) == 3
+    assert {one["report_id"] for one in held(desk, key)} == sent
+
+
+def draws(*workers):
+    """Return how often random words were asked for in whole draws: of three words each."""
+    return sum(words == ["Uint32Array", 3] for worker in workers for words in worker.words)
+
+
+def test_fifty_edits_a_reload_and_two_tabs_draw_once(person, desk):
+    worker = person(quick=True)
+    worker.open(desk.link(desk.campaign(about="edited in a browser"))).join()
+    for place in range(50):
+        worker.page.get_by_role("radio", name=["no", "yes"][place % 2], exact=True).click()
+    worker.answer(["yes", "no", "no"])
+    worker.come_back()
+    worker.answer(["no", "yes", "yes"])
+    other = new_person(worker.page.context, worker.wire, quick=True)
+    other.open(worker.page.url)
+    other.press("Yes, go on")
+    other.answer(["yes", "yes", "no"])
+    for tab in (worker, other):
+        tab.page.get_by_role("button", name="Send", exact=True).dispatch_event("click")
+    key = worker.arrive()
+    other.heading("Look over your answers")
+    assert "has answered the campaign" in other.alert()
+    other.come_back()
+    assert other.arrive() == key
+    assert draws(worker, other) == 1
+    assert len(worker.wire.uploads) == 1
+    check_one_report_each(desk, key, worker.wire.uploads)
+
+
+def test_twenty_lost_answers_and_a_network_that_goes_and_comes_back(person, desk):
+    worker = person(quick=True)
+    worker.wire.losses["/me/reports"] = 20
+    worker.play(desk.link(desk.campaign(about="lost in a browser")), ["yes", "no", "yes"]).send()
+    worker.heading(WAY)
+    while worker.wire.losses["/me/reports"] > 10:
+        worker.page.clock.fast_forward(35_000)
+        worker.page.wait_for_timeout(20)
+    worker.page.get_by_text("The server cannot be reached.").wait_for()
+    worker.wire.cut = True
+    before = worker.words
+    worker.come_back()
+    worker.heading(WAY)
+    worker.page.get_by_text("The server cannot be reached.").wait_for()
+    worker.wire.cut = False
+    key = worker.arrive()
+    assert len(worker.wire.uploads) > 20
+    assert [kind for kind, _ in worker.words if kind != "Uint8Array"] == []  # since the reload
+    assert before.count(["Uint32Array", 3]) == 1
+    check_one_report_each(desk, key, worker.wire.uploads)
+
+
+@contextmanager
+def own_chromium(browser, profile, proxy):
+    """Give a browser in processes of its own, and a way to kill them."""
+    port = free_port()
+    options = [f"--remote-debugging-port={port}", f"--user-data-dir={profile}", "--headless"]
+    through = [f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>", "--lang=en-US"]
+    process = subprocess.Popen(
+        [find_chromium(), *ARGUMENTS, *options, *through, "about:blank"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+    def kill():
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    try:
+        yield connected(browser, port), kill
+    finally:
+        kill()
+
+
+def connected(browser, port):
+    """Return the context of a browser that starts."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            started = browser.browser_type.connect_over_cdp(f"http://127.0.0.1:{port}")
+            return started.contexts[0]
+        except Exception:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
+def test_a_browser_that_is_killed_before_the_acknowledgement_sends_the_same(
+    browser, desk, tmp_path
+):
+    link = desk.link(desk.campaign(about="killed in a browser"))
+    with wire() as opened:
+        with own_chromium(browser, tmp_path, opened.url) as (context, kill):
+            worker = new_person(context, opened)
+            worker.play(link, ["yes", "no", "yes"])
+            opened.afterwards["/me/reports"] = kill
+            worker.send()
+            worker.page.wait_for_event("close")
+            assert len(opened.uploads) == 1
+        opened.afterwards.clear()
+        with own_chromium(browser, tmp_path, opened.url) as (context, _):
+            worker = new_person(context, opened)
+            worker.open(link.partition("#")[0])
+            worker.press("Yes, go on")
+            key = worker.arrive()
+        assert len(opened.uploads) == 2
+        check_one_report_each(desk, key, opened.uploads)

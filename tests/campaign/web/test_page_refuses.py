@@ -1,0 +1,143 @@
+"""What a page refuses, and in which words: a server, or somebody between, that is not honest."""
+
+import json
+import re
+
+import pytest
+
+from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
+
+pytestmark = pytest.mark.slow
+
+
+def configuration(desk, campaign):
+    """Return what workers of a campaign agree to."""
+    public = desk.server.client().get(f"/public/campaigns/{campaign}").raise_for_status()
+    return public.json()["config"]
+
+
+def forge(wire, campaign, config):
+    """Let a page see another configuration than the server's, with the hash that it has."""
+
+    def public(content, _):
+        forged = {"config": config, "config_hash": canonical_hash(config).hex()}
+        return json.dumps({**json.loads(content), **forged}).encode()
+
+    wire.changes[f"/campaigns/{campaign}$"] = public
+    wire.changes["/config$"] = lambda *_: canonical_json(config)
+
+
+def check_nothing_was_drawn_or_sent(worker):
+    assert worker.wire.uploads == []
+    assert [kind for kind, _ in worker.words if kind == "Uint32Array"] == []
+
+
+def check_never_joined(worker):
+    check_nothing_was_drawn_or_sent(worker)
+    assert {one.method for one in worker.wire.sent} == {"GET"}
+
+
+@pytest.mark.parametrize("module", ["mechanisms/draw.js", "page/main.js", "terms/guarantee.js"])
+def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
+    worker = person()
+    worker.wire.changes[f"/worker/{module}"] = lambda content, _: content + b" "
+    with worker.page.expect_event("console"):
+        worker.page.goto(desk.link(desk.campaign(about="module changed")))
+    worker.page.get_by_text("This page has not started.").wait_for(timeout=10_000)
+    assert "a file of the page is not what it should be" in worker.text()
+    assert any("integrity" in line for line in worker.told)
+    assert not [one for one in worker.wire.sent if "/api/" in one.path]
+
+
+def test_a_configuration_of_another_hash_is_refused(person, desk):
+    campaign = desk.campaign(about="config changed")
+    worker = person()
+    worker.wire.changes["/config$"] = lambda content, _: content.replace(b"Birds", b"Words")
+    worker.open(desk.link(campaign))
+    worker.heading("This campaign cannot be answered")
+    assert "What the server sent is not the campaign that it names" in worker.text()
+    check_never_joined(worker)
+
+
+@pytest.mark.parametrize("told", ["guarantee", "consent"])
+def test_a_server_that_tells_of_less_loss_is_refused(person, desk, told):
+    campaign = desk.campaign(about="loss changed")
+    config = configuration(desk, campaign)
+    if told == "guarantee":
+        config["guarantee"]["worker_epsilon"] = 0.3
+    else:
+        config["consent"] = [re.sub("[1-9]", "0", one) for one in config["consent"]]
+    worker = person()
+    forge(worker.wire, campaign, config)
+    worker.open(desk.link(campaign))
+    worker.heading("This campaign cannot be answered")
+    assert "it finds a loss of up to epsilon = 3.000." in worker.text()
+    check_never_joined(worker)
+
+
+def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
+    campaign = desk.campaign(about="copied in a browser")
+    guest = desk.worker(campaign)
+    tasks = guest.tasks()
+    for task in tasks:
+        task["data"] = {"question": "Is it 0?"}
+    config = {**configuration(desk, campaign), "tasks_hash": canonical_hash(tasks).hex()}
+    document = {"config_hash": canonical_hash(config).hex(), "tasks": tasks}
+
+    def answering(document):
+        def change(_, headers):
+            headers[":status"] = "200"
+            return json.dumps(document).encode()
+
+        return change
+
+    worker = person()
+    forge(worker.wire, campaign, config)
+    worker.wire.changes["PUT .*/participants/"] = answering({})
+    worker.wire.changes["/me/tasks"] = answering(document)
+    worker.open(desk.link(campaign))
+    worker.heading("Do you want to take part?")
+    worker.press("Take part")
+    assert "copies, or nearly copies, of one question" in worker.alert()
+    check_nothing_was_drawn_or_sent(worker)
+
+
+def test_a_budget_is_not_exceeded(person, desk):
+    """Of three answers, epsilon 1 each, a limit of 2 allows two."""
+    worker = person(quick=True)
+    worker.open(desk.link(desk.campaign(about="budget in a browser")))
+    worker.heading("Do you want to take part?")
+    worker.page.get_by_label("Your limit for all campaigns on this site").fill("2")
+    worker.join()
+    worker.answer(["yes", "no", "yes"])
+    worker.send()
+    refused = worker.alert()
+    assert "0.00 of your limit of 2, and these answers would make it 3.00" in refused
+    assert "Nothing was drawn or sent" in refused
+    check_nothing_was_drawn_or_sent(worker)
+    worker.page.get_by_role("button", name="Change the answer to question 3", exact=True).click()
+    worker.heading("Question 3")
+    worker.choose(None)
+    worker.heading("Look over your answers")
+    worker.send()
+    worker.arrive()
+    assert len(worker.upload()["reports"]) == 2
+
+
+def test_a_question_that_was_asked_before_is_told_of_and_gets_the_same_report(person, desk):
+    worker = person(quick=True)
+    worker.play(desk.link(desk.campaign(about="asked twice")), ["yes", "no", "yes"]).send()
+    worker.arrive()
+    first = worker.upload()["reports"]
+    worker.wire.sent.clear()
+    worker.open(desk.link(desk.campaign(about="asked twice")))
+    worker.join()
+    told = "You have reported on this question before. The same report is sent again"
+    assert told in worker.text()
+    worker.answer(["no", "yes", "no"])
+    assert "You have reported on 3 of these questions before" in worker.text()
+    worker.send()
+    worker.arrive()
+    again = worker.upload()["reports"]
+    assert sorted(one["value"] for one in again) == sorted(one["value"] for one in first)
+    assert [kind for kind, _ in worker.words if kind == "Uint32Array"] == []

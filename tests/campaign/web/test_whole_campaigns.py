@@ -1,0 +1,108 @@
+"""Whole campaigns in a browser: three workers at their page, a requester at the dashboard."""
+
+import pytest
+from tests.campaign.mechanisms import MECHANISMS
+from tests.campaign.web.people_in_browsers import (
+    RequesterInBrowser,
+    WorkerInBrowser,
+    WorkerWithKeyboard,
+)
+
+import quietcrowd as qc
+from quietcrowd.campaign.results.inference_process import Inferrer
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::quietcrowd.exceptions.QuietcrowdWarning"),
+]
+
+PHONE = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
+
+
+def held(desk, key):
+    """Return what the server holds of a worker."""
+    return desk.server.client(key).get("/me/reports").raise_for_status().json()
+
+
+def infer(desk, campaign):
+    assert Inferrer(desk.server.database).infer(bytes.fromhex(campaign))
+
+
+def test_labels_by_mouse_by_keyboard_and_by_touch(person, desk):
+    """All three agree. A truth is another one than theirs with a chance of 10^-8."""
+    mechanism = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=10.0)
+    campaign = desk.campaign(mechanism, about="labels in a browser", at_least=3)
+    requester = person(RequesterInBrowser, quick=True)
+    requester.open(desk.server.url, campaign, desk.key)
+    assert requester.count("Workers") == 0
+    workers = [person(), person(WorkerWithKeyboard), person(**PHONE)]
+    for worker in workers:
+        worker.play(desk.link(campaign), ["yes", "no", "yes"])
+    for worker in workers:
+        worker.send()
+    for worker in workers:
+        key = worker.arrive()
+        sent = worker.upload()["reports"]
+        stored = held(desk, key)["reports"]
+        assert {one["report_id"] for one in sent} == {one["report_id"] for one in stored}
+        assert len(sent) == 3
+        assert worker.told == []
+        assert {one.origin for one in worker.wire.sent} == {desk.server.url}
+    infer(desk, campaign)
+    requester.look_again()
+    assert requester.count("Workers") == 3
+    assert requester.count("Reports") == 9
+    truths = requester.table("Truths")[1:]
+    assert sorted(row[:2] for row in truths) == [["t0", "yes"], ["t1", "no"], ["t2", "yes"]]
+    assert len(requester.table("Workers")) == 4
+    assert all("409 (Conflict)" in line for line in requester.told)  # no results yet
+
+
+KINDS = {
+    "laplace, filled": ["4", None, "1"],
+    "laplace with a bit": [7.25, None, 0.5],
+    "two-layer": ["maybe", "no", None],
+    "matrix factorisation": ["0", "3", None],
+    "matrix factorisation, statistics": [10.0, None, 3.5],
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_other_kinds_of_answers(person, desk, name):
+    mechanism = MECHANISMS[name]
+    about = name.replace(",", "")
+    campaign = desk.campaign(mechanism, about=f"{about} in a browser", at_least=3)
+    workers = [person(quick=True) for _ in range(3)]
+    for worker in workers:
+        worker.play(desk.link(campaign), KINDS[name]).send()
+    for worker in workers:
+        key = worker.arrive()
+        sent, stored = worker.upload(), held(desk, key)
+        if mechanism.sketch_bounds(3):
+            assert sent["sketch"]["numbers"] == stored["sketch"]["numbers"]
+            assert len(sent["sketch"]["numbers"]) == mechanism.sketch_length
+        else:
+            assert len(sent["reports"]) == (3 if mechanism.every_task else 2)
+            bits = ["bit" in one for one in sent["reports"]]
+            assert all(bits) if "bit" in name else not any(bits)
+        assert worker.told == []
+    infer(desk, campaign)
+    requester = person(RequesterInBrowser, quick=True)
+    requester.open(desk.server.url, campaign, desk.key)
+    assert requester.count("Workers") == 3
+    assert sorted(row[0] for row in requester.table("Truths")[1:]) == ["t0", "t1", "t2"]
+    assert all("409 (Conflict)" in line for line in requester.told)  # no results yet
+
+
+def test_a_worker_withdraws_with_the_key_on_another_device(person, desk):
+    campaign = desk.campaign(about="withdrawn in a browser")
+    worker = person(WorkerInBrowser, quick=True)
+    link = desk.link(campaign)
+    worker.play(link, ["yes", "no", None]).send()
+    key = worker.arrive()
+    other = person()
+    other.open(f"{link.partition('#')[0]}#w={key}")
+    other.heading("Withdraw")
+    other.press("Withdraw for good")
+    other.heading("You have withdrawn")
+    assert desk.server.client(key).get("/me/reports").status_code == 401
