@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve, field
 
-from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.canonical import json_in_order
 from quietcrowd.campaign.terms.images import name_image
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.settings import MAX_IMAGE, MAX_IMAGE_BYTES, MAX_IMAGES
@@ -102,7 +102,7 @@ class TaskImages:
             data[_COLUMN] = name_image(self._hash(row, name), alt)
         else:
             del data[_COLUMN]
-        return evolve(row, data=canonical_json(data).decode())
+        return evolve(row, data=json_in_order(data))
 
     def _hash(self, row: TaskRow, name: str) -> str:
         if name not in self._hashes:

@@ -88,6 +88,20 @@ def test_of_toloka_workers_see_the_input_and_nothing_else():
     assert (row.name, row.data, row.known_truth) == ("4", '{"text":"a bird"}', "yes")
 
 
+@pytest.mark.parametrize(
+    ("reader", "content"),
+    [
+        (CSV, b"zoo,name,answer\n1,2,3\n"),
+        (LINES, b'{"zoo": "1", "name": "2", "answer": "3"}\n'),
+        (JSON, b'[{"data": {"zoo": "1", "name": "2", "answer": "3"}}]'),
+        (TSV, b"INPUT:zoo\tGOLDEN:x\tINPUT:name\tINPUT:answer\n1\t\t2\t3\n"),
+    ],
+)
+def test_columns_stay_in_the_order_of_the_file(reader, content):
+    [row] = reader(content)
+    assert row.data == '{"zoo":"1","name":"2","answer":"3"}'
+
+
 def test_of_mturk_workers_see_the_input_and_nothing_else():
     [row] = CSV(b"HITId,WorkerId,Input.text,Answer.label\n3X,,a bird,\n")
     assert (row.name, row.data, row.known_truth) == ("3X", '{"text":"a bird"}', None)
@@ -123,7 +137,7 @@ def test_hints_and_answers_of_workers_are_no_tasks(reader, content):
 def test_a_label_that_is_no_answer_is_shown():
     """It may be what is printed on a bottle; doccano leaves an empty list where nobody answered."""
     rows = list(LINES(b'{"q": "x", "label": "red"}\n{"q": "x", "label": []}\n'))
-    assert [row.data for row in rows] == ['{"label":"red","q":"x"}', '{"label":[],"q":"x"}']
+    assert [row.data for row in rows] == ['{"q":"x","label":"red"}', '{"q":"x","label":[]}']
 
 
 def test_lines_with_data_and_lines_that_are_data():

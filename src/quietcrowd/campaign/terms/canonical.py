@@ -14,7 +14,7 @@ from typing import Any
 
 from quietcrowd.exceptions import FormatError
 
-__all__ = ["LARGEST_WHOLE", "canonical_hash", "canonical_json"]
+__all__ = ["LARGEST_WHOLE", "canonical_hash", "canonical_json", "json_in_order"]
 
 LARGEST_WHOLE = 2**53 - 1
 """Whole numbers up to here are the same in every language."""
@@ -47,6 +47,20 @@ def canonical_json(value: Any) -> bytes:
 def canonical_hash(value: Any) -> bytes:
     """Return the SHA-256 of the one spelling of a JSON value; errors as of `canonical_json`."""
     return hashlib.sha256(canonical_json(value)).digest()
+
+
+def json_in_order(members: Mapping[str, Any]) -> str:
+    """Return an object as JSON: its members in their order, the value of each in its one spelling.
+
+    Errors as of `canonical_json`.
+
+    Examples
+    --------
+    >>> json_in_order({"question": "Is it a robin?", "answer": {"b": 1.0, "a": 2}})
+    '{"question":"Is it a robin?","answer":{"a":2,"b":1}}'
+    """
+    canonical_json(members)
+    return "{" + ",".join(f"{_spell(name)}:{_spell(members[name])}" for name in members) + "}"
 
 
 def _spell(value: Any) -> str:

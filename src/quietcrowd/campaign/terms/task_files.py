@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from quietcrowd.campaign.terms.canonical import canonical_json
+from quietcrowd.campaign.terms.canonical import canonical_json, json_in_order
 from quietcrowd.domains import Domain, FiniteDomain
 from quietcrowd.exceptions import FormatError
 from quietcrowd.formats.csv_files import sniff_header
@@ -60,7 +60,7 @@ class TaskRow:
     name : str or None
         Its id, if the file gives one.
     data : str
-        What workers see: a JSON object, in its one spelling.
+        What workers see: a JSON object, its columns in the order of the file.
     known_truth : str, number, bool or None
         What is known to be true, if anything is.
     """
@@ -84,12 +84,12 @@ def _row(number: int, name: Any, data: Any, truth: Any) -> TaskRow:
         raise FormatError(f"row {number}: gold must be a text or a number")
     try:
         canonical_json([name, truth])
-        spelled = canonical_json(data)
+        spelled = json_in_order(data)
     except (FormatError, RecursionError):
         raise FormatError(f"row {number}: JSON cannot hold this exactly") from None
-    if len(spelled) > MAX_DATA:
+    if len(spelled.encode()) > MAX_DATA:
         raise FormatError(f"row {number}: data is more than {MAX_DATA:,} bytes")
-    return TaskRow(row=number, name=name, data=spelled.decode(), known_truth=truth)
+    return TaskRow(row=number, name=name, data=spelled, known_truth=truth)
 
 
 def _text(content: bytes) -> str:
@@ -219,10 +219,10 @@ def _sort_fields(
         return name, fields, truth
     if len(spelled) < len(fields):
         raise FormatError(f"row {number}: columns must differ in more than upper and lower case")
-    shown = {low for low in spelled if low.startswith(_SHOWN)}
+    shown = [low for low in spelled if low.startswith(_SHOWN)]
     named = [low for low in _TASK_IDS if low in filled]
     known = [low for low in filled if low.startswith(_KNOWN)]
-    if filled - shown - {*named, *known}:
+    if filled - {*shown, *named, *known}:
         raise _refused(number)
     if not shown or len(known) + (truth is not None) > 1:
         raise FormatError(f"row {number}: it must have INPUT: or Input. columns, and one gold")

@@ -1,6 +1,7 @@
 // The page: it starts, leads from screen to screen, and speaks the reader's language.
 
 import { Device, whyNotHere } from "../device/device.js";
+import { systemWords, uniformIntegers } from "../mechanisms/words.js";
 import { consent } from "./consent.js";
 import { byId, element, filled } from "./elements.js";
 import { speaker } from "./messages.js";
@@ -158,7 +159,10 @@ class App {
   async goOn() {
     const { device } = this;
     this.terms = await device.load();
-    this.order = [...device.tasks].sort((one, other) => byName(one.name, other.name));
+    const sorted = [...device.tasks].sort((one, other) => byName(one.name, other.name));
+    const starts = this.terms.answers < sorted.length ? sorted.length : 1;
+    const [start] = uniformIntegers(systemWords, starts, 1);
+    this.order = [...sorted.slice(start), ...sorted.slice(0, start)]; // all get answers, in the end
     if (!this.pictures) {
       const images = [...device.images].map(([hash, blob]) => [hash, URL.createObjectURL(blob)]);
       this.pictures = new Map(images);
