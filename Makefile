@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast nightly postgresql chromium check format bench lock clean python
+.PHONY: help demo test test-fast nightly postgresql chromium check format screenshots bench lock clean python
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,7 +49,10 @@ format: $(VENV)/.ready ## format the code and apply the safe fixes of the linter
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.ready $(PEERS)/.ready ## benchmarks, with the comparison with peers
+screenshots: $(VENV)/.ready chromium ## pictures of every screen of the pages, for people, in build/screenshots
+	$(BIN)/python -m tests.campaign.web.screenshots build/screenshots
+
+bench: $(VENV)/.ready $(PEERS)/.ready chromium ## benchmarks, with the comparison with peers
 	$(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks tests/inference/test_crowd_kit.py
 
 lock: $(VENV)/.ready ## write requirements.lock and benchmarks/peers.lock

@@ -76,12 +76,14 @@ def test_a_server_that_tells_of_less_loss_is_refused(person, desk, told):
 
 
 def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
-    campaign = desk.campaign(about="copied in a browser")
-    guest = desk.worker(campaign)
-    tasks = guest.tasks()
-    for task in tasks:
-        task["data"] = {"question": "Is it 0?"}
+    campaign = desk.draft()["id"]
+    desk.import_csv(campaign, "task,question\na,Is it red?\nb,Does it sing at night?")
+    desk.client.post(f"/campaigns/{campaign}/open").raise_for_status()
+    tasks = desk.worker(campaign).tasks()
+    for place, task in enumerate(tasks):
+        task["data"] = {"question": ["Is it red?", "is it RED?"][place]}  # equal ones share a report
     config = {**configuration(desk, campaign), "tasks_hash": canonical_hash(tasks).hex()}
+    assert config["linked"] == 1
     document = {"config_hash": canonical_hash(config).hex(), "tasks": tasks}
 
     def answering(document):
@@ -98,7 +100,7 @@ def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
     worker.open(desk.link(campaign))
     worker.heading("Do you want to take part?")
     worker.press("Take part")
-    assert "copies, or nearly copies, of one question" in worker.alert()
+    assert "The questions hold 2 copies, or nearly copies, of one question" in worker.alert()
     check_nothing_was_drawn_or_sent(worker)
 
 

@@ -72,7 +72,7 @@ def test_other_kinds_of_answers(person, desk, name):
     mechanism = MECHANISMS[name]
     about = name.replace(",", "")
     campaign = desk.campaign(mechanism, about=f"{about} in a browser", at_least=3)
-    workers = [person(quick=True) for _ in range(3)]
+    workers = [person(quick=True, service_workers="block") for _ in range(3)]
     for worker in workers:
         worker.play(desk.link(campaign), KINDS[name]).send()
     for worker in workers:
