@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import signal
+import subprocess
+import time
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -9,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import sync_playwright
+from tests.campaign.ports import free_port
 
 ORIGIN = "http://localhost:8000"
 """Nothing listens there: requests are answered by `serve`. To a browser it is as safe as HTTPS."""
@@ -57,6 +61,42 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
         browser.close()
+
+
+@contextmanager
+def own_chromium(browser, profile, *arguments):
+    """Give a context of a browser in processes of its own, and a way to kill them."""
+    port = free_port()
+    options = [f"--remote-debugging-port={port}", f"--user-data-dir={profile}", "--headless"]
+    process = subprocess.Popen(
+        [find_chromium(), *ARGUMENTS, *options, *arguments, "about:blank"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+    def kill():
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    try:
+        yield _connected(browser, port), kill
+    finally:
+        kill()
+
+
+def _connected(browser, port):
+    """Return the context of a browser that starts."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            started = browser.browser_type.connect_over_cdp(f"http://127.0.0.1:{port}")
+            return started.contexts[0]
+        except Exception:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
 
 
 def serve(page, folders):

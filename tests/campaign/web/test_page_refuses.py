@@ -37,7 +37,16 @@ def check_never_joined(worker):
     assert {one.method for one in worker.wire.sent} == {"GET"}
 
 
-@pytest.mark.parametrize("module", ["mechanisms/draw.js", "page/main.js", "terms/guarantee.js"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "mechanisms/draw.js",
+        *(
+            pytest.param(name, marks=pytest.mark.nightly)
+            for name in ("page/main.js", "terms/guarantee.js")
+        ),
+    ],
+)
 def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
     worker = person()
     worker.wire.changes[f"/worker/{module}"] = lambda content, _: content + b" "
@@ -81,7 +90,9 @@ def test_copies_of_a_question_that_were_not_told_of_are_refused(person, desk):
     desk.client.post(f"/campaigns/{campaign}/open").raise_for_status()
     tasks = desk.worker(campaign).tasks()
     for place, task in enumerate(tasks):
-        task["data"] = {"question": ["Is it red?", "is it RED?"][place]}  # equal ones share a report
+        task["data"] = {
+            "question": ["Is it red?", "is it RED?"][place]
+        }  # equal ones share a report
     config = {**configuration(desk, campaign), "tasks_hash": canonical_hash(tasks).hex()}
     assert config["linked"] == 1
     document = {"config_hash": canonical_hash(config).hex(), "tasks": tasks}

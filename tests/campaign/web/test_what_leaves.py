@@ -83,6 +83,7 @@ def test_no_byte_holds_an_answer_where_noise_flips_every_one(person, desk):
     assert files(one) == files(other)
 
 
+@pytest.mark.nightly
 def test_with_the_same_words_sessions_differ_in_reports_alone(person, desk):
     """Each byte of each request is compared, but for the names of campaigns and their tasks."""
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=1.0)

@@ -67,7 +67,13 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name for name in KINDS if "statistics" not in name),
+        pytest.param("matrix factorisation, statistics", marks=pytest.mark.nightly),
+    ],
+)
 def test_other_kinds_of_answers(person, desk, name):
     mechanism = MECHANISMS[name]
     about = name.replace(",", "")
@@ -94,6 +100,7 @@ def test_other_kinds_of_answers(person, desk, name):
     assert all("409 (Conflict)" in line for line in requester.told)  # no results yet
 
 
+@pytest.mark.nightly
 def test_a_worker_withdraws_with_the_key_on_another_device(person, desk):
     campaign = desk.campaign(about="withdrawn in a browser")
     worker = person(WorkerInBrowser, quick=True)
