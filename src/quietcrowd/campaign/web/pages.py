@@ -40,9 +40,14 @@ _NO_QUERY = html_file(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>This address is not answered</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="../worker/worker.css">
+<main>
+<h1>This address is not answered</h1>
 <p>This address has something behind a question mark, which may tell who you are. It was not kept,
   and nothing was started. Take the question mark away, and all between it and the sign #, if there
   is one; or ask for a link without it.</p>
+</main>
 </html>
 """
 )
