@@ -160,8 +160,8 @@ class App {
     const { device } = this;
     this.terms = await device.load();
     const sorted = [...device.tasks].sort((one, other) => byName(one.name, other.name));
-    const starts = this.terms.answers < sorted.length ? sorted.length : 1;
-    const [start] = uniformIntegers(systemWords, starts, 1);
+    const isPart = this.terms.answers < sorted.length;
+    const [start] = isPart ? uniformIntegers(systemWords, sorted.length, 1) : [0];
     this.order = [...sorted.slice(start), ...sorted.slice(0, start)]; // all get answers, in the end
     if (!this.pictures) {
       const images = [...device.images].map(([hash, blob]) => [hash, URL.createObjectURL(blob)]);
