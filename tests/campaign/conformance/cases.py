@@ -13,8 +13,9 @@ from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.canonical import canonical_json
-from quietcrowd.campaign.terms.configuration import build_configuration
+from quietcrowd.campaign.terms.configuration import agreed_sentences, build_configuration
 from quietcrowd.campaign.terms.promises import Promises
+from quietcrowd.mechanisms import Mechanism
 
 CAMPAIGN = 32 * "5"
 RIDGE = "matrix factorisation, ridge"
@@ -141,6 +142,20 @@ def without(key):
     return lambda config: config.pop(key)
 
 
+def claiming(loss, *figures):
+    """Return what lets a configuration claim another loss, in its sentences as well."""
+
+    def change(config):
+        config["guarantee"].update(dict.fromkeys(figures, loss))
+        mechanism = Mechanism.from_dict(config["mechanism"])
+        answers, tasks = config["answers_per_participant"], config["tasks"]
+        honest = mechanism.guarantee(answers=answers, tasks=tasks)
+        said = {name.replace("answer_", ""): loss for name in figures}
+        config["consent"] = agreed_sentences(evolve(honest, **said), Promises.of(config))
+
+    return change
+
+
 MEMBERS = sorted(VALID["one-layer"].config)
 PRIVACY = ("answer_epsilon", "linked_epsilon", "worker_epsilon", "delta")
 
@@ -196,6 +211,14 @@ TAMPERED = {
         changed(["channel", "participation", "noise_scale"], lambda scale: scale / 4),
     ),
     "another table of all devices": ("two-layer", changed(["channel", "weights", 0, 0], 2**31)),
+    **{
+        f"a sketch that loses {loss:g} {about}": ("matrix factorisation", claiming(loss, *figures))
+        for loss in (0.0, 0.01)
+        for about, figures in (
+            ("about all", ("worker_epsilon", "linked_epsilon")),
+            ("at all", ("answer_epsilon", "worker_epsilon", "linked_epsilon")),
+        )
+    },
     "another seed": ("matrix factorisation", changed(["channel", "profile", "seed"], 77)),
 }
 """What no client takes part in: the configuration that it is made of, and what is changed in it."""

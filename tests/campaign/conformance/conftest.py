@@ -4,13 +4,13 @@ from tests.campaign.conformance.python_client import PythonClient
 from tests.campaign.web.browser import chromium
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
     with chromium() as browser:
         yield browser
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def page(browser):
     """Return the page's modules."""
     return PageClient.of(browser)

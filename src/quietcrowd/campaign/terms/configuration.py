@@ -126,14 +126,18 @@ def loss_of_tasks(mechanism: Mechanism, answers: int, names: Sequence[str]) -> f
 def campaign_guarantee(
     mechanism: Mechanism, answers: int, linked: int, tasks: int, worker_epsilon: float | None
 ) -> PrivacyGuarantee:
-    """Return what a worker who gives all answers loses at most; see `describe_campaign`."""
+    """Return what a worker who gives all answers loses at most; see `describe_campaign`.
+
+    All answers together lose no less than one of them, whatever `worker_epsilon` says.
+    """
     guarantee = mechanism.guarantee(answers=answers, tasks=tasks, linked=linked)
     if worker_epsilon is None:
         return guarantee
+    most = max(guarantee.epsilon, worker_epsilon)
     return evolve(
         guarantee,
-        worker_epsilon=min(guarantee.worker_epsilon, worker_epsilon),
-        linked_epsilon=min(guarantee.linked_epsilon, worker_epsilon),
+        worker_epsilon=min(guarantee.worker_epsilon, most),
+        linked_epsilon=min(guarantee.linked_epsilon, most),
     )
 
 
