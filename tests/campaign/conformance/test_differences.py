@@ -44,8 +44,10 @@ DIFFERENCES = {
         "the browser's generator",
     ),
     "budget": (
-        "with a delta, by a filter; without one a loss that has a delta fits into none",
-        "losses are summed, and so are their deltas, which are not limited",
+        "with a delta, by a filter; without one a loss that has a delta fits into none; how many "
+        "answers fit is told and asked for beforehand",
+        "losses are summed, and so are their deltas, which are not limited; what does not fit is "
+        "refused at sending",
     ),
     "mechanisms": ("all", "not the sketch that solves a ridge regression"),
     "answers as texts": (
