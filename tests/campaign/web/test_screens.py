@@ -143,6 +143,19 @@ def test_a_limit_is_a_number_or_nothing(browser):
         page.get_by_text("Your limit is 2.5.").wait_for()
 
 
+@pytest.mark.parametrize(
+    ("typed", "written"), [(None, []), ("3", [[3]]), ("", [[None]])], ids=["left", "other", "none"]
+)
+def test_a_kept_limit_is_shown_and_changed_only_by_the_worker(browser, typed, written):
+    with screens(browser, given(budget=2.5), locale="de-DE") as page:
+        assert page.locator("#budget").input_value() == "2,5"
+        if typed is not None:
+            page.locator("#budget").fill(typed)
+        press(page, "Teilnehmen")
+        arrive(page, "Frage 1")
+        assert calls(page, "setBudget") == written
+
+
 YES_NO = qc.RandomizedResponse(domain=qc.Categorical([False, True]), epsilon=1.0)
 FIVE = qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0)
 NUMBERS = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
