@@ -339,6 +339,9 @@ def walk(page):
     arrive(page, "Forget me on this device")
     yield "forget"
     press(page, "Forget nothing")
+    arrive(page, "Sent. Thank you")
+    page.evaluate("given.state = 'sent'")
+    page.evaluate(f"location.hash = '#i={INVITE}'")
     arrive(page, "Are you the person who joined on this device?")
     yield "return"
     press(page, "No")
@@ -458,6 +461,47 @@ def test_answers_are_not_lost_on_the_way(browser):
         page.reload()
         assert page.told == ["beforeunload"]
         assert calls(page, "keepDrafts") == []
+
+
+@pytest.mark.parametrize(
+    ("leave", "stay"),
+    [("Withdraw", "Do not withdraw"), ("Forget me on this device", "Forget nothing")],
+)
+def test_who_stays_comes_back_to_the_answers(browser, leave, stay):
+    with screens(browser, given()) as page:
+        joined(page)
+        page.get_by_role("radio", name="yes", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 2")
+        press(page, leave)
+        arrive(page, leave)
+        press(page, stay)
+        arrive(page, "Question 2")
+        press(page, "Back")
+        arrive(page, "Question 1")
+        assert page.get_by_role("radio", name="yes", exact=True).is_checked()
+        assert len(calls(page, "open")) == len(calls(page, "load")) - 1 == 1
+
+
+def test_a_link_that_is_opened_again_leaves_no_invite_in_the_address(browser):
+    with screens(browser, given(), address=LINK) as page:
+        arrive(page, "An invitation is needed")
+        page.evaluate(f"location.href = '{LINK}#i={INVITE}'")
+        arrive(page, "Do you want to take part?")
+        assert page.url == LINK
+        joined(page)
+        assert calls(page, "join") == [[INVITE]]
+        page.get_by_role("radio", name="yes", exact=True).check()
+        page.evaluate("given.state = 'joined'")
+        page.evaluate("location.hash = '#i'")
+        page.get_by_text("This is no whole link to a campaign.").wait_for()
+        assert page.url == LINK
+        page.evaluate(f"location.hash = '#i={INVITE}'")
+        arrive(page, "Are you the person who joined on this device?")
+        assert page.url == LINK
+        press(page, "Yes, go on")
+        arrive(page, "Question 1")
+        assert page.get_by_role("radio", name="yes", exact=True).is_checked()
 
 
 def test_answers_are_kept_where_the_worker_wants_it(browser):

@@ -23,6 +23,7 @@ class App {
   keepsDrafts = false;
   #catalogs = new Map();
   #screen = [];
+  #before = []; // the screen that was left for this one
   #turn = 0;
   #isBusy = false;
 
@@ -70,12 +71,17 @@ class App {
 
   /** Show a screen; the focus moves to its heading. */
   async go(name, ...details) {
-    this.#screen = [name, ...details];
+    [this.#before, this.#screen] = [this.#screen, [name, ...details]];
     this.tell("");
     this.progress("");
     await this.#show();
     window.scrollTo(0, 0);
     document.querySelector("h1").focus({ preventScroll: true });
+  }
+
+  /** Return to the screen that was left for this one. */
+  goBack() {
+    return this.go(...this.#before);
   }
 
   async #show() {
@@ -135,6 +141,7 @@ class App {
     this.invite = kind === "i" ? secret : null;
     const english = speaker(this.#catalogs.get("en"));
     this.device = await Device.open({ base: server, campaign, english });
+    this.order = null; // nobody has gone on
     await (kind === "w" ? this.go("withdrawal", secret) : this.enter());
     return true;
   }
@@ -169,10 +176,13 @@ class App {
       this.saved || keepPage();
     }
     if (device.state !== "joined") {
+      this.answers.clear();
       return device.state === "sent" ? this.go("receipt") : deliver(this);
     }
-    this.answers = await device.drafts();
-    this.keepsDrafts = this.answers.size > 0;
+    if (this.answers.size === 0) {
+      this.answers = await device.drafts();
+      this.keepsDrafts = this.answers.size > 0;
+    }
     this.asked = await device.spending(this.terms.answers);
     return this.answering(0);
   }
@@ -239,8 +249,22 @@ function keepPage() {
   navigator.serviceWorker?.register(policy.createScriptURL(address)).catch(() => {});
 }
 
+/** Return why no link is opened here, as the key of a message; null where one is. */
+function whyNotOpen() {
+  return location.search ? "page.query" : whyNotHere();
+}
+
+/** Open a link that was opened where the page is open: the browser changes the address alone. */
+function reopen(app) {
+  const address = location.href;
+  if (location.hash && !app.saved && !whyNotOpen()) {
+    history.replaceState(null, "", location.pathname);
+    app.attempt(async () => (await app.open(address)) || app.tell(app.say("page.link")));
+  }
+}
+
 async function begin(app) {
-  const [address, reason] = [location.href, location.search ? "page.query" : whyNotHere()];
+  const [address, reason] = [location.href, whyNotOpen()];
   if (reason) {
     await app.go("end", reason);
   } else if (app.saved) {
@@ -253,6 +277,7 @@ async function begin(app) {
 
 const app = new App();
 addEventListener("popstate", ({ state }) => app.follow(state));
+addEventListener("hashchange", () => reopen(app));
 addEventListener("beforeunload", (event) => {
   if (app.answers.size > 0 && !app.keepsDrafts) {
     event.preventDefault();
