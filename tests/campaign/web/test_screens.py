@@ -573,7 +573,8 @@ def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
         assert page.evaluate("navigator.clipboard.readText()") == KEY
         with page.expect_download() as download:
             page.get_by_role("link", name="Save the key as a file").click()
-        assert f"{LINK}#w={KEY}" in download.value.path().read_text("utf-8")
+        text = download.value.path().read_text("utf-8")
+        assert text.splitlines()[-2:] == [LINK, KEY]
         press(page, "Copy the completion code")
         page.wait_for_function("navigator.clipboard.readText().then((text) => text === 'BIRD-77')")
         press(page, "Withdraw")
@@ -597,16 +598,20 @@ def test_a_receipt_of_a_sketch(browser):
 
 
 def test_a_key_withdraws_from_another_device(browser):
-    with screens(browser, given(), address=f"{LINK}#w={KEY}") as page:
-        arrive(page, "Withdraw")
-        assert page.url == LINK
-        press(page, "Withdraw for good")
-        arrive(page, "You have withdrawn")
-        assert calls(page, "withdraw") == [[KEY]]
+    for changes in ({}, {"open": False}, {"state": "sent"}):
+        with screens(browser, given(**changes), address=LINK) as page:
+            if "state" in changes:  # of somebody else
+                press(page, "No")
+            press(page, "Withdraw with a key")
+            arrive(page, "Withdraw")
+            page.get_by_label("Withdrawal key").fill(f" {KEY} ")
+            press(page, "Withdraw for good")
+            arrive(page, "You have withdrawn")
+            assert calls(page, "withdraw") == [[KEY]]
     refusal = {"withdraw": ["refusal.unanswered"]}
     with screens(browser, given(refuses=refusal)) as page:
         press(page, "Withdraw with a key")
-        page.get_by_label("Withdrawal key").fill(f" {LINK}#w={KEY} ")
+        page.get_by_label("Withdrawal key").fill(KEY)
         press(page, "Withdraw for good")
         page.get_by_text("The server cannot be reached right now.").wait_for()
         assert calls(page, "withdraw") == [[KEY]]
@@ -629,6 +634,7 @@ def test_a_device_forgets(browser):
     [
         (f"{LINK}?PROLIFIC_PID=5#i={INVITE}", {}, None, "after a question mark"),
         (f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "no whole link"),
+        (f"{LINK}#w={KEY}", {}, None, "no whole link"),
         (LINK, {}, "An invitation is needed", "Open the link as you got it"),
         (None, {"open": False}, "This campaign is closed", "Nothing was sent"),
         (None, {"whyNot": "refusal.insecure"}, None, "is not protected"),

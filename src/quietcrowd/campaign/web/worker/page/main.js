@@ -12,7 +12,7 @@ import { deliver } from "./sending.js";
 import { forget, withdrawal } from "./withdrawal.js";
 
 const SCREENS = { consent, questions, receipt, review, forget, withdrawal, link, end };
-const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#([iw])=(.*))?$/;
+const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#i=(.*))?$/;
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 /** What all screens share: the device, the answers, and where the page is. */
@@ -133,16 +133,16 @@ class App {
 
   /** Open a campaign by its link; return whether it is one of this server. */
   async open(address) {
-    const [, server, campaign, kind, secret] = LINK.exec(address) ?? [];
+    const [, server, campaign, invite = null] = LINK.exec(address) ?? [];
     if (server !== this.server) {
       return false;
     }
     this.link = address.split("#")[0];
-    this.invite = kind === "i" ? secret : null;
+    this.invite = invite;
     const english = speaker(this.#catalogs.get("en"));
     this.device = await Device.open({ base: server, campaign, english });
     this.order = null; // nobody has gone on
-    await (kind === "w" ? this.go("withdrawal", secret) : this.enter());
+    await this.enter();
     return true;
   }
 
@@ -227,7 +227,8 @@ class App {
 function end({ say }, key, values) {
   const isRefusal = !key.startsWith("screen");
   const heading = say(isRefusal ? "refusal.heading" : `${key}.heading`);
-  return { heading, sentences: say(key, values) };
+  const keyed = ["screen.closed", "screen.uninvited"].includes(key);
+  return { heading, sentences: say(key, values), keyed };
 }
 
 /** Ask the reader of a saved page for a link. */

@@ -8,7 +8,7 @@ export async function receipt(app) {
   const { device, terms, say, link } = app;
   const { reports, sketch, epsilon, withdrawalKey: key, completionCode: code } = device.receipt;
   const { spent } = await device.spending(0);
-  const text = say("screen.key.file", { title: terms.title, link: `${link}#w=${key}` });
+  const text = say("screen.key.file", { title: terms.title, link, key });
   return {
     ...{ key, code, epsilon: app.loss(epsilon), spent: app.loss(spent) },
     about:
