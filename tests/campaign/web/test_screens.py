@@ -552,8 +552,8 @@ def test_no_answer_is_on_the_page_once_it_is_sent(browser):
 def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
     state = given(MECHANISMS["laplace with a bit"], state="sent")
     reports = [
-        {"task": "t1", "value": 3.25, "participation": 0.5},
         {"task": "t2", "value": -1, "participation": 1.25},
+        {"task": "t1", "value": 3.25, "participation": 0.5},
     ]
     state["receipt"]["reports"] = reports
     permissions = ["clipboard-read", "clipboard-write"]
@@ -653,21 +653,34 @@ def test_what_cannot_start_says_why(browser, address, changes, heading, sentence
 
 
 def test_what_is_refused_is_told_where_it_was_tried(browser):
-    budget = {"budget": 1, "spent": "1.50", "after": "2.50"}
+    options = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
+    budget = {"budget": 1, "spent": 1.5, "after": 2.50001}
     state = given(refuses={"commit": ["refusal.budget", budget]})
-    with screens(browser, state) as page:
+    with screens(browser, state, **options) as page:
         joined(page)
         page.get_by_role("radio", name="yes", exact=True).check()
         press(page, "Look over your answers")
         press(page, "Send")
         alert = page.locator("#alert")
         page.get_by_text("Nothing was drawn or sent").wait_for()
-        assert "2.50" in alert.inner_text()
+        assert "epsilon = 1.5 of your limit of 1" in alert.inner_text()
+        assert "would make it 2.501" in alert.inner_text()
+        assert alert.evaluate("one => one.getBoundingClientRect().bottom <= innerHeight")
         arrive(page, "Look over your answers")
         assert page.locator(".answers li").count() == 1
         press(page, "Change the answer to question 1")
         arrive(page, "Question 1")
         assert alert.inner_text() == ""
+
+
+def test_numbers_of_a_refusal_are_written_in_the_language(browser):
+    values = {"budget": 2.5, "spent": 0, "after": 8.25}
+    with screens(
+        browser, given(refuses={"join": ["refusal.budget", values]}), locale="de-DE"
+    ) as page:
+        press(page, "Teilnehmen")
+        page.get_by_text("Epsilon = 0 von Ihrer Grenze 2,5 ").wait_for()
+        assert "wären es 8,25." in page.locator("#alert").inner_text()
 
 
 def test_tasks_show_their_columns_in_order_and_their_images(browser):

@@ -399,7 +399,7 @@ def test_a_budget_is_kept_over_all_campaigns(joined):
     second = joined()
     refused = second.call("commit", YES)
     assert refusal(refused) == "refusal.budget"
-    assert refused["values"] == {"budget": 4, "spent": "3.00", "after": "6.00"}
+    assert refused["values"] == pytest.approx({"budget": 4, "spent": 3, "after": 6})
     assert second.look("state") == "joined"
     assert second.call("commit", YES[:1]) is None
 

@@ -98,6 +98,7 @@ class App {
   /** Tell of something that is wrong. */
   tell(sentence) {
     byId("alert").textContent = sentence;
+    sentence && byId("alert").scrollIntoView({ block: "nearest" });
   }
 
   /** Show how far one has come, or that something is done. */
@@ -129,7 +130,16 @@ class App {
     }
   }
 
-  #refused = ({ key = "page.failed", values }) => this.tell(this.say(key, values));
+  #refused = ({ key, values }) => this.tell(this.refusal(key, values));
+
+  /** Return the words of what refuses: numbers as the language writes them, losses rounded up. */
+  refusal(key = "page.failed", values = {}) {
+    const written = ([name, value]) => {
+      const spelled = Number.isInteger(value) ? this.count : (loss) => this.loss(loss);
+      return [name, typeof value === "number" && name !== "count" ? spelled(value) : value];
+    };
+    return this.say(key, Object.fromEntries(Object.entries(values).map(written)));
+  }
 
   /** Open a campaign by its link; return whether it is one of this server. */
   async open(address) {
@@ -224,11 +234,11 @@ class App {
 }
 
 /** Say something after which there is nothing left to do. */
-function end({ say }, key, values) {
+function end(app, key, values) {
   const isRefusal = !key.startsWith("screen");
-  const heading = say(isRefusal ? "refusal.heading" : `${key}.heading`);
+  const heading = app.say(isRefusal ? "refusal.heading" : `${key}.heading`);
   const keyed = ["screen.closed", "screen.uninvited"].includes(key);
-  return { heading, sentences: say(key, values), keyed };
+  return { heading, sentences: app.refusal(key, values), keyed };
 }
 
 /** Ask the reader of a saved page for a link. */
