@@ -142,7 +142,8 @@ def ends(studio, worker):
     studio.take(worker, "worker-19-refused")
     worker.page.goto(f"{server}/j/{studio.labels}?PROLIFIC_PID=1")
     studio.take(worker, "worker-20-query")
-    worker.open(f"{server}/j/{studio.labels}#w=qcw_{'b' * 43}")
+    worker.open(f"{server}/j/{studio.labels}")
+    worker.press("Withdraw with a key")
     studio.take(worker, "worker-21-withdraw-with-a-key")
     worker.wire.changes["draw.js"] = lambda content, _: content + b" "
     worker.page.goto(studio.desk.link(studio.labels))

@@ -143,6 +143,19 @@ def test_a_limit_is_a_number_or_nothing(browser):
         page.get_by_text("Your limit is 2.5.").wait_for()
 
 
+@pytest.mark.parametrize(
+    ("typed", "written"), [(None, []), ("3", [[3]]), ("", [[None]])], ids=["left", "other", "none"]
+)
+def test_a_kept_limit_is_shown_and_changed_only_by_the_worker(browser, typed, written):
+    with screens(browser, given(budget=2.5), locale="de-DE") as page:
+        assert page.locator("#budget").input_value() == "2,5"
+        if typed is not None:
+            page.locator("#budget").fill(typed)
+        press(page, "Teilnehmen")
+        arrive(page, "Frage 1")
+        assert calls(page, "setBudget") == written
+
+
 YES_NO = qc.RandomizedResponse(domain=qc.Categorical([False, True]), epsilon=1.0)
 FIVE = qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0)
 NUMBERS = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
@@ -326,6 +339,9 @@ def walk(page):
     arrive(page, "Forget me on this device")
     yield "forget"
     press(page, "Forget nothing")
+    arrive(page, "Sent. Thank you")
+    page.evaluate("given.state = 'sent'")
+    page.evaluate(f"location.hash = '#i={INVITE}'")
     arrive(page, "Are you the person who joined on this device?")
     yield "return"
     press(page, "No")
@@ -447,6 +463,47 @@ def test_answers_are_not_lost_on_the_way(browser):
         assert calls(page, "keepDrafts") == []
 
 
+@pytest.mark.parametrize(
+    ("leave", "stay"),
+    [("Withdraw", "Do not withdraw"), ("Forget me on this device", "Forget nothing")],
+)
+def test_who_stays_comes_back_to_the_answers(browser, leave, stay):
+    with screens(browser, given()) as page:
+        joined(page)
+        page.get_by_role("radio", name="yes", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 2")
+        press(page, leave)
+        arrive(page, leave)
+        press(page, stay)
+        arrive(page, "Question 2")
+        press(page, "Back")
+        arrive(page, "Question 1")
+        assert page.get_by_role("radio", name="yes", exact=True).is_checked()
+        assert len(calls(page, "open")) == len(calls(page, "load")) - 1 == 1
+
+
+def test_a_link_that_is_opened_again_leaves_no_invite_in_the_address(browser):
+    with screens(browser, given(), address=LINK) as page:
+        arrive(page, "An invitation is needed")
+        page.evaluate(f"location.href = '{LINK}#i={INVITE}'")
+        arrive(page, "Do you want to take part?")
+        assert page.url == LINK
+        joined(page)
+        assert calls(page, "join") == [[INVITE]]
+        page.get_by_role("radio", name="yes", exact=True).check()
+        page.evaluate("given.state = 'joined'")
+        page.evaluate("location.hash = '#i'")
+        page.get_by_text("This is no whole link to a campaign.").wait_for()
+        assert page.url == LINK
+        page.evaluate(f"location.hash = '#i={INVITE}'")
+        arrive(page, "Are you the person who joined on this device?")
+        assert page.url == LINK
+        press(page, "Yes, go on")
+        arrive(page, "Question 1")
+        assert page.get_by_role("radio", name="yes", exact=True).is_checked()
+
+
 def test_answers_are_kept_where_the_worker_wants_it(browser):
     with screens(browser, given()) as page:
         joined(page)
@@ -495,8 +552,8 @@ def test_no_answer_is_on_the_page_once_it_is_sent(browser):
 def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
     state = given(MECHANISMS["laplace with a bit"], state="sent")
     reports = [
-        {"task": "t1", "value": 3.25, "participation": 0.5},
         {"task": "t2", "value": -1, "participation": 1.25},
+        {"task": "t1", "value": 3.25, "participation": 0.5},
     ]
     state["receipt"]["reports"] = reports
     permissions = ["clipboard-read", "clipboard-write"]
@@ -516,7 +573,8 @@ def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
         assert page.evaluate("navigator.clipboard.readText()") == KEY
         with page.expect_download() as download:
             page.get_by_role("link", name="Save the key as a file").click()
-        assert f"{LINK}#w={KEY}" in download.value.path().read_text("utf-8")
+        text = download.value.path().read_text("utf-8")
+        assert text.splitlines()[-2:] == [LINK, KEY]
         press(page, "Copy the completion code")
         page.wait_for_function("navigator.clipboard.readText().then((text) => text === 'BIRD-77')")
         press(page, "Withdraw")
@@ -540,16 +598,20 @@ def test_a_receipt_of_a_sketch(browser):
 
 
 def test_a_key_withdraws_from_another_device(browser):
-    with screens(browser, given(), address=f"{LINK}#w={KEY}") as page:
-        arrive(page, "Withdraw")
-        assert page.url == LINK
-        press(page, "Withdraw for good")
-        arrive(page, "You have withdrawn")
-        assert calls(page, "withdraw") == [[KEY]]
+    for changes in ({}, {"open": False}, {"state": "sent"}):
+        with screens(browser, given(**changes), address=LINK) as page:
+            if "state" in changes:  # of somebody else
+                press(page, "No")
+            press(page, "Withdraw with a key")
+            arrive(page, "Withdraw")
+            page.get_by_label("Withdrawal key").fill(f" {KEY} ")
+            press(page, "Withdraw for good")
+            arrive(page, "You have withdrawn")
+            assert calls(page, "withdraw") == [[KEY]]
     refusal = {"withdraw": ["refusal.unanswered"]}
     with screens(browser, given(refuses=refusal)) as page:
         press(page, "Withdraw with a key")
-        page.get_by_label("Withdrawal key").fill(f" {LINK}#w={KEY} ")
+        page.get_by_label("Withdrawal key").fill(KEY)
         press(page, "Withdraw for good")
         page.get_by_text("The server cannot be reached right now.").wait_for()
         assert calls(page, "withdraw") == [[KEY]]
@@ -572,6 +634,7 @@ def test_a_device_forgets(browser):
     [
         (f"{LINK}?PROLIFIC_PID=5#i={INVITE}", {}, None, "after a question mark"),
         (f"{ORIGIN}/j/0123#i={INVITE}", {}, None, "no whole link"),
+        (f"{LINK}#w={KEY}", {}, None, "no whole link"),
         (LINK, {}, "An invitation is needed", "Open the link as you got it"),
         (None, {"open": False}, "This campaign is closed", "Nothing was sent"),
         (None, {"whyNot": "refusal.insecure"}, None, "is not protected"),
@@ -590,21 +653,34 @@ def test_what_cannot_start_says_why(browser, address, changes, heading, sentence
 
 
 def test_what_is_refused_is_told_where_it_was_tried(browser):
-    budget = {"budget": 1, "spent": "1.50", "after": "2.50"}
+    options = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
+    budget = {"budget": 1, "spent": 1.5, "after": 2.50001}
     state = given(refuses={"commit": ["refusal.budget", budget]})
-    with screens(browser, state) as page:
+    with screens(browser, state, **options) as page:
         joined(page)
         page.get_by_role("radio", name="yes", exact=True).check()
         press(page, "Look over your answers")
         press(page, "Send")
         alert = page.locator("#alert")
         page.get_by_text("Nothing was drawn or sent").wait_for()
-        assert "2.50" in alert.inner_text()
+        assert "epsilon = 1.5 of your limit of 1" in alert.inner_text()
+        assert "would make it 2.501" in alert.inner_text()
+        assert alert.evaluate("one => one.getBoundingClientRect().bottom <= innerHeight")
         arrive(page, "Look over your answers")
         assert page.locator(".answers li").count() == 1
         press(page, "Change the answer to question 1")
         arrive(page, "Question 1")
         assert alert.inner_text() == ""
+
+
+def test_numbers_of_a_refusal_are_written_in_the_language(browser):
+    values = {"budget": 2.5, "spent": 0, "after": 8.25}
+    with screens(
+        browser, given(refuses={"join": ["refusal.budget", values]}), locale="de-DE"
+    ) as page:
+        press(page, "Teilnehmen")
+        page.get_by_text("Epsilon = 0 von Ihrer Grenze 2,5 ").wait_for()
+        assert "wären es 8,25." in page.locator("#alert").inner_text()
 
 
 def test_tasks_show_their_columns_in_order_and_their_images(browser):

@@ -34,7 +34,7 @@ export class Device {
   images = new Map(Object.entries(given.images).map(([hash, svg]) => [hash, new Blob([svg])]));
   open = given.open ?? true;
   needsInvite = true;
-  #budget = null;
+  #budget = given.budget ?? null;
   #drafts = [];
 
   static async open({ base, campaign }) {

@@ -41,6 +41,26 @@ SEND_COUNTING = """async () => {
   window.sent = module.sendCounting();
 }"""
 
+KEEP_PAGE = """async () => {
+  const container = navigator.serviceWorker;
+  const scope = "/j/of-something-else/";
+  const allow = { createScriptURL: (address) => address };
+  const address = trustedTypes.createPolicy("service-worker", allow).createScriptURL(
+    "/j/service_worker.js",
+  );
+  for (const options of [{}, { scope }]) {
+    const made = await container.register(address, options);
+    const worker = made.installing ?? made.waiting ?? made.active;
+    while (worker.state !== "activated") {
+      await new Promise((resolve) => worker.addEventListener("statechange", resolve));
+    }
+  }
+}"""
+SCOPES = """async () => {
+  const all = await navigator.serviceWorker.getRegistrations();
+  return all.map(({ scope }) => scope);
+}"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -379,7 +399,7 @@ def test_a_budget_is_kept_over_all_campaigns(joined):
     second = joined()
     refused = second.call("commit", YES)
     assert refusal(refused) == "refusal.budget"
-    assert refused["values"] == {"budget": 4, "spent": "3.00", "after": "6.00"}
+    assert refused["values"] == pytest.approx({"budget": 4, "spent": 3, "after": 6})
     assert second.look("state") == "joined"
     assert second.call("commit", YES[:1]) is None
 
@@ -496,11 +516,16 @@ def test_answers_are_kept_only_on_request_and_until_they_are_sent(joined, new_ta
     assert entry["drafts"] == []
 
 
-def test_forgetting_leaves_nothing(joined):
+def test_forgetting_leaves_nothing(joined, desk):
     first, second = joined(), joined()
     second.call("commit", YES)
-    second.page.evaluate("() => caches.open('quietcrowd')")
+    page = second.page.context.new_page()
+    page.goto(f"{desk.server.url}/j/{second.campaign}")
+    page.evaluate(KEEP_PAGE)
+    page.close()
     second.call("forget")
+    scopes = second.page.evaluate(SCOPES)
+    assert [urlsplit(scope).path for scope in scopes] == ["/j/of-something-else/"]
     assert second.page.evaluate("() => caches.keys()") == []
     assert second.look("state") == "new"
     assert first.run("everything") == []

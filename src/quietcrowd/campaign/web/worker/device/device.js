@@ -217,8 +217,14 @@ export class Device {
   /** Delete all that is kept, of all campaigns of this origin. */
   async forget() {
     await locked(() => this.#exchange((_, store) => store.clear()));
-    const clear = async () => globalThis.caches?.delete("quietcrowd");
-    await clear().catch(() => false); // a saved page has none
+    const { serviceWorker: workers } = navigator;
+    const scope = `${this.#where.base}j/`;
+    const clear = async () => {
+      const all = (await workers?.getRegistrations()) ?? [];
+      await Promise.all(all.filter((one) => one.scope === scope).map((one) => one.unregister()));
+      await globalThis.caches?.delete("quietcrowd");
+    };
+    await clear().catch(() => {}); // a saved page has none
   }
 
   get #own() {

@@ -25,7 +25,7 @@ export function spentIn(entries) {
 /** Raise Refusal where a cost would take the device above its budget. */
 export function requireBudget(entries, cost) {
   const { spent, budget } = spentIn(entries);
-  const [now, after] = [spent, spent + cost].map((epsilon) => epsilon.toFixed(2));
-  const isAbove = budget !== null && cost > 0 && spent + cost > budget;
-  refuseIf(isAbove, "refusal.budget", { budget, spent: now, after });
+  const after = spent + cost;
+  const isAbove = budget !== null && cost > 0 && after > budget;
+  refuseIf(isAbove, "refusal.budget", { budget, spent, after });
 }

@@ -29,11 +29,13 @@ export function factsOf(app, { spent, after, budget, reused, repeated }) {
 export async function consent(app) {
   const { device, terms, say } = app;
   const { promises, answers } = terms;
+  const spending = await device.spending(answers);
+  const kept = spending.budget === null ? "" : app.spell(spending.budget);
   const join = async () => {
     const text = byId("budget").value.trim();
     const budget = text === "" ? null : app.numberIn(text);
-    if (budget === null || budget >= 0) {
-      await device.setBudget(budget);
+    if (text === kept || budget === null || budget >= 0) {
+      await (text !== kept && device.setBudget(budget)); // only what the worker changed
       await device.join(app.invite);
       await app.goOn();
     } else {
@@ -41,7 +43,7 @@ export async function consent(app) {
     }
   };
   return {
-    ...{ ...terms, ...promises, ...factsOf(app, await device.spending(answers)) },
+    ...{ ...terms, ...promises, ...factsOf(app, spending), budget: kept },
     ...{ tasks: app.count(terms.tasks), count: answers, answers: app.count(answers) },
     unpromised: promises === null ? say("screen.unpromised") : "",
     sentences: consentSentences(terms.guarantee, promises, say),

@@ -12,7 +12,7 @@ import { deliver } from "./sending.js";
 import { forget, withdrawal } from "./withdrawal.js";
 
 const SCREENS = { consent, questions, receipt, review, forget, withdrawal, link, end };
-const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#([iw])=(.*))?$/;
+const LINK = /^(.*\/)j\/([0-9a-f]{32})\/?(?:#i=(.*))?$/;
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 /** What all screens share: the device, the answers, and where the page is. */
@@ -23,6 +23,7 @@ class App {
   keepsDrafts = false;
   #catalogs = new Map();
   #screen = [];
+  #before = []; // the screen that was left for this one
   #turn = 0;
   #isBusy = false;
 
@@ -70,12 +71,17 @@ class App {
 
   /** Show a screen; the focus moves to its heading. */
   async go(name, ...details) {
-    this.#screen = [name, ...details];
+    [this.#before, this.#screen] = [this.#screen, [name, ...details]];
     this.tell("");
     this.progress("");
     await this.#show();
     window.scrollTo(0, 0);
     document.querySelector("h1").focus({ preventScroll: true });
+  }
+
+  /** Return to the screen that was left for this one. */
+  goBack() {
+    return this.go(...this.#before);
   }
 
   async #show() {
@@ -92,6 +98,7 @@ class App {
   /** Tell of something that is wrong. */
   tell(sentence) {
     byId("alert").textContent = sentence;
+    sentence && byId("alert").scrollIntoView({ block: "nearest" });
   }
 
   /** Show how far one has come, or that something is done. */
@@ -123,19 +130,29 @@ class App {
     }
   }
 
-  #refused = ({ key = "page.failed", values }) => this.tell(this.say(key, values));
+  #refused = ({ key, values }) => this.tell(this.refusal(key, values));
+
+  /** Return the words of what refuses: numbers as the language writes them, losses rounded up. */
+  refusal(key = "page.failed", values = {}) {
+    const written = ([name, value]) => {
+      const spelled = Number.isInteger(value) ? this.count : (loss) => this.loss(loss);
+      return [name, typeof value === "number" && name !== "count" ? spelled(value) : value];
+    };
+    return this.say(key, Object.fromEntries(Object.entries(values).map(written)));
+  }
 
   /** Open a campaign by its link; return whether it is one of this server. */
   async open(address) {
-    const [, server, campaign, kind, secret] = LINK.exec(address) ?? [];
+    const [, server, campaign, invite = null] = LINK.exec(address) ?? [];
     if (server !== this.server) {
       return false;
     }
     this.link = address.split("#")[0];
-    this.invite = kind === "i" ? secret : null;
+    this.invite = invite;
     const english = speaker(this.#catalogs.get("en"));
     this.device = await Device.open({ base: server, campaign, english });
-    await (kind === "w" ? this.go("withdrawal", secret) : this.enter());
+    this.order = null; // nobody has gone on
+    await this.enter();
     return true;
   }
 
@@ -169,10 +186,13 @@ class App {
       this.saved || keepPage();
     }
     if (device.state !== "joined") {
+      this.answers.clear();
       return device.state === "sent" ? this.go("receipt") : deliver(this);
     }
-    this.answers = await device.drafts();
-    this.keepsDrafts = this.answers.size > 0;
+    if (this.answers.size === 0) {
+      this.answers = await device.drafts();
+      this.keepsDrafts = this.answers.size > 0;
+    }
     this.asked = await device.spending(this.terms.answers);
     return this.answering(0);
   }
@@ -214,10 +234,11 @@ class App {
 }
 
 /** Say something after which there is nothing left to do. */
-function end({ say }, key, values) {
+function end(app, key, values) {
   const isRefusal = !key.startsWith("screen");
-  const heading = say(isRefusal ? "refusal.heading" : `${key}.heading`);
-  return { heading, sentences: say(key, values) };
+  const heading = app.say(isRefusal ? "refusal.heading" : `${key}.heading`);
+  const keyed = ["screen.closed", "screen.uninvited"].includes(key);
+  return { heading, sentences: app.refusal(key, values), keyed };
 }
 
 /** Ask the reader of a saved page for a link. */
@@ -239,8 +260,22 @@ function keepPage() {
   navigator.serviceWorker?.register(policy.createScriptURL(address)).catch(() => {});
 }
 
+/** Return why no link is opened here, as the key of a message; null where one is. */
+function whyNotOpen() {
+  return location.search ? "page.query" : whyNotHere();
+}
+
+/** Open a link that was opened where the page is open: the browser changes the address alone. */
+function reopen(app) {
+  const address = location.href;
+  if (location.hash && !app.saved && !whyNotOpen()) {
+    history.replaceState(null, "", location.pathname);
+    app.attempt(async () => (await app.open(address)) || app.tell(app.say("page.link")));
+  }
+}
+
 async function begin(app) {
-  const [address, reason] = [location.href, location.search ? "page.query" : whyNotHere()];
+  const [address, reason] = [location.href, whyNotOpen()];
   if (reason) {
     await app.go("end", reason);
   } else if (app.saved) {
@@ -253,6 +288,7 @@ async function begin(app) {
 
 const app = new App();
 addEventListener("popstate", ({ state }) => app.follow(state));
+addEventListener("hashchange", () => reopen(app));
 addEventListener("beforeunload", (event) => {
   if (app.answers.size > 0 && !app.keepsDrafts) {
     event.preventDefault();

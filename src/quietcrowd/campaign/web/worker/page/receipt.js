@@ -8,7 +8,7 @@ export async function receipt(app) {
   const { device, terms, say, link } = app;
   const { reports, sketch, epsilon, withdrawalKey: key, completionCode: code } = device.receipt;
   const { spent } = await device.spending(0);
-  const text = say("screen.key.file", { title: terms.title, link: `${link}#w=${key}` });
+  const text = say("screen.key.file", { title: terms.title, link, key });
   return {
     ...{ key, code, epsilon: app.loss(epsilon), spent: app.loss(spent) },
     about:
@@ -29,14 +29,17 @@ export async function receipt(app) {
 }
 
 function rowsOf(app, reports) {
-  const lines = new Map(app.order.map((task) => [task.name, lineOf(task)]));
+  const sent = new Map(reports.map((report) => [report.task, report]));
   const hasBits = reports.some(({ participation }) => participation !== null);
   const columns = ["question", "report", ...(hasBits ? ["bit"] : [])];
   return [
     columns.map((column) => app.say(`screen.receipt.${column}`)),
-    ...reports.map(({ task, value, participation }) => [
-      ...[lines.get(task), spell(app, value)],
-      ...(hasBits ? [spell(app, participation)] : []),
-    ]),
+    ...app.order
+      .filter(({ name }) => sent.has(name))
+      .map((task) => {
+        const { value, participation } = sent.get(task.name);
+        const bits = hasBits ? [spell(app, participation)] : [];
+        return [lineOf(task), spell(app, value), ...bits];
+      }),
   ];
 }

@@ -2,16 +2,16 @@
 
 import { byId } from "./elements.js";
 
-/** Ask whether to withdraw: as who joined here, or with a key. */
-export function withdrawal(app, key = "") {
-  const foreign = key !== "" || app.device.state === "new";
+/** Ask whether to withdraw: as who has gone on here, or else with a key. */
+export function withdrawal(app) {
+  const foreign = !app.order;
   const withdraw = async () => {
-    const given = foreign ? byId("key").value.trim().split("#w=").at(-1) : undefined;
+    const given = foreign ? byId("key").value.trim() : undefined;
     await app.device.withdraw(given);
     app.answers.clear();
     await app.go("end", "screen.withdrawn");
   };
-  return { foreign, key, withdraw };
+  return { foreign, withdraw };
 }
 
 /** Ask whether this device is to forget. */
