@@ -2,6 +2,7 @@ import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.pictures import image
 
+from quietcrowd.campaign.terms.canonical import canonical_hash
 from quietcrowd.campaign.terms.near_copies import alike, largest_group, sent_again
 
 COIN, SHARED = MECHANISMS["one-layer"], MECHANISMS["two-layer"]
@@ -52,6 +53,66 @@ def test_near_copies_show_the_same_words(name):
 def test_other_words_make_another_question(name):
     first = image(b"1") if "image" in name else 1
     tasks = tasks_of({"ask": ASK, "n": first}, OTHER[name])
+    assert largest_group(tasks, COIN) == largest_group(tasks, SHARED) == 1
+
+
+DRUGS = "Did you take drugs in the last year?"
+UNSEEN = "\u200b"
+HIDDEN = {
+    "in a key beside a number": lambda i: {DRUGS + i * UNSEEN: "", "No": i},
+    "in a key beside one name or another": lambda i: {DRUGS: i, "abcdefgh"[i]: 1},
+    "in a key beside an id": lambda i: {DRUGS: None, "No": f"row-{i}"},
+    "in a key or in a value": lambda i: {DRUGS: i, "n": 1} if i % 2 else {"ask": DRUGS},
+    "in a counted key": lambda i: {f"{i}. Drugs?": "", "n": ""},
+    "in a key of a nested object": lambda i: {"q": {DRUGS + i * UNSEEN: i}},
+    "in a key of an object in a list": lambda i: {"q": [1, {"a": {DRUGS: i}}]},
+    "in keys beside the same words": lambda i: {DRUGS + i * "!": "Answer", "n": i},
+    "in one word with a number": lambda i: {"ask": "Did-you-take-drugs-in-2024-" + i * "-"},
+    "in one short word with a number": lambda i: {"ask": "drugs-17" + i * UNSEEN},
+    "in one short word and marks": lambda i: {"ask": "drugs-17-" + i * "-"},
+    "in marks": lambda i: {"ask": "??" + i * UNSEEN},
+    "in a letter and an accent": lambda i: {"ask": "Cafe" + i * UNSEEN + "\u0301 or not?"},
+    "in format characters": lambda i: {"ask": DRUGS[: i + 4] + "\u00ad" + DRUGS[i + 4 :], "n": i},
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_eight_tasks_that_look_like_one_are_one_group(name):
+    tasks = tasks_of(*map(HIDDEN[name], range(8)))
+    assert largest_group(tasks, SHARED) == 8
+    assert largest_group(tasks, COIN) == len({canonical_hash(data) for _, data in tasks}) > 1
+
+
+@pytest.mark.parametrize("unseen", [UNSEEN, "\u2060", "\ufe0f", "\u2800", "\U000e0041", " ", "?"])
+@pytest.mark.parametrize("name", [DRUGS, "drugs-17"])
+def test_names_of_tasks_without_data_are_letters(name, unseen):
+    tasks = [(name + i * unseen, {}) for i in range(8)]
+    assert largest_group(tasks, COIN) == largest_group(tasks, SHARED) == 8
+
+
+ORDINARY = {
+    "other texts": lambda i: {"text": f"It is {'a' * i} bird", "Is it a bird at all?": ""},
+    "pictures by the names of their files": lambda i: {"Which bird is it?": f"bird_{i}.jpg"},
+    "pictures": lambda i: {"Which bird is it?": image(b"%d" % i), "No": 1},
+    "one column of numbers": lambda i: {"The length of the petals": i},
+    "numbers": lambda i: {"age": i, "income": 1000 * i, "petal_length": 0.5},
+    "texts of numbers": lambda i: {"n": str(i - 4), "m": "-4.5"},
+    "ids": lambda i: {"row": f"row-{i}", "image_id": f"{i}a8f3-77"},
+    "nested numbers": lambda i: {"box": {"x": i, "y": [i, 1]}},
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_campaigns_have_no_near_copies(name):
+    tasks = tasks_of(*map(ORDINARY[name], range(8)))
+    assert largest_group(tasks, COIN) == largest_group(tasks, SHARED) == 1
+
+
+@pytest.mark.parametrize(
+    "form", ["t{}", "{}", "row {}", "{}-1", "1_{}", "Question {}:", "3.{}.jpg"]
+)
+def test_names_of_tasks_differ_by_their_numbers(form):
+    tasks = [(form.format(i), {}) for i in range(120)]
     assert largest_group(tasks, COIN) == largest_group(tasks, SHARED) == 1
 
 

@@ -252,6 +252,22 @@ LETTERS = [
     *("a_1 b", "_1", "\x1c3.\x1cx", "x.\u00a03", "ß", "ẞ", "日本語 3?", "½ a", "Ⅷ. b", "😀", ""),
 ]
 
+NAMES = [
+    *("1-11", "11_1", "11 1", "t 1", "t1", "a-17--b", "drugs-17", "drugs-17-", "drugs-17\u200b"),
+    *("take-drugs-in-2024-", "0f-e1_2", "abcdefgh1", "abcdefghi1", "\u00bd1", "a b c d e f g"),
+    *("petal_length", "petal_lengths", "e\u200b\u0301", "\u00ad\u2060?", "?\ufe0f\u2800\U000e0041"),
+    *("\x1c?\x1d\x85!\u3000.", "\ufeff1", "٣-٤", "நி நா", "\u180e"),
+]
+KEYS = [
+    *({"Did you?" + i * "\u200b": "", "No": i} for i in range(3)),
+    *({"q": {"Did you?" + i * "\u200b": i}} for i in range(3)),
+    {"q": [1, {"a": [{"Did you?": None}]}]},
+    {"Did you?": 1},
+    {"n": 1, "2": "a-1", "10": True},
+    {"10": True, "N\u200b": 1, "2": "A-1"},
+    {"b ": [1.5, {"z": "?", "y": " - "}], "B": None},
+]
+
 
 def letters_inputs():
     one = [(text, {"ask": text}) for text in LETTERS]
@@ -260,6 +276,9 @@ def letters_inputs():
         {"tasks": one},
         {"tasks": [*one[:5], ("n", nested), ("m", {"d": "two", "b": "x W y"}), ("e", {})]},
         {"tasks": [(f"t{i}", {"ask": "Drugs?", "n": i % 3}) for i in range(6)]},
+        {"tasks": [(text, {}) for text in (*LETTERS, *NAMES)]},
+        {"tasks": [(f"t{i}", {text: i, "n": ""}) for i, text in enumerate((*LETTERS, *NAMES))]},
+        {"tasks": [(f"t{i}", data) for i, data in enumerate(KEYS)]},
         {"tasks": [("😀", {"😀": "b", "\uffee": "a"}), ("x", {"q": ["b", "a"], "r": "\uffee"})]},
     ]
 

@@ -6,6 +6,18 @@ count as copies whose answers share a fact. Tasks that are *alike* have one prom
 are in it, and may have other words beside it, as a question about many pictures does: a reader has
 to tell whether they ask for one fact, so they are pointed out. A question in other words is not
 found. An image is one word, its hash, whatever is written for those who do not see it.
+
+The letters of a task are the first of these that there are:
+
+1. Those of its values, whatever the columns are called.
+2. Those of the keys of columns and of nested objects, which are shown as well, but for that of an
+   only column. A key that is a mere name, one word of at most twelve letters as ``n`` or
+   ``image_id``, is left out.
+3. What it shows, or its name where it has no data, but for case, spaces, unseen signs and marks at
+   an end: then tasks that look alike are near-copies, and another number or id is another task.
+
+Tasks of one question whose values have letters are one group, then, whatever their keys; so are
+those that ask in a key alone. A question of one short word in a key beside numbers is not found.
 """
 
 from __future__ import annotations
@@ -26,14 +38,28 @@ Shown: TypeAlias = tuple[str, Mapping[str, Any]]
 
 Words: TypeAlias = tuple[str, ...]
 
-_ID = re.compile(r"(?=.*\d)[\w-]+")
-"""One word with a digit in it: ``17``, ``a8f3``, ``row-17``; but not ``17.jpg``."""
+_ID = re.compile(r"(?=.*\d)(?![_-])(?:[\da-f_-]+|(?:[\d_-]*[^\W\d_]){1,8}[\d_-]*)(?<![_-])")
+"""One word with a digit in it and at most eight letters, or of hex digits alone.
 
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]")
-"""What no reader sees, though Unicode counts it as a letter or a mark of one."""
+So are ``17``, ``a8f3``, ``row-17``; but not ``17.jpg`` or ``take-drugs-17``.
+"""
+
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+"""What no reader sees beside format characters: letters, marks, and places kept for such."""
+
+_NAME = re.compile(r"\w{1,12}")
+"""A key that names a column and asks nothing."""
 
 _COUNT = re.compile(r"^\W*(?:[^\W\d]+\W+)?\d+\s*[.:)\]-]|(?<=[.?!])\W*\d+\W*$")
 """A number that counts tasks: ``3. ...``, ``(3) ...``, ``Question 3: ...``, ``...? (3)``."""
+
+_BETWEEN = re.compile(r"(?<=\d)[\W_]+(?=\d)")
+_MARKS = re.compile(r"(?<!\d)[\W_]+|[\W_]+(?!\d)")
+_END = re.compile(r"(?<=[^\W_])[\W_]+\Z")
+"""Marks between two numbers, any other, and those at the end of a text."""
 
 
 def sent_again(mechanism: Mechanism) -> bool:
@@ -68,10 +94,10 @@ def largest_group(tasks: Iterable[Shown], mechanism: Mechanism) -> int:
 def letters_hash(name: str, data: Mapping[str, Any]) -> str:
     """Return the SHA-256, in hex, of the letters that a task shows: near-copies have the same.
 
-    A task that shows none is itself alone.
+    See above for which these are.
     """
-    letters = sorted(map("".join, _columns(data)))
-    alone = {"data": data} if data else {"task": name}
+    letters = sorted(map("".join, _columns(data))) or _asking_keys(data)
+    alone = {"data": _looks(data)} if data else {"task": _name_letters(name)}
     return canonical_hash(letters or alone).hex()
 
 
@@ -103,6 +129,45 @@ def _columns(data: Mapping[str, Any]) -> list[Words]:
     return [words for words in map(_words, data.values()) if words]
 
 
+def _asking_keys(data: Mapping[str, Any]) -> list[str]:
+    """Return the letters of all shown keys that are more than names, in order."""
+    shown = [*(data if len(data) > 1 else ()), *_keys(list(data.values()))]
+    asking = (key for key in shown if not _NAME.fullmatch(_look(key)))
+    return sorted(filter(None, map("".join, map(_words, asking))))
+
+
+def _keys(value: Any) -> list[str]:
+    """Return all keys in a value, those of nested objects as well."""
+    if isinstance(value, Mapping):
+        return [*value, *(key for part in value.values() for key in _keys(part))]
+    return [key for part in value for key in _keys(part)] if isinstance(value, list) else []
+
+
+def _looks(value: Any) -> Any:
+    """Return a value with its texts as they look, but for case and marks at their ends.
+
+    An object is given as a list.
+    """
+    if isinstance(value, Mapping):
+        pairs = sorted((_look(key), key) for key in value)
+        return [[look, _looks(value[key])] for look, key in pairs]
+    if isinstance(value, list):
+        return [_looks(part) for part in value]
+    return _END.sub("", _look(value)) if isinstance(value, str) else value
+
+
+def _look(text: str) -> str:
+    return " ".join(_folded(text).split())
+
+
+def _name_letters(name: str) -> str:
+    """Return the letters and numbers of a task's name, numbers apart; its look where it has none.
+
+    Names are often numbers alone: none of them is taken for one that only counts.
+    """
+    return _MARKS.sub("", _BETWEEN.sub(" ", _folded(name))) or _look(name)
+
+
 def _texts(value: Any) -> list[str]:
     """Return all texts in a value, those of nested ones as well."""
     if isinstance(value, dict):
@@ -120,10 +185,15 @@ def _words(value: Any) -> Words:
     image = image_in(value)
     if image is not None:
         return (image,)
-    plain = unicodedata.normalize("NFKC", " ".join(_texts(value))).casefold()
-    plain = _COUNT.sub(" ", _UNSEEN.sub("", plain))
+    plain = _COUNT.sub(" ", _folded(" ".join(_texts(value))))
     if _ID.fullmatch(plain.strip()):
         return ()
     kept = ("".join(filter(str.isalnum, part)) for part in plain.split())
     words = tuple(word for word in kept if word)
     return words if any(map(str.isalpha, "".join(words))) else ()
+
+
+def _folded(text: str) -> str:
+    """Return a text without its case and without what is not seen, in one of its spellings."""
+    seen = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
+    return unicodedata.normalize("NFKC", _UNSEEN.sub("", seen)).casefold()

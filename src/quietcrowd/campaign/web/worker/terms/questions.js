@@ -5,8 +5,16 @@ import { canonicalHash, canonicalJson } from "./canonical.js";
 import { isSentAgain, labelText } from "./law.js";
 import { imageIn } from "./images.js";
 
-const UNSEEN = /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]/g;
-const ID_ALONE = /^(?=.*\p{Nd})[\p{L}\p{N}_-]+$/u;
+const UNSEEN =
+  /[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\u{e0000}-\u{e0fff}]/gu;
+const ID_ALONE =
+  /^(?=.*\p{Nd})(?![_-])(?:[\p{Nd}a-f_-]+|(?:[\p{Nd}_-]*[\p{L}\p{Nl}\p{No}]){1,8}[\p{Nd}_-]*)(?<![_-])$/u;
+const NAME = /^[\p{L}\p{N}_]{1,12}$/u;
+// What Python takes for spaces.
+const SPACES = /[\s\x1c-\x1f\x85]+/gu;
+const BETWEEN_NUMBERS = /(?<=\p{Nd})[^\p{L}\p{N}]+(?=\p{Nd})/gu;
+const LAST_MARKS = /(?<=[\p{L}\p{N}])[^\p{L}\p{N}]+$/u;
+const OTHER_MARKS = /(?<!\p{Nd})[^\p{L}\p{N}]+|[^\p{L}\p{N}]+(?!\p{Nd})/gu;
 const COUNTING = new RegExp(
   "^[^\\p{L}\\p{N}_]*(?:[\\p{L}\\p{Nl}\\p{No}_]+[^\\p{L}\\p{N}_]+)?\\p{Nd}+\\s*[.:)\\]\\-]" +
     "|(?<=[.?!])[^\\p{L}\\p{N}_]*\\p{Nd}+[^\\p{L}\\p{N}_]*$",
@@ -43,10 +51,55 @@ export function largestGroup(tasks, terms) {
   return Math.max(1, ...Array.from(groups.values(), ({ size }) => size));
 }
 
-/** Return what near-copies have in common: the letters that a task shows. */
+/**
+ * Return what near-copies have in common: the letters of a task's values; where they show none, of
+ * the keys that are more than names; without any, what it looks like.
+ */
 export function lettersOf(name, data) {
-  const letters = Object.values(data).map(lettersIn).filter((text) => text !== "");
-  return canonicalJson(letters.length ? letters.sort(byCodePoint) : alone(name, data));
+  const shown = [Object.values(data), askingKeys(data)].map((parts) =>
+    parts.map(lettersIn).filter((text) => text !== ""),
+  );
+  const letters = shown.find(({ length }) => length > 0);
+  const looks = Object.keys(data).length ? { data: looksOf(data) } : { task: nameLetters(name) };
+  return canonicalJson(letters ? letters.sort(byCodePoint) : looks);
+}
+
+/** Return the keys that are shown and more than names: of columns, of objects in them. */
+function askingKeys(data) {
+  const columns = Object.keys(data);
+  const shown = [...(columns.length > 1 ? columns : []), ...keysIn(Object.values(data))];
+  return shown.filter((key) => !NAME.test(lookOf(key)));
+}
+
+function keysIn(value) {
+  if (typeof value !== "object" || value === null) {
+    return [];
+  }
+  const own = Array.isArray(value) ? [] : Object.keys(value);
+  return [...own, ...Object.values(value).flatMap(keysIn)];
+}
+
+/** Return a value with its texts as they look, but for case and last marks; objects as lists. */
+function looksOf(value) {
+  if (Array.isArray(value)) {
+    return value.map(looksOf);
+  }
+  if (typeof value !== "object" || value === null) {
+    return typeof value === "string" ? lookOf(value).replace(LAST_MARKS, "") : value;
+  }
+  const pairs = Object.keys(value).map((key) => ({ key, look: lookOf(key) }));
+  pairs.sort((one, two) => byCodePoint(one.look, two.look) || byCodePoint(one.key, two.key));
+  return pairs.map(({ key, look }) => [look, looksOf(value[key])]);
+}
+
+function lookOf(text) {
+  return folded(text).replace(SPACES, " ").replace(/^ | $/g, "");
+}
+
+/** Return the letters and numbers of a task's name, numbers apart; its look where it has none. */
+function nameLetters(name) {
+  const letters = folded(name).replace(BETWEEN_NUMBERS, " ").replace(OTHER_MARKS, "");
+  return letters || lookOf(name);
 }
 
 function alone(name, data) {
@@ -64,8 +117,7 @@ function lettersIn(value) {
   if (image !== null) {
     return image.hash;
   }
-  const folded = caseless(textsIn(value).join(" ").normalize("NFKC"));
-  const plain = folded.replace(UNSEEN, "").replace(COUNTING, " ");
+  const plain = folded(textsIn(value).join(" ")).replace(COUNTING, " ");
   const letters = plain.replace(/[^\p{L}\p{N}]/gu, "");
   return !ID_ALONE.test(plain.trim()) && /\p{L}/u.test(letters) ? letters : "";
 }
@@ -76,6 +128,11 @@ function textsIn(value) {
   }
   const keys = Array.isArray(value) ? Object.keys(value) : Object.keys(value).sort(byCodePoint);
   return keys.flatMap((key) => textsIn(value[key]));
+}
+
+/** Return a text without its case and without what is not seen, in one of its spellings. */
+function folded(text) {
+  return caseless(text.replace(UNSEEN, "").normalize("NFKC"));
 }
 
 /** Return a text with its case folded. */
