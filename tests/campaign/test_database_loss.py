@@ -105,7 +105,8 @@ def lost():
 
 def check_route(desk, worker, method, path):
     """Check that a route says that there is no database, if it needs one."""
-    url = path.format(campaign=worker.campaign, participant=worker.id).removeprefix("/api/v1")
+    names = {"campaign": worker.campaign, "participant": worker.id, "sha256": 64 * "0"}
+    url = path.format(**names).removeprefix("/api/v1")
     _, request, _ = ROWS[method, path]
     if "config_hash" in request.get("json", {}):
         request = {"json": {**request["json"], "config_hash": worker.config_hash}}

@@ -14,6 +14,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.server.cross_origin import VARY
 from quietcrowd.campaign.server.gate import BUSY, HEADERS, IncomingBodies
 from quietcrowd.campaign.server.logs import log_request
 from quietcrowd.campaign.server.problem_responses import as_response
@@ -184,5 +185,5 @@ def shedding_protocol(at_once: int, incoming: IncomingBodies) -> type[H11Protoco
 
 def _refusal() -> bytes:
     response = as_response(ProblemError("busy", BUSY))
-    lines = [b": ".join(pair) for pair in (*response.raw_headers, *HEADERS)]
+    lines = [b": ".join(pair) for pair in (*response.raw_headers, *HEADERS, VARY)]
     return b"\r\n".join([b"HTTP/1.1 503 Service Unavailable", *lines, b"", bytes(response.body)])

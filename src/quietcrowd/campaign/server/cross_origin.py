@@ -11,9 +11,12 @@ from starlette.types import Scope
 
 from quietcrowd.campaign.terms.settings import PREFIX
 
-__all__ = ["allowed_headers", "is_preflight"]
+__all__ = ["VARY", "allowed_headers", "is_preflight"]
 
 _ORIGIN = "null"
+
+VARY = (b"vary", b"Origin")
+"""Tells caches that answers to workers differ by who asks."""
 
 _AGREED = (
     (b"access-control-allow-origin", _ORIGIN.encode()),
@@ -45,7 +48,7 @@ def allowed_headers(scope: Scope) -> list[tuple[bytes, bytes]]:
     """Return what an answer tells a browser of who may read it."""
     if not _is_for_workers(scope["path"]):
         return []
-    headers = [(b"vary", b"Origin")]
+    headers = [VARY]
     if Headers(scope=scope).get("origin") == _ORIGIN:
         headers += _AGREED
     if is_preflight(scope):
