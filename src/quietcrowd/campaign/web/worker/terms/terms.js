@@ -78,10 +78,11 @@ export async function readTerms(text, { campaign, configHash, english }) {
   refuseUnless(wrong === "", "terms", { names: wrong });
   const promised = Object.keys(PROMISES).map((name) => [name, config[name]]);
   const promises = config.version === 1 ? null : Object.fromEntries(promised);
-  const guarantee = await attempt(() => agreed(guaranteeOf(config), config), "unsound");
+  const found = await attempt(() => guaranteeOf(config), "unsound");
+  const guarantee = agreed(found, config);
   const consent = consentSentences(guarantee, promises, english);
   const lost = { guarantee: figuresOf(guarantee, config.mechanism, english), consent };
-  const { workerEpsilon: epsilon } = guarantee;
+  const { workerEpsilon: epsilon } = found;
   refuseUnless(!differing(config, lost).length, "loss", { epsilon });
   return {
     ...{ campaign, title: config.title, description: config.description, ...described },
@@ -132,7 +133,7 @@ function figuresOf(guarantee, mechanism, english) {
  */
 function agreed(found, { guarantee: said, report }) {
   const isNamed = report.kind === "sketch" && typeof said.worker_epsilon === "number";
-  const most = isNamed ? Math.max(0, said.worker_epsilon) : Infinity;
+  const most = isNamed ? Math.max(found.epsilon, said.worker_epsilon) : Infinity;
   const figures = Object.entries(FIGURES).map(([name, own]) => {
     const [here, there] = [Math.min(found[own], most), said[name] ?? Infinity];
     return [own, isNear(here, there) ? there : here];
