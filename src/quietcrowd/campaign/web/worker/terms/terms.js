@@ -78,11 +78,10 @@ export async function readTerms(text, { campaign, configHash, english }) {
   refuseUnless(wrong === "", "terms", { names: wrong });
   const promised = Object.keys(PROMISES).map((name) => [name, config[name]]);
   const promises = config.version === 1 ? null : Object.fromEntries(promised);
-  const found = await attempt(() => guaranteeOf(config), "unsound");
-  const guarantee = agreed(found, config);
+  const guarantee = await attempt(() => agreed(guaranteeOf(config), config), "unsound");
   const consent = consentSentences(guarantee, promises, english);
   const lost = { guarantee: figuresOf(guarantee, config.mechanism, english), consent };
-  const { workerEpsilon: epsilon } = found;
+  const epsilon = guarantee.workerEpsilon.toPrecision(4);
   refuseUnless(!differing(config, lost).length, "loss", { epsilon });
   return {
     ...{ campaign, title: config.title, description: config.description, ...described },
@@ -133,7 +132,7 @@ function figuresOf(guarantee, mechanism, english) {
  */
 function agreed(found, { guarantee: said, report }) {
   const isNamed = report.kind === "sketch" && typeof said.worker_epsilon === "number";
-  const most = isNamed ? Math.max(found.epsilon, said.worker_epsilon) : Infinity;
+  const most = isNamed ? Math.max(0, said.worker_epsilon) : Infinity;
   const figures = Object.entries(FIGURES).map(([name, own]) => {
     const [here, there] = [Math.min(found[own], most), said[name] ?? Infinity];
     return [own, isNear(here, there) ? there : here];
@@ -170,7 +169,7 @@ const follows = ({ id }, i, tasks) => i === 0 || tasks[i - 1].id < id;
 function requireLoss(names, { channel, guarantee: { epsilon, workerEpsilon } }) {
   const loss = Math.min(names.length * epsilon, lossOfNamed({ channel }, names));
   const isMore = loss > workerEpsilon && !isNear(loss, workerEpsilon);
-  refuseUnless(!isMore, "loss", { epsilon: loss });
+  refuseUnless(!isMore, "loss", { epsilon: loss.toPrecision(4) });
 }
 
 function isTask(one) {
