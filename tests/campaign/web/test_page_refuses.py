@@ -80,7 +80,7 @@ def test_a_server_that_tells_of_less_loss_is_refused(person, desk, told):
     forge(worker.wire, campaign, config)
     worker.open(desk.link(campaign))
     worker.heading("This campaign cannot be answered")
-    assert "it finds a loss of up to epsilon = 3." in worker.text()
+    assert "it finds a loss of up to epsilon = 3.000." in worker.text()
     check_never_joined(worker)
 
 

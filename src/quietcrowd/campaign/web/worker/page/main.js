@@ -98,7 +98,7 @@ class App {
   /** Tell of something that is wrong. */
   tell(sentence) {
     byId("alert").textContent = sentence;
-    sentence && byId("alert").scrollIntoView({ block: "nearest" });
+    sentence && byId("alert").scrollIntoView({ block: "center" });
   }
 
   /** Show how far one has come, or that something is done. */
