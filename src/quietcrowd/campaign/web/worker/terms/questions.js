@@ -5,10 +5,16 @@ import { canonicalHash, canonicalJson } from "./canonical.js";
 import { isSentAgain, labelText } from "./law.js";
 import { imageIn } from "./images.js";
 
-const UNSEEN =
-  /[\p{Cf}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\u{e0000}-\u{e0fff}]/gu;
-const ID_ALONE =
-  /^(?=.*\p{Nd})(?![_-])(?:[\p{Nd}a-f_-]+|(?:[\p{Nd}_-]*[\p{L}\p{Nl}\p{No}]){1,8}[\p{Nd}_-]*)(?<![_-])$/u;
+const UNSEEN = new RegExp(
+  "[\\p{Cf}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2065\\u2800\\u3164" +
+    "\\ufe00-\\ufe0f\\uffa0\\ufff0-\\ufff8\\u{e0000}-\\u{e0fff}]",
+  "gu",
+);
+const ID_ALONE = new RegExp(
+  "^(?=.*\\p{Nd})(?![_-])(?:[\\p{Nd}a-f_-]+|" +
+    "(?:[\\p{Nd}_-]*[\\p{L}\\p{Nl}\\p{No}]){1,8}[\\p{Nd}_-]*)(?<![_-])$",
+  "u",
+);
 const NAME = /^[\p{L}\p{N}_]{1,12}$/u;
 // What Python takes for spaces.
 const SPACES = /[\s\x1c-\x1f\x85]+/gu;
