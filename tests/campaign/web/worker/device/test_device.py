@@ -1,12 +1,8 @@
 """The worker's device in a page: what it keeps and sends, in a browser, with a real server."""
 
 import json
-import os
 import re
-import signal
-import subprocess
 import time
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,8 +14,7 @@ from starlette.routing import Route
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import YES_NO, Running, new_desk
 from tests.campaign.pictures import PNG, hash_of
-from tests.campaign.ports import free_port
-from tests.campaign.web.browser import chromium
+from tests.campaign.web.browser import chromium, own_chromium
 
 import quietcrowd as qc
 from quietcrowd.campaign.terms.settings import Settings
@@ -267,38 +262,6 @@ def test_a_join_that_was_interrupted_goes_on_without_the_invite(new_tab, desk):
     assert again.call("join") is None
     assert again.look("state") == "joined"
     assert "qci_" not in json.dumps(again.run("everything"))
-
-
-@contextmanager
-def own_chromium(browser, profile):
-    """Give a browser in processes of its own, and a way to kill them."""
-    port = free_port()
-    options = ["--headless", "--no-sandbox", f"--remote-debugging-port={port}"]
-    process = subprocess.Popen(
-        ["chromium", *options, f"--user-data-dir={profile}", "about:blank"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-    def kill():
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-    try:
-        end = time.monotonic() + 20
-        while True:
-            try:
-                started = browser.browser_type.connect_over_cdp(f"http://127.0.0.1:{port}")
-                break
-            except Exception:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.1)
-        yield started.contexts[0], kill
-    finally:
-        kill()
 
 
 def test_a_browser_killed_before_the_acknowledgement_sends_the_same_again(browser, desk, tmp_path):

@@ -1,6 +1,7 @@
 // A worker's device in one campaign: what it keeps, and what it sends.
 
 import { canonicalHash, canonicalJson } from "../terms/canonical.js";
+import { reportsAll } from "../terms/guarantee.js";
 import { channelHash, lettersOf, taskQuestions } from "../terms/questions.js";
 import { readTasks, readTerms } from "../terms/terms.js";
 import { fetchImages, imagesOf } from "./images.js";
@@ -8,7 +9,7 @@ import { costOf, requireBudget, spentIn } from "./ledger.js";
 import { newCredential, participantOf } from "./membership.js";
 import { checkedReceipt } from "./receipt.js";
 import { refuseIf } from "./refusing.js";
-import { drawUpload, knownReports, readable, reportsAll, toDraw } from "./reports.js";
+import { drawUpload, knownReports, readable, toDraw } from "./reports.js";
 import { insist, objectIn, request, waitFor } from "./server.js";
 import { exchange, filesOf, openStore } from "./store.js";
 

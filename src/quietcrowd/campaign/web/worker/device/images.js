@@ -1,7 +1,7 @@
 // The images of all tasks, fetched at once: no request tells which task is open.
 
 import { imageIn } from "../terms/images.js";
-import { sha256 } from "./membership.js";
+import { sha256 } from "../terms/canonical.js";
 import { refuseIf } from "./refusing.js";
 import { insist, request } from "./server.js";
 

@@ -1,5 +1,7 @@
 // Who the device is in a campaign, and ids that tell nothing: random bytes.
 
+import { hexOf, sha256 } from "../terms/canonical.js";
+
 /** Return a new credential: 32 random bytes in base64url. */
 export function newCredential() {
   const text = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))));
@@ -14,13 +16,4 @@ export async function participantOf(credential) {
 /** Return 16 random bytes, in hex. */
 export function newId() {
   return hexOf(crypto.getRandomValues(new Uint8Array(16)));
-}
-
-/** Return the SHA-256 of bytes, in hex. */
-export async function sha256(bytes) {
-  return hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
-}
-
-function hexOf(bytes) {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

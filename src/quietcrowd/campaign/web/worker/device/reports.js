@@ -3,13 +3,9 @@
 import { draw } from "../mechanisms/draw.js";
 import { systemWords } from "../mechanisms/words.js";
 import { canonicalJson } from "../terms/canonical.js";
+import { reportsAll } from "../terms/guarantee.js";
 import { newId } from "./membership.js";
 import { refuseIf } from "./refusing.js";
-
-/** Return whether every task is reported, answered or not. */
-export function reportsAll({ report }) {
-  return report.kind === "sketch" || report.every_task;
-}
 
 /**
  * Return what is to be drawn: answers, or null for none, by the names of tasks.

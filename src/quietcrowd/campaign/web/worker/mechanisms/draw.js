@@ -92,7 +92,7 @@ function encoder(domain) {
 }
 
 /** Return the labels of a domain; null where it is an interval. */
-function labelsOf({ kind, labels, levels }) {
+export function labelsOf({ kind, labels, levels }) {
   return kind === "interval" ? null : (labels ?? levels);
 }
 

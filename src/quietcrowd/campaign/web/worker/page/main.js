@@ -2,6 +2,7 @@
 
 import { Device, whyNotHere } from "../device/device.js";
 import { systemWords, uniformIntegers } from "../mechanisms/words.js";
+import { reportsAll } from "../terms/guarantee.js";
 import { consent } from "./consent.js";
 import { byId, element, filled } from "./elements.js";
 import { speaker } from "./messages.js";
@@ -199,8 +200,7 @@ class App {
 
   /** Whether every question is reported on, answered or not. */
   get reportsAll() {
-    const { kind, every_task: everyTask } = this.terms.report;
-    return kind === "sketch" || everyTask;
+    return reportsAll(this.terms);
   }
 
   /** Go to a question, or to the review behind the last one. */

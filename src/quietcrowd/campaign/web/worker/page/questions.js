@@ -1,5 +1,6 @@
 // One question at a time, as often as the worker likes: nothing is drawn or sent here.
 
+import { labelsOf } from "../mechanisms/draw.js";
 import { imageIn } from "../terms/images.js";
 import { byId, element } from "./elements.js";
 
@@ -78,8 +79,8 @@ function shown({ pictures }, name, data) {
 }
 
 /** Return a radio button for each answer that there is. */
-function choiceField(app, { labels, levels }, name) {
-  const choices = labels ?? levels;
+function choiceField(app, domain, name) {
+  const choices = labelsOf(domain);
   const isScale = choices.every((choice) => typeof choice === "number");
   const inputs = choices.map((choice, place) =>
     element("input", {

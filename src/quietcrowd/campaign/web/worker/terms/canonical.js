@@ -31,7 +31,15 @@ function requireScalar(value) {
 
 /** Return the SHA-256 of the one spelling of a JSON value, in hex. @param {unknown} value */
 export async function canonicalHash(value) {
-  const text = new TextEncoder().encode(canonicalJson(value));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return sha256(new TextEncoder().encode(canonicalJson(value)));
+}
+
+/** Return the SHA-256 of bytes, in hex. */
+export async function sha256(bytes) {
+  return hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+}
+
+/** Return bytes in hex. */
+export function hexOf(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -7,6 +7,11 @@ import { varianceLosses } from "./variance_losses.js";
 
 const SKETCH_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
 
+/** Return whether every task is reported, answered or not. */
+export function reportsAll({ report }) {
+  return report.kind === "sketch" || report.every_task;
+}
+
 /**
  * Return what is lost about one answer, about linked ones, and about all.
  *
@@ -14,8 +19,8 @@ const SKETCH_UNIT = 2 ** 24; // what 1.0 of a profile is stored as
  * @param {object} config  at least its mechanism, channel, report, and the three counts
  */
 export function guaranteeOf(config) {
-  const { mechanism, report, answers_per_participant: answers, linked } = config;
-  const isProtected = report.kind === "sketch" || report.every_task;
+  const { mechanism, answers_per_participant: answers, linked } = config;
+  const isProtected = reportsAll(config);
   const tasks = isProtected ? config.tasks : null;
   const losses =
     mechanism.mechanism === "sampled-variance"

@@ -1,6 +1,6 @@
 // When two tasks are one question, and when two reports on it have one law.
 
-import { byCodePoint } from "../mechanisms/draw.js";
+import { byCodePoint, labelsOf } from "../mechanisms/draw.js";
 import { canonicalHash, canonicalJson } from "./canonical.js";
 import { isSentAgain, labelText } from "./law.js";
 import { imageIn } from "./images.js";
@@ -113,8 +113,9 @@ function alone(name, data) {
 }
 
 /** Return what can be answered, in one order. */
-function answersOf({ kind, labels, levels, low, high }) {
-  return kind === "interval" ? { low, high } : (labels ?? levels).map(labelText).sort(byCodePoint);
+function answersOf(domain) {
+  const { low, high } = domain;
+  return labelsOf(domain)?.map(labelText).sort(byCodePoint) ?? { low, high };
 }
 
 /** Return the letters of a column: case, spaces and marks make no difference. */
