@@ -156,6 +156,76 @@ def test_a_kept_limit_is_shown_and_changed_only_by_the_worker(browser, typed, wr
         assert calls(page, "setBudget") == written
 
 
+def test_a_limit_says_how_many_answers_it_allows(browser):
+    none, one = "This limit allows no answer", "Your limit allows one answer"
+    with screens(browser, given()) as page:  # 1.5 are spent, and an answer costs 1
+        page.locator("#budget").fill("2.49")
+        press(page, "Take part")
+        page.get_by_text(none).wait_for()
+        assert calls(page, "join") == calls(page, "setBudget") == []
+        page.locator("#budget").fill("2.5")
+        joined(page)
+        page.get_by_text(one).wait_for()
+        page.get_by_role("radio", name="no", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 2")
+        assert "You have given the one answer" in page.locator(".note").last.inner_text()
+        assert page.get_by_role("radio", name="no", exact=True).is_disabled()
+    asked = {"reused": ["t2"], "repeated": []}
+    with screens(browser, given(budget=2.5, asked=asked)) as page:
+        joined(page)
+        page.get_by_role("radio", name="no", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 2")  # which the same report answers again
+        page.get_by_role("radio", name="no", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Question 3")
+        assert page.get_by_role("radio", name="no", exact=True).is_disabled()
+    with screens(browser, given(state="joined", budget=1)) as page:  # spent elsewhere meanwhile
+        press(page, "Yes, go on")
+        arrive(page, "Question 1")
+        assert page.locator(".note").all_inner_texts() == [
+            "This limit allows no answer in this campaign. Raise it, or take no part."
+        ]
+        assert page.get_by_role("radio", name="no", exact=True).is_disabled()
+
+
+def test_a_limit_that_is_typed_stays_where_the_language_changes(browser):
+    with screens(browser, given()) as page:
+        page.locator("#budget").fill("4")
+        page.get_by_label("Language").select_option("Deutsch")
+        page.get_by_role("heading", name="Möchten Sie teilnehmen?").wait_for()
+        assert page.locator("#budget").input_value() == "4"
+        press(page, "Teilnehmen")
+        arrive(page, "Frage 1")
+        assert calls(page, "setBudget") == [[4]]
+
+
+def test_who_looks_over_the_answers_sees_all_questions_and_comes_back(browser):
+    with screens(browser, given()) as page:
+        joined(page)
+        press(page, "No answer")
+        arrive(page, "Question 2")
+        page.get_by_role("radio", name="yes", exact=True).check()
+        press(page, "Look over your answers")
+        arrive(page, "Look over your answers")
+        assert "Is it 2?" in page.locator("ol").first.inner_text()
+        page.get_by_text("Without an answer: 2 questions").click()
+        assert page.locator("ol").last.locator("b").all_inner_texts() == ["No answer"] * 2
+        press(page, "Change the answer to question 1")
+        arrive(page, "Question 1")
+        page.get_by_role("radio", name="no", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Look over your answers")
+        page.get_by_text("Without an answer: one question").wait_for()
+        press(page, "Back")
+        arrive(page, "Question 3")
+        page.get_by_role("radio", name="no", exact=True).check()
+        press(page, "Next")
+        arrive(page, "Look over your answers")
+        assert page.get_by_text("Without an answer").count() == 0
+
+
 YES_NO = qc.RandomizedResponse(domain=qc.Categorical([False, True]), epsilon=1.0)
 FIVE = qc.LaplacePerturbation(domain=LEVELS, epsilon=1.0)
 NUMBERS = qc.LaplacePerturbation(domain=RANGE, epsilon=1.0, fill=None)
@@ -189,7 +259,7 @@ def test_answers_of_every_kind(browser, mechanism, choose, answer, written):
         arrive(page, "Question 1")
         press(page, "Look over your answers")
         arrive(page, "Look over your answers")
-        assert page.locator(".answers li").all_inner_texts() == [f"Is it 1?\n{written} Change"]
+        assert page.locator(".answers").first.locator("li").all_inner_texts() == [f"Is it 1?\n{written} Change"]
         press(page, "Send")
         arrive(page, "Sent. Thank you")
         assert calls(page, "commit") == [[[["t1", answer]]]]
@@ -569,7 +639,8 @@ def test_a_receipt_says_what_left_and_how_to_take_it_back(browser):
             ["Is it 2?", "-1", "1.25"],
         ]
         press(page, "Copy the withdrawal key")
-        page.get_by_text("Copied.").wait_for()
+        page.locator("#told").get_by_text("Copied.").wait_for()
+        assert page.get_by_label("Copy the withdrawal key").inner_text() == "Copied."
         assert page.evaluate("navigator.clipboard.readText()") == KEY
         with page.expect_download() as download:
             page.get_by_role("link", name="Save the key as a file").click()
@@ -606,7 +677,7 @@ def test_a_key_withdraws_from_another_device(browser):
             arrive(page, "Withdraw")
             page.get_by_label("Withdrawal key").fill(f" {KEY} ")
             press(page, "Withdraw for good")
-            arrive(page, "You have withdrawn")
+            arrive(page, "The reports of this key are deleted")
             assert calls(page, "withdraw") == [[KEY]]
     refusal = {"withdraw": ["refusal.unanswered"]}
     with screens(browser, given(refuses=refusal)) as page:
@@ -667,7 +738,7 @@ def test_what_is_refused_is_told_where_it_was_tried(browser):
         assert "would make it 2.501" in alert.inner_text()
         assert alert.evaluate("one => one.getBoundingClientRect().bottom <= innerHeight")
         arrive(page, "Look over your answers")
-        assert page.locator(".answers li").count() == 1
+        assert page.locator(".answers").first.locator("li").count() == 1
         press(page, "Change the answer to question 1")
         arrive(page, "Question 1")
         assert alert.inner_text() == ""

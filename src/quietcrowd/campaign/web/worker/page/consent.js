@@ -3,6 +3,7 @@
 import { consentSentences } from "../terms/consent.js";
 import { lawSentences, lawTable } from "../terms/law.js";
 import { byId, filled, tables } from "./elements.js";
+import { answersWithin } from "./limit.js";
 
 /** Return how often which answer becomes which report, and what this device has spent. */
 export function factsOf(app, { spent, after, budget, reused, repeated }) {
@@ -12,7 +13,7 @@ export function factsOf(app, { spent, after, budget, reused, repeated }) {
     length > 0 ? say(key, { count: length, tasks: app.count(length) }) : "";
   return {
     law: filled("law", app, {
-      table: tables(lawTable(terms, say), say("screen.law.table")),
+      table: tables(headed(lawTable(terms, say), say), say("screen.law.table")),
       sentences: lawSentences(terms, say),
     }),
     spending: filled("spending", app, {
@@ -25,6 +26,10 @@ export function factsOf(app, { spent, after, budget, reused, repeated }) {
   };
 }
 
+function headed([[, ...reports] = [], ...rows], say) {
+  return rows.length > 0 ? [[say("screen.answer"), ...reports], ...rows] : [];
+}
+
 /** Ask whether to take part. */
 export async function consent(app) {
   const { device, terms, say } = app;
@@ -33,22 +38,32 @@ export async function consent(app) {
   const kept = spending.budget === null ? "" : app.spell(spending.budget);
   const join = async () => {
     const text = byId("budget").value.trim();
-    const budget = text === "" ? null : app.numberIn(text);
-    if (text === kept || budget === null || budget >= 0) {
-      await (text !== kept && device.setBudget(budget)); // only what the worker changed
+    const limit = text === kept ? spending.budget : text === "" ? null : app.numberIn(text);
+    if (limit !== null && !(limit >= 0)) {
+      app.complain("budget", say("screen.budget.wrong", { example: app.spell(1.5) }));
+    } else if ((await answersWithin(device, limit)) === 0) {
+      app.complain("budget", say("screen.budget.none"));
+    } else {
+      await (text !== kept && device.setBudget(limit)); // only what the worker changed
+      app.typedLimit = null;
       await device.join(app.invite);
       await app.goOn();
-    } else {
-      app.complain("budget", say("screen.budget.wrong", { example: app.spell(1.5) }));
     }
   };
   return {
-    ...{ ...terms, ...promises, ...factsOf(app, spending), budget: kept },
+    ...{ ...terms, ...promises, ...factsOf(app, spending) },
+    budget: app.typedLimit ?? kept,
     ...{ tasks: app.count(terms.tasks), count: answers, answers: app.count(answers) },
     unpromised: promises === null ? say("screen.unpromised") : "",
     sentences: consentSentences(terms.guarantee, promises, say),
     served: !app.saved,
     join,
+    ready: () => {
+      const field = byId("budget");
+      field.addEventListener("input", () => {
+        app.typedLimit = field.value; // it stays when the language changes
+      });
+    },
     decline: () => app.go("end", "screen.declined"),
   };
 }

@@ -5,6 +5,7 @@ import { systemWords, uniformIntegers } from "../mechanisms/words.js";
 import { reportsAll } from "../terms/guarantee.js";
 import { consent } from "./consent.js";
 import { byId, element, filled } from "./elements.js";
+import { answersWithin } from "./limit.js";
 import { speaker } from "./messages.js";
 import { questions } from "./questions.js";
 import { receipt } from "./receipt.js";
@@ -22,6 +23,7 @@ class App {
   server = new URL(this.saved ? `${this.saved}/` : "..", location).href;
   answers = new Map();
   keepsDrafts = false;
+  typedLimit = null; // of the consent, before it is taken
   #catalogs = new Map();
   #screen = [];
   #before = []; // the screen that was left for this one
@@ -152,6 +154,7 @@ class App {
     this.invite = invite;
     const english = speaker(this.#catalogs.get("en"));
     this.device = await Device.open({ base: server, campaign, english });
+    this.pictures = null;
     this.order = null; // nobody has gone on
     await this.enter();
     return true;
@@ -195,6 +198,7 @@ class App {
       this.keepsDrafts = this.answers.size > 0;
     }
     this.asked = await device.spending(this.terms.answers);
+    this.allowed = await answersWithin(device, this.asked.budget);
     return this.answering(0);
   }
 
@@ -203,18 +207,20 @@ class App {
     return reportsAll(this.terms);
   }
 
-  /** Go to a question, or to the review behind the last one. */
-  answering(place, isNew = true) {
-    if (isNew) {
-      history.pushState(place, "");
-    }
-    return place < this.order.length ? this.go("questions", place) : this.go("review");
+  /** Go to a question, and from there to the next one or `then`; behind the last is the review. */
+  answering(place, then = place + 1) {
+    history.pushState(place, "");
+    return this.#at(place, then);
+  }
+
+  #at(place, then) {
+    return place < this.order.length ? this.go("questions", place, then) : this.go("review");
   }
 
   /** Follow the browser's buttons among the questions. */
   follow(place) {
     if (["questions", "review"].includes(this.#screen[0]) && Number.isInteger(place)) {
-      this.answering(place, false);
+      this.#at(place, place + 1);
     }
   }
 
@@ -252,12 +258,13 @@ function link(app) {
   return { server, open };
 }
 
+let trusted; // a policy of a name can be made once
+
 /** Let the page open without a network. */
 function keepPage() {
-  const address = "service_worker.js";
-  const allow = { createScriptURL: () => address };
-  const policy = window.trustedTypes?.createPolicy("service-worker", allow) ?? allow;
-  navigator.serviceWorker?.register(policy.createScriptURL(address)).catch(() => {});
+  const allow = { createScriptURL: () => "service_worker.js" };
+  trusted ??= window.trustedTypes?.createPolicy("service-worker", allow) ?? allow;
+  navigator.serviceWorker?.register(trusted.createScriptURL("")).catch(() => {});
 }
 
 /** Return why no link is opened here, as the key of a message; null where one is. */

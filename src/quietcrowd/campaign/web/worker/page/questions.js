@@ -24,19 +24,19 @@ function textOf(value) {
 }
 
 /** Ask one question. */
-export function questions(app, place) {
+export function questions(app, place, then) {
   const { say, terms, answers, order, asked } = app;
   const { name, data } = order[place];
-  const isFull = answers.size >= terms.answers && !answers.has(name);
+  const isFull = !answers.has(name) && isFullFor(app, name);
   const { domain } = terms.mechanism;
   const field = (domain.kind === "interval" ? numberField : choiceField)(app, domain, name);
   const next = async () =>
     isFull || field.isAnswered()
-      ? app.answering(place + 1)
+      ? app.answering(then)
       : app.complain(field.first.id, field.problem);
   const skip = () => {
     app.answer(name, null);
-    return app.answering(place + 1);
+    return app.answering(then);
   };
   const counts = { place: app.count(place + 1), tasks: app.count(order.length) };
   app.progress(say("screen.progress", counts), place + 1, order.length);
@@ -45,7 +45,8 @@ export function questions(app, place) {
     notes: [
       ...(asked.reused.includes(name) ? [say("screen.reused.here")] : []),
       ...(asked.repeated.includes(name) ? [say("screen.repeated.here")] : []),
-      ...(isFull ? [say("screen.full", { count: terms.answers })] : []),
+      ...(app.allowed < terms.answers ? [allowedIn(app)] : []),
+      ...(isFull && answers.size > 0 ? [say("screen.full", { count: answers.size })] : []),
     ],
     unanswered: say(app.reportsAll ? "screen.none.hidden" : "screen.none.seen"),
     back: () => app.answering(place - 1),
@@ -59,6 +60,19 @@ export function questions(app, place) {
       drafts.addEventListener("change", () => app.attempt(() => app.keepDrafts(drafts.checked)));
     },
   };
+}
+
+/** Return whether no other answer fits into the campaign, or into the limit: of those alone that
+ * get new noise. */
+function isFullFor({ terms, answers, allowed, asked: { reused } }, name) {
+  const fresh = [...answers.keys()].filter((one) => !reused.includes(one));
+  return answers.size >= terms.answers || (!reused.includes(name) && fresh.length >= allowed);
+}
+
+function allowedIn({ say, allowed, count }) {
+  return allowed === 0
+    ? say("screen.budget.none")
+    : say("screen.allowed", { count: allowed, answers: count(allowed) });
 }
 
 /** Return what the requester shows of a task, in the requester's order. */

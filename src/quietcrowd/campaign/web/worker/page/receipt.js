@@ -20,6 +20,7 @@ export async function receipt(app) {
       const field = target.previousElementSibling;
       field.select();
       await navigator.clipboard.writeText(field.value);
+      target.textContent = say("screen.copied");
       app.progress(say("screen.copied"));
     },
     ready: () => {

@@ -10,12 +10,16 @@ export async function review(app) {
   const { device, terms, say, answers, order } = app;
   const maySend = app.reportsAll || answers.size > 0;
   const spending = await device.spending(app.reportsAll ? terms.tasks : answers.size);
-  const rows = order.flatMap((task, place) => (answers.has(task.name) ? [row(app, place)] : []));
+  const rows = order.map((task, place) => [answers.has(task.name), row(app, place)]);
+  const rowsWhere = (isWanted) => rows.flatMap(([is, one]) => (is === isWanted ? [one] : []));
+  const open = order.length - answers.size;
   app.progress(say("screen.review.progress"), order.length, order.length);
   return {
     ...factsOf(app, spending),
     ...{ count: answers.size, given: app.count(answers.size), tasks: app.count(order.length) },
-    answers: rows,
+    answers: rowsWhere(true),
+    skipped: rowsWhere(false),
+    unanswered: open && say("screen.review.open", { count: open, open: app.count(open) }),
     send: () => send(app),
     nothing: maySend ? "" : say("refusal.no-answer"),
     back: () => app.answering(order.length - 1),
@@ -28,14 +32,14 @@ export async function review(app) {
 function row(app, place) {
   const task = app.order[place];
   const change = {
-    ...{ type: "button", class: "link", click: () => app.answering(place) },
+    ...{ type: "button", class: "link", click: () => app.answering(place, app.order.length) },
     "aria-label": app.say("screen.change.which", { place: app.count(place + 1) }),
   };
   return element(
     "li",
     { value: place + 1 },
     element("span", { dir: "auto" }, lineOf(task)),
-    element("b", { dir: "auto" }, spell(app, app.answers.get(task.name))),
+    element("b", { dir: "auto" }, spell(app, app.answers.get(task.name) ?? null)),
     " ",
     element("button", change, app.say("screen.change")),
   );

@@ -9,7 +9,7 @@ export function withdrawal(app) {
     const given = foreign ? byId("key").value.trim() : undefined;
     await app.device.withdraw(given);
     app.answers.clear();
-    await app.go("end", "screen.withdrawn");
+    await app.go("end", foreign ? "screen.withdrawn.key" : "screen.withdrawn");
   };
   return { foreign, withdraw };
 }

@@ -82,8 +82,8 @@ export async function readTerms(text, { campaign, configHash, english }) {
   const guarantee = agreed(found, config);
   const consent = consentSentences(guarantee, promises, english);
   const lost = { guarantee: figuresOf(guarantee, config.mechanism, english), consent };
-  const epsilon = found.workerEpsilon.toPrecision(4);
-  refuseUnless(!differing(config, lost).length, "loss", { epsilon });
+  const isSaid = !differing(config, lost).length;
+  refuseUnless(isSaid, "loss", { epsilon: found.workerEpsilon });
   return {
     ...{ campaign, title: config.title, description: config.description, ...described },
     ...{ answers: config.answers_per_participant, linked: config.linked, tasks: config.tasks },
@@ -170,7 +170,7 @@ const follows = ({ id }, i, tasks) => i === 0 || tasks[i - 1].id < id;
 function requireLoss(names, { channel, guarantee: { epsilon, workerEpsilon } }) {
   const loss = Math.min(names.length * epsilon, lossOfNamed({ channel }, names));
   const isMore = loss > workerEpsilon && !isNear(loss, workerEpsilon);
-  refuseUnless(!isMore, "loss", { epsilon: loss.toPrecision(4) });
+  refuseUnless(!isMore, "loss", { epsilon: loss });
 }
 
 function isTask(one) {
