@@ -157,6 +157,15 @@ def test_assumptions_that_fail_are_warned_of(server, desk):
     assert not results["converged"]
 
 
+def test_no_worker_is_dominant_where_all_gave_as_much(server, desk):
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    for _ in range(2):
+        desk.worker(campaign).send_values(1, 1, 1)
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    results = desk.client.get(f"/campaigns/{campaign}/results").json()
+    assert "dominant-worker" not in {one["code"] for one in results["warnings"]}
+
+
 def test_devices_that_seem_not_to_randomise_are_named(server, desk):
     campaign = desk.campaign(MECHANISMS["one-layer"], tasks=60, join_mode="open")
     for _ in range(6):

@@ -35,6 +35,12 @@ def test_labels_by_mouse_by_keyboard_and_by_touch(person, desk):
     requester = person(RequesterInBrowser, quick=True)
     requester.open(desk.server.url, campaign, desk.key)
     assert requester.count("Workers") == 0
+    page = requester.page
+    table = page.get_by_role("button", name="Reports, CSV")
+    assert table.is_disabled()
+    page.get_by_text("Reports can be had when the campaign is closed.").wait_for()
+    assert not page.locator("#agreement").is_visible()
+    assert not page.locator("#answer-epsilon").is_visible()
     workers = [person(), person(WorkerWithKeyboard), person(**PHONE)]
     for worker in workers:
         worker.play(desk.link(campaign), ["yes", "no", "yes"])
@@ -55,6 +61,10 @@ def test_labels_by_mouse_by_keyboard_and_by_touch(person, desk):
     truths = requester.table("Truths")[1:]
     assert sorted(row[:2] for row in truths) == [["t0", "yes"], ["t1", "no"], ["t2", "yes"]]
     assert len(requester.table("Workers")) == 4
+    assert page.locator("#agreement").is_visible()
+    assert page.locator("#answer-epsilon").is_visible()
+    assert page.get_by_role("button", name="Results, JSON").is_enabled()
+    assert table.is_disabled()
     assert all("409 (Conflict)" in line for line in requester.told)  # no results yet
 
 

@@ -21,10 +21,13 @@ from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 from quietcrowd.privacy.tail_bound import TailBound
 
-__all__ = ["MOST_OF_ONE", "count_reports", "snapshot"]
+__all__ = ["count_reports", "snapshot"]
 
-MOST_OF_ONE = 0.2
-"""A worker with a larger share of all reports is warned of."""
+_MOST_OF_ONE = 0.2
+"""A worker with a larger share of all reports is warned of, where that is far above an equal one."""
+
+_UNEVEN = 1.25
+"""So many times an equal share is far above it."""
 
 FEW = 3
 """Tasks with fewer reports are warned of."""
@@ -151,7 +154,7 @@ def _about_the_reports(reports: Reports) -> list[Caution]:
     table = reports.table
     cautions = []
     share = float(table.answers_per_worker.max()) / len(table)
-    if share > MOST_OF_ONE:
+    if share > max(_MOST_OF_ONE, _UNEVEN / len(table.workers)):
         cautions.append(
             Caution(
                 code="dominant-worker",

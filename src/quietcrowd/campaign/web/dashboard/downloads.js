@@ -10,6 +10,7 @@ const FILES = [
 ];
 
 let source = null;
+let later = new Set(); // buttons of what cannot be had yet
 
 for (const [button, path, name] of FILES) {
   button.addEventListener("click", () => download(button, path, name));
@@ -18,6 +19,17 @@ for (const [button, path, name] of FILES) {
 /** Let the buttons fetch from a campaign. */
 export function downloadFrom(campaign) {
   source = campaign;
+}
+
+/** Let only those buttons be pressed whose files can be had. */
+export function offerDownloads(campaign, results) {
+  const waits = campaign.state === "open" && campaign.at_least > 1;
+  const [lines, table, , found] = FILES.map(([button]) => button);
+  later = new Set([...(waits ? [lines, table] : []), ...(results === null ? [found] : [])]);
+  for (const [button] of FILES) {
+    button.disabled = later.has(button);
+  }
+  say(byId("downloads-later"), waits ? "Reports can be had when the campaign is closed." : "");
 }
 
 async function download(button, path, name) {
@@ -29,7 +41,7 @@ async function download(button, path, name) {
   } catch (error) {
     say(byId("download-error"), `${name} cannot be had: ${error.message}`);
   }
-  button.disabled = false;
+  button.disabled = later.has(button);
 }
 
 /** Hand a file to the browser. */

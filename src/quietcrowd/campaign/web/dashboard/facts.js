@@ -3,7 +3,12 @@
 import { byId, make, say, showShare } from "./elements.js";
 import { count, loss, percent } from "./numbers.js";
 
-const LATER = "told with the results";
+const NEED_RESULTS = [
+  byId("answer-epsilon"),
+  byId("worker-epsilon"),
+  byId("delta"),
+  byId("participation"),
+];
 
 /** Show the head of the page. */
 export function showCampaign(campaign) {
@@ -42,7 +47,7 @@ export function showWarnings(results) {
   const warnings = results === null ? [] : results.warnings;
   const banners = warnings.map((warning) => {
     const banner = make("li", "", "notice");
-    banner.append(make("strong", warning.code), make("span", `: ${warning.message}`));
+    say(banner, warning.message[0].toUpperCase() + warning.message.slice(1));
     return banner;
   });
   byId("warnings").replaceChildren(...banners);
@@ -56,21 +61,27 @@ export function showAgreement(results) {
   const error = answers === null ? null : agreement.answers_error ?? null;
   const told = (share) => (share === null ? "cannot be told" : percent(share));
   const sure = error === null ? told(answers) : `${told(answers)} ± ${percent(error)}`;
-  showShare(byId("agreement-reports"), reports, results === null ? LATER : told(reports));
-  showShare(byId("agreement-answers"), answers, results === null ? LATER : sure);
+  byId("agreement").hidden = results === null;
+  showShare(byId("agreement-reports"), reports, told(reports));
+  showShare(byId("agreement-answers"), answers, sure);
 }
 
 /** Show what a worker loses at most, and how rare more is; pairs (ε, δ) say that not. */
 export function showPrivacy(results) {
-  const privacy = results === null ? null : results.privacy;
-  const tail = privacy === null ? null : privacy.tail;
+  for (const fact of NEED_RESULTS) {
+    fact.parentElement.hidden = results === null;
+  }
+  if (results === null) {
+    return;
+  }
+  const { privacy } = results;
+  const { tail } = privacy;
   const rare = tail === null ? "" : `, but for a chance of ${loss(tail.probability)}`;
-  const told = (name) => (privacy === null ? LATER : loss((tail ?? privacy)[name]) + rare);
+  const told = (name) => loss((tail ?? privacy)[name]) + rare;
   say(byId("answer-epsilon"), told("answer_epsilon"));
   say(byId("worker-epsilon"), told("worker_epsilon"));
   const pairs = (name) => `(${loss(privacy[name])}, ${loss(privacy.delta)})`;
-  const both = tail === null ? "δ = 0" : `${pairs("answer_epsilon")} and ${pairs("worker_epsilon")}`;
-  say(byId("delta"), privacy === null ? LATER : both);
-  const hidden = privacy !== null && privacy.participation_protected;
-  say(byId("participation"), privacy === null ? LATER : hidden ? "hidden as answers are" : "not hidden");
+  const both = `${pairs("answer_epsilon")} and ${pairs("worker_epsilon")}`;
+  say(byId("delta"), tail === null ? "δ = 0" : both);
+  say(byId("participation"), privacy.participation_protected ? "hidden as answers are" : "not hidden");
 }

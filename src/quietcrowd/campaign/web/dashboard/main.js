@@ -1,7 +1,7 @@
 // The dashboard: takes the key, and shows the campaign for as long as somebody looks.
 
 import { CampaignApi, Refusal } from "./api.js";
-import { downloadFrom } from "./downloads.js";
+import { downloadFrom, offerDownloads } from "./downloads.js";
 import { byId, say } from "./elements.js";
 import { showAgreement, showCampaign, showPrivacy, showWarnings } from "./facts.js";
 import { isKey, takeKey } from "./key.js";
@@ -14,8 +14,10 @@ const FINAL = new Set([401, 404, 422]);
 
 let end = () => {};
 let current = null;
+let latest = null; // results
 
 function showResults(results) {
+  latest = results;
   showWarnings(results);
   showTruths(results);
   showWorkers(results);
@@ -65,6 +67,7 @@ function show(campaign, results) {
   if (results !== undefined) {
     showResults(results);
   }
+  offerDownloads(campaign, latest);
   say(byId("connection"), "live");
   byId("ask").hidden = true;
   byId("campaign").hidden = false;
