@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import quietcrowd as qc
-from quietcrowd.commands.app import app
 from quietcrowd.evaluation import FIGURES
 
 ROOT = Path(__file__).parent.parent
@@ -41,7 +39,8 @@ def test_python_blocks_run_and_print_what_they_say(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
+def test_the_commands_of_the_readme_run(run, tmp_path, monkeypatch):
+    """Warnings are printed, as in a shell: whether the noise hides the truths is up to the draw."""
     monkeypatch.chdir(tmp_path)
     crowd = qc.synthetic_crowd(
         tasks=30, workers=20, answers_per_task=5, labels=["safe", "harmful"], seed=2
@@ -65,24 +64,23 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
             if words[:2] == ["quietcrowd", "reproduce"]:  # takes a minute
                 assert words[2] in FIGURES
             elif words[0] == "quietcrowd":
-                with qc.noise_ignored():
-                    result = CliRunner().invoke(app, words[1:])
-                assert result.exit_code == 0, result.output
+                status, _, errors = run(*words[1:])
+                assert status == 0, errors
                 ran += 1
     assert ran == 11
     assert (tmp_path / "truths.csv").exists()
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_page_on_synthetic_claims_run(tmp_path, monkeypatch):
+def test_the_commands_of_the_page_on_synthetic_claims_run(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = blocks(ROOT / "docs" / "synthetic-claims.md")
     first = next(text for language, text in page if "to_csv" in text)
     exec(compile(first, "synthetic-claims.md", "exec"), {})
     (commands,) = (text for language, text in page if language == "console")
     for line in commands.splitlines():
-        result = CliRunner().invoke(app, shlex.split(line)[1:])
-        assert result.exit_code == 0, result.output
+        status, _, errors = run(*shlex.split(line)[1:])
+        assert status == 0, errors
     assert {path.name for path in tmp_path.rglob("*.*")} == {
         *("claims.csv", "synthetic.csv", "density-drug A.png")
     }
