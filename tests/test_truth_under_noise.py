@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+SLOW_PARTS = ("two-layer", "hostile", "calibration")
 
 
 @pytest.fixture
@@ -109,7 +110,9 @@ def test_draws_are_kept_and_only_the_judged_method_is_run_again(tmp_path):
     "words",
     [
         ["families", "--set", "weak crowd", "--set", "heavy tails", "--epsilon", "2"],
-        ["families", "--set", "guesses alike", "--epsilon", "1"],
+        pytest.param(
+            ["families", "--set", "guesses alike", "--epsilon", "1"], marks=pytest.mark.nightly
+        ),
         ["null", "--set", "2 labels, 50% answer", "--epsilon", "2"],
         ["quality", "--set", "2 labels", "--epsilon", "3"],
         ["numbers", "--set", "drawn crowd", "--epsilon", "5"],
@@ -125,7 +128,10 @@ def test_a_part_is_printed(words):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("data_folder")
-@pytest.mark.parametrize("part", ["labels", "two-layer", "hostile", "calibration"])
+@pytest.mark.parametrize(
+    "part",
+    ["labels", *(pytest.param(part, marks=pytest.mark.nightly) for part in SLOW_PARTS)],
+)
 def test_a_real_set(part):
     assert "| duck" in run([part, "--set", "duck", "--epsilon", "1"])
 

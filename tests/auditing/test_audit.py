@@ -76,9 +76,13 @@ OTHERS = [
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=3, variant="ridge"), 6),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, variant="paper"), 4),
     (SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.1), 1),
+]
+
+SLOW = [
     (SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1), 4),
     (SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1, least_variance=4.0), 2),
 ]
+"""Whose noise takes long to draw: for a night."""
 
 
 def name(case):
@@ -121,7 +125,11 @@ def test_noise_is_no_more_than_is_needed(mechanism, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mechanism", "n"), OTHERS, ids=name)
+@pytest.mark.parametrize(
+    ("mechanism", "n"),
+    [*OTHERS, *(pytest.param(*case, marks=pytest.mark.nightly) for case in SLOW)],
+    ids=name,
+)
 def test_no_mechanism_loses_more_than_it_states(mechanism, n):
     """A curve from samples may rise by chance, in one audit of a hundred by more than 0.02."""
     rises = []
@@ -184,7 +192,7 @@ def test_a_report_is_a_value_that_prints():
 def test_reports_of_all_kinds_fit_a_terminal():
     rng = np.random.default_rng(3)
     for mechanism, n in [*FINITE, *NOISY, *OTHERS]:
-        text = str(audit(mechanism, n, draws=200, rng=rng))
+        text = str(audit(mechanism, n, draws=100, rng=rng))
         assert max(map(len, text.splitlines())) <= 80
         assert "simulated reports" in text
 

@@ -154,7 +154,7 @@ def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
         assert seen["/results"][0] == 409
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(2, 3), st.lists(st.sampled_from(ACTS), max_size=20), st.randoms())
 @example(2, ["join", "join", "join", "send", "send", "withdraw", "send"], random.Random(0))
 @example(3, ["join", "send"] * 4 + ["withdraw", "close", "withdraw"], random.Random(1))

@@ -172,7 +172,7 @@ def test_methods_for_numbers_are_refused_where_answers_are_labels(method):
         experiment.run()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_table_3_of_the_two_layer_paper(data_folder):  # noqa: ARG001
     """Error-rate changes on the Duchenne set within 0.05 of the printed ones."""
     printed = {

@@ -88,7 +88,7 @@ crowds = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     crowds,
     st.sampled_from(list(MECHANISMS)),
@@ -129,7 +129,7 @@ def test_no_vote_says_more_than_its_report_may_tell(crowd, name, epsilon):
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(2, 2), (3, 4), (3, 3)]), st.booleans())
 def test_of_any_table_the_objective_rises_and_votes_are_bounded(seed, shape, shared):
     labels, reports = shape

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -32,6 +32,7 @@ def crowd(domain, *, workers, answers, value=0.0):
 
 
 @pytest.mark.slow
+@settings(max_examples=20)
 @given(st.floats(1e-2, 5.0), st.floats(1e-6, 0.9), st.floats(-100, 100), st.floats(1e-3, 1e4))
 def test_the_claim_holds_for_one_of_any_number_of_answers(epsilon, delta, low, width):
     domain = Interval(low=low, high=low + width)

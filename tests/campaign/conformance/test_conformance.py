@@ -102,7 +102,16 @@ def close(given, expected):
     return given == expected
 
 
-@pytest.mark.parametrize("name", PLAYS)
+RECEIPTS = [name for name in PLAYS if name.startswith("receipt: ")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name for name in PLAYS if name not in RECEIPTS),
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in RECEIPTS),
+    ],
+)
 def test_what_workers_do_has_the_same_end(client, name):
     play = PLAYS[name]
     server = Server(list(play.campaigns), lose=play.lose, receipt=play.receipt)

@@ -259,7 +259,9 @@ def test_answers_of_every_kind(browser, mechanism, choose, answer, written):
         arrive(page, "Question 1")
         press(page, "Look over your answers")
         arrive(page, "Look over your answers")
-        assert page.locator(".answers").first.locator("li").all_inner_texts() == [f"Is it 1?\n{written} Change"]
+        assert page.locator(".answers").first.locator("li").all_inner_texts() == [
+            f"Is it 1?\n{written} Change"
+        ]
         press(page, "Send")
         arrive(page, "Sent. Thank you")
         assert calls(page, "commit") == [[[["t1", answer]]]]
@@ -427,7 +429,7 @@ def walk(page):
     yield "end"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_axe_finds_nothing_serious(browser, scheme):
     axe = Axe()
     state = given(offline=True, asked={"reused": ["t1"], "repeated": ["t2"]})

@@ -80,7 +80,9 @@ KINDS = {
 @pytest.mark.parametrize(
     "name",
     [
-        *(name for name in KINDS if "statistics" not in name),
+        *("laplace with a bit", "two-layer"),
+        pytest.param("laplace, filled", marks=pytest.mark.nightly),
+        pytest.param("matrix factorisation", marks=pytest.mark.nightly),
         pytest.param("matrix factorisation, statistics", marks=pytest.mark.nightly),
     ],
 )

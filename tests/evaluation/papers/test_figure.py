@@ -26,7 +26,14 @@ def experiment(sparsity, mechanisms=MECHANISMS, methods=None, **options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("clip_truths", [False, True])
-@pytest.mark.parametrize("sparsity", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(
+    "sparsity",
+    [
+        pytest.param(0.1, marks=pytest.mark.nightly),
+        pytest.param(0.5, marks=pytest.mark.nightly),
+        0.9,
+    ],
+)
 def test_changes_of_figures_2_to_4(sparsity, clip_truths):
     """Factorisation stays below 0.5, the others are far above; and so does a constant guess."""
     frame = experiment(sparsity, crowd={"clip_truths": clip_truths}).run().frame

@@ -20,6 +20,9 @@ from quietcrowd.exceptions import FormatError, ParameterError
 
 RELEASED = ("PrisCrowd, as printed", "Uniform, as printed")
 BASIC = tuple(f"Basic, {level}" for level in ("0.1", "1", "10"))
+NIGHTLY = ("huai2019-2", "huai2019-2-bandwidths", "huai2019-2-mad", "huai2019-5")
+"""Figures that are drawn as others are, and take long."""
+
 UNTESTED = ("no test, combined", "no test, uniform")
 
 
@@ -104,7 +107,13 @@ def quick(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*HUAI_2019])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name for name in HUAI_2019 if name not in NIGHTLY),
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY),
+    ],
+)
 @pytest.mark.usefixtures("quick")
 def test_tables_and_pictures(name, tmp_path, capsys):
     result = FIGURES[name].run(trials=2, seed=1)

@@ -24,7 +24,7 @@ from quietcrowd.privacy.tail_bound import TailBound
 __all__ = ["count_reports", "snapshot"]
 
 _MOST_OF_ONE = 0.2
-"""A worker with a larger share of all reports is warned of, where that is far above an equal one."""
+"""A worker with a larger share of all reports is warned of, if it is far above an equal one."""
 
 _UNEVEN = 1.25
 """So many times an equal share is far above it."""
