@@ -74,8 +74,8 @@ def test_the_bound_is_reached_by_randomised_response(flip):
 def test_sentences_for_a_worker():
     assert consent_sentences(guarantee(0.25)) == (
         "About one answer: whoever knows all your other answers and thought it as likely as not "
-        "before is at most 56.3 % sure of it after. Who does not know them can learn of it from their "
-        "reports, too: then the figure about all together is the limit.",
+        "before is at most 56.3 % sure of it after. Who does not know them can learn of it from "
+        "their reports, too: then the figure about all together is the limit.",
         "About all 20 answers together, and a fact that shows in every one of them, as a general "
         "opinion may: whoever thought it as likely as not before is at most 99.4 % sure of it "
         "after.",
