@@ -46,7 +46,8 @@ DIFFERENCES = {
     "budget": (
         "with a delta, by a filter; without one a loss that has a delta fits into none; how many "
         "answers fit is told and asked for beforehand",
-        "losses are summed, and so are their deltas, which are not limited; what does not fit is "
+        "losses are summed, and so are their deltas, which are not limited; how many answers fit "
+        "is told with each question, and further ones cannot be given; what does not fit is "
         "refused at sending",
     ),
     "mechanisms": ("all", "not the sketch that solves a ridge regression"),
