@@ -73,9 +73,9 @@ def test_the_bound_is_reached_by_randomised_response(flip):
 
 def test_sentences_for_a_worker():
     assert consent_sentences(guarantee(0.25)) == (
-        "About one answer: whoever knows all your other answers and thought it as likely as not "
-        "before is at most 56.3 % sure of it after. Who does not know them can learn of it from "
-        "their reports, too: then the figure about all together is the limit.",
+        "About one answer: whoever knows all your others and thought it as likely as not before is "
+        "at most 56.3 % sure of it after. Who does not know them can learn of it from their "
+        "reports, too: then the figure about all together is the limit.",
         "About all 20 answers together, and a fact that shows in every one of them, as a general "
         "opinion may: whoever thought it as likely as not before is at most 99.4 % sure of it "
         "after.",
@@ -87,8 +87,8 @@ def test_sentences_for_a_worker():
 def test_priors_are_named():
     one, *_ = consent_sentences(guarantee(), priors=(0.5, 0.9))
     assert (
-        "73.2 % sure of it after; whoever knows all your other answers and was 90 % sure of it "
-        "before is at most 96.1 % sure of it after. Who does not know them"
+        "73.2 % sure of it after; whoever knows all your others and was 90 % sure of it before is "
+        "at most 96.1 % sure of it after. Who does not know them"
     ) in one
     _, both, _ = consent_sentences(guarantee(0.1), priors=(0.25,))
     assert "may: whoever was 25 % sure of it before is at most 71.2 % sure of it after." in both

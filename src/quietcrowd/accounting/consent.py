@@ -79,7 +79,7 @@ def consent_sentences(
     >>> mechanism = RandomizedResponse(domain=Categorical(["no", "yes"]), epsilon=1.0)
     >>> one, both, participation = consent_sentences(mechanism.guarantee(answers=3))
     >>> print(one.partition(" and ")[0])
-    About one answer: whoever knows all your other answers
+    About one answer: whoever knows all your others
     >>> print(participation.partition(".")[0])
     It shows which questions you answered
     """
@@ -206,7 +206,7 @@ def _about_one(guarantee: PrivacyGuarantee, priors: Sequence[float]) -> str:
     epsilon = (guarantee.tail or guarantee).linked_epsilon
     if _hides_nothing(epsilon, priors):
         return f"About {what}: {_NOT_HIDDEN}."
-    who = "whoever knows all your other answers and" if others else "whoever"
+    who = "whoever knows all your others and" if others else "whoever"
     limits = _limits(epsilon, priors, other if guarantee.tail else "", who)
     more = (
         ". Who does not know them can learn of it from their reports, too: then the figure about "

@@ -2,7 +2,8 @@
 
 /** Return how many answers a limit allows in the device's campaign; null is no limit. */
 export async function answersWithin(device, limit) {
-  const isAllowed = async (count) => limit === null || (await device.spending(count)).after <= limit;
+  const spent = async (count) => (await device.spending(count)).after;
+  const isAllowed = async (count) => limit === null || (await spent(count)) <= limit;
   const { answers } = device.terms;
   let [allowed, beyond] = (await isAllowed(answers)) ? [answers, answers] : [0, answers];
   while (beyond - allowed > 1) {
