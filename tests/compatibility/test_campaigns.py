@@ -57,7 +57,7 @@ def test_a_server_tells_the_same_of_a_database(found):
 
 
 def test_results_are_the_same_as_they_were_kept_and_as_they_are_inferred_again(found):
-    """But for a warning of a worker who gave as much as all others: nobody is warned of that now."""
+    """But for a warning of a worker who gave as much as all others: nobody is, now."""
     kept = read_json(FOLDER / "results.json.gz")
     warned = kept["coins"]["warnings"]  # inferred again
     kept["coins"]["warnings"] = [one for one in warned if one["code"] != "dominant-worker"]
