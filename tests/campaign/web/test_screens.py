@@ -24,6 +24,7 @@ from tests.campaign.web.screen_pages import (
     press,
     screens,
 )
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.law import law_sentences
@@ -429,7 +430,7 @@ def walk(page):
     yield "end"
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("scheme", ["light", nightly("dark")])
 def test_axe_finds_nothing_serious(browser, scheme):
     axe = Axe()
     state = given(offline=True, asked={"reused": ["t1"], "repeated": ["t2"]})

@@ -7,6 +7,7 @@ from tests.campaign.web.people_in_browsers import (
     WorkerInBrowser,
     WorkerWithKeyboard,
 )
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -81,9 +82,8 @@ KINDS = {
     "name",
     [
         *("laplace with a bit", "two-layer"),
-        pytest.param("laplace, filled", marks=pytest.mark.nightly),
-        pytest.param("matrix factorisation", marks=pytest.mark.nightly),
-        pytest.param("matrix factorisation, statistics", marks=pytest.mark.nightly),
+        *map(nightly, ["laplace, filled", "matrix factorisation"]),
+        nightly("matrix factorisation, statistics"),
     ],
 )
 def test_other_kinds_of_answers(person, desk, name):
