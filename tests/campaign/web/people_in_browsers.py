@@ -119,7 +119,7 @@ class WorkerInBrowser(Person):
     def arrive(self):
         """Wait until the server has the reports; return the withdrawal key."""
         heading = self.page.get_by_role("heading", level=1, name="Sent. Thank you", exact=True)
-        for _ in range(200):
+        for _ in range(1_200):
             if heading.is_visible():
                 break
             if self.quick:
