@@ -99,11 +99,11 @@ def key(
     """
     require_server()
     from quietcrowd.campaign.store.database import Database
-    from quietcrowd.campaign.store.opening import migrate_beside_server
+    from quietcrowd.campaign.store.opening import ready_beside_server
     from quietcrowd.campaign.store.requesters import issue_key
 
     opened = Database.open(database)
-    migrate_beside_server(opened)
+    ready_beside_server(opened)
     typer.echo(issue_key(opened, name, replace=replace))
     opened.close()
 

@@ -6,10 +6,10 @@ from sqlalchemy import text
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import (
     migrate,
-    migrate_beside_server,
-    newest_revision,
     only_server,
+    ready_beside_server,
 )
+from quietcrowd.campaign.store.revisions import newest_revision
 from quietcrowd.campaign.store.tables import metadata
 from quietcrowd.exceptions import FormatError, ParameterError
 
@@ -77,10 +77,10 @@ def revision(database):
 
 
 def test_what_nobody_serves_is_brought_up_to_date(database):
-    migrate_beside_server(database)
+    ready_beside_server(database)
     assert revision(database) == newest_revision()
     with only_server(database.path):
-        migrate_beside_server(database)
+        ready_beside_server(database)
 
 
 def test_nothing_is_changed_below_a_server(database):
@@ -88,7 +88,7 @@ def test_nothing_is_changed_below_a_server(database):
         only_server(database.path),
         pytest.raises(ParameterError, match="stop that one first"),
     ):
-        migrate_beside_server(database)
+        ready_beside_server(database)
     assert revision(database) is None
 
 

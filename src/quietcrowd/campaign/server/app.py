@@ -25,6 +25,7 @@ from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web.pages import router as pages
@@ -96,16 +97,23 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        departures = Departures.open(settings)
         eraser = JournalEraser(database=database)
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-        retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
+
+        def expired(campaign: bytes) -> None:
+            infer(campaign)
+            departures.forget([campaign])
+
+        retention = RetentionKeeper(database=database, clock=time.time, deleted=expired)
         parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
         app.state.service = Service(
             database=database,
             writer=writer,
             infer=infer,
+            departures=departures,
             alive=lambda: all(part.alive for part in parts),
         )
         try:
@@ -116,6 +124,7 @@ def _lifespan(
             if jobs is not None:
                 jobs.close()
             eraser.close()
+            departures.close()
             database.close()
 
     return lifespan

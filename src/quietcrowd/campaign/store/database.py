@@ -276,8 +276,14 @@ def look_up(
 def _in_postgresql(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement, and its values; OFFSET keeps the inner query as it is."""
-    found = f"SELECT * FROM {table.name} WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
+    """Return a statement, and its values; OFFSET keeps the inner query as it is.
+
+    Columns are named: PostgreSQL ends a prepared ``SELECT *`` once a table has one more.
+    """
+    found = (
+        f"SELECT {', '.join(table.columns.keys())} FROM {table.name} "
+        f"WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
+    )
     statement = (
         f"SELECT found.* FROM unnest(%s::bytea[]) AS wanted(id) CROSS JOIN LATERAL ({found}) found"
     )
@@ -288,9 +294,10 @@ def _in_sqlite(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
     """Return a statement, and its values; a CROSS JOIN is done in the order in which it stands."""
+    columns = ", ".join(f"found.{name}" for name in table.columns.keys())  # noqa: SIM118
     statement = (
         f"WITH wanted(id) AS (VALUES {', '.join(['(?)'] * len(ids))}) "
-        f"SELECT found.* FROM wanted CROSS JOIN {table.name} AS found "
+        f"SELECT {columns} FROM wanted CROSS JOIN {table.name} AS found "
         f"ON found.campaign_id = ? AND found.{column} = wanted.id"
     )
     return statement, (*ids, campaign)
