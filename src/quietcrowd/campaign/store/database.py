@@ -18,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["UNAVAILABLE", "Database", "insert_rows", "look_up"]
+__all__ = ["UNAVAILABLE", "Database", "create_private", "insert_rows", "look_up"]
 
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
 """What is raised while a database cannot be reached, has no room or may only be read: try later."""
@@ -170,7 +170,7 @@ class Database:
         if self.path is None:
             raise ParameterError("a PostgreSQL database is backed up with pg_dump")
         try:
-            _create_private(target)  # SQLite fills a file that is empty
+            create_private(target)  # SQLite fills a file that is empty
         except FileExistsError:
             raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
         try:
@@ -185,7 +185,7 @@ class Database:
         self.engine.dispose()
 
 
-def _create_private(path: Path) -> None:
+def create_private(path: Path) -> None:
     """Create an empty file that is its owner's alone."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
@@ -196,7 +196,7 @@ def _keep_private(path: Path) -> None:
     What SQLite makes beside the database gets the permissions that this has then.
     """
     with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
-        _create_private(path)
+        create_private(path)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
         file = path.with_name(name)
         with suppress(FileNotFoundError):

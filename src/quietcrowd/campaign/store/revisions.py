@@ -2,7 +2,7 @@
 
 A revision's name is four digits, as in ``0006``: all of that form only add, so that a server that
 knows a part of them goes on with a database that has more. One that takes something away, or
-renames it, begins a new line, ``2-0010``, which older servers refuse.
+renames it, begins a new line, ``2.0010``, which older servers refuse.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 FOLDER = Path(__file__).parent / "migrations"
 
-_NAME = re.compile(r"(?:(?P<line>\d+)-)?(?P<number>\d{4})", re.ASCII)
+_NAME = re.compile(r"(?:(?P<line>\d+)\.)?(?P<number>\d{4})", re.ASCII)
 
 Standing: TypeAlias = Literal["new", "older", "current", "newer"]
 """Of a database, to this version; one that is newer has more than this version knows of."""

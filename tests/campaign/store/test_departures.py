@@ -1,0 +1,115 @@
+import sqlite3
+from contextlib import closing
+from stat import S_IMODE
+
+import pytest
+
+from quietcrowd.campaign.store.departures import Departures, place_of_departures
+from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.terms.tokens import new_id
+from quietcrowd.exceptions import ParameterError
+
+KEPT = bytes(32)
+
+
+@pytest.fixture
+def departures(new_database, tmp_path):
+    """Return a journal on SQLite, and once more on PostgreSQL."""
+    settings = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", departures=new_database)
+    with closing(Departures.open(settings)) as opened:
+        yield opened
+
+
+def left(departures, campaign):
+    return [one for some in departures.those_who_left(campaign) for one in some]
+
+
+def test_what_is_kept_is_there_for_the_next_server(departures, tmp_path):
+    campaign, worker = new_id(), new_id()
+    for _ in range(2):
+        departures.leave(campaign, worker, KEPT)
+    departures.end(campaign, "closed", 17)
+    url = departures.journal.url.render_as_string(hide_password=False)
+    again = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", departures=url)
+    with closing(Departures.open(again)) as next_one:
+        assert next_one.campaigns_left() == [campaign]
+        assert [tuple(one) for one in left(next_one, campaign)] == [(campaign, worker, KEPT)]
+        assert [tuple(one) for one in next_one.endings()] == [(campaign, "closed", 17)]
+        assert next_one.ended(campaign)
+        assert not next_one.ended(worker)
+
+
+def test_what_is_deleted_stays_deleted_and_names_no_worker(departures):
+    campaign, other = new_id(), new_id()
+    for one in (campaign, other):
+        departures.leave(one, new_id(), KEPT)
+    departures.end(campaign, "deleted")
+    departures.end(campaign, "closed", 17)
+    assert [tuple(one) for one in departures.endings()] == [(campaign, "deleted", None)]
+    assert departures.campaigns_left() == [other]
+    departures.forget([other])
+    assert departures.campaigns_left() == []
+
+
+def test_all_who_left_are_found_however_many(departures, monkeypatch):
+    monkeypatch.setattr("quietcrowd.campaign.store.departures._SOME", 3)
+    campaign = new_id()
+    workers = [new_id() for _ in range(7)]
+    for worker in workers:
+        departures.leave(campaign, worker, KEPT)
+    departures.leave(new_id(), new_id(), KEPT)
+    assert [one.participant_id for one in left(departures, campaign)] == sorted(workers)
+
+
+def test_nothing_tells_when_or_in_which_order_somebody_left(tmp_path):
+    """Rows lie in the order of random ids, and SQLite's journal is empty after each."""
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
+    with closing(Departures.open(settings)) as departures:
+        campaign, workers = new_id(), [new_id() for _ in range(200)]
+        for worker in workers:
+            departures.leave(campaign, worker, KEPT)
+            assert not (tmp_path / "q.db.departures-wal").stat().st_size
+    file = tmp_path / "q.db.departures"
+    content = file.read_bytes()
+    places = [content.index(worker) for worker in sorted(workers)]
+    assert S_IMODE(file.stat().st_mode) == 0o600
+    connection = sqlite3.connect(file)
+    listed = connection.execute("PRAGMA table_list").fetchall()
+    columns = [row[1] for row in connection.execute("PRAGMA table_info(departure)")]
+    connection.close()
+    assert all(row[4] for row in listed if row[1] in ("departure", "ending")), "rows have no number"
+    assert columns == ["campaign_id", "participant_id", "credential_hash"]
+    assert len(set(places)) == 200
+
+
+def test_a_journal_that_lies_in_the_database_is_refused(tmp_path):
+    url = f"sqlite:///{tmp_path}/q.db"
+    for one in (url, f"sqlite:///{tmp_path}/../{tmp_path.name}/q.db"):
+        with pytest.raises(ParameterError, match="another database"):
+            place_of_departures(Settings(database=url, departures=one))
+    base = "postgresql://me@host/"
+    with pytest.raises(ParameterError, match="another database"):
+        place_of_departures(Settings(database=f"{base}one", departures=f"{base}one"))
+    other = Settings(database=f"{base}one", departures=f"{base}two")
+    assert place_of_departures(other) == f"{base}two"
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "no.db").write_bytes(b"a text that is no database" * 100)
+    for place in (f"sqlite:///{tmp_path}/no.db", "postgresql://me:secret@127.0.0.1:1/other"):
+        with pytest.raises(ParameterError, match="--departures") as caught:
+            Departures.open(Settings(database=f"sqlite:///{tmp_path}/q.db", departures=place))
+        assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("settings", [{"departures": "none"}, {"database": "postgresql://me@h/n"}])
+def test_where_nothing_is_kept_nothing_is_known(tmp_path, settings):
+    with closing(
+        Departures.open(Settings(**{"database": f"sqlite:///{tmp_path}/q.db", **settings}))
+    ) as departures:
+        departures.leave(new_id(), new_id(), KEPT)
+        departures.end(new_id(), "deleted")
+        departures.forget([new_id()])
+        assert departures.endings() == departures.campaigns_left() == left(departures, b"") == []
+        assert not departures.ended(new_id())
+    assert not list(tmp_path.iterdir())
