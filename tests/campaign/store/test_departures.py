@@ -10,6 +10,7 @@ from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import ParameterError
 
 KEPT = bytes(32)
+HEAD = 100
 
 
 @pytest.fixture
@@ -61,25 +62,36 @@ def test_all_who_left_are_found_however_many(departures, monkeypatch):
     assert [one.participant_id for one in left(departures, campaign)] == sorted(workers)
 
 
+def written(place, entries):
+    """Return what lies on the disk after workers have left, without the counters of its head."""
+    with closing(Departures.open(Settings(database=f"sqlite:///{place}"))) as departures:
+        for entry in entries:
+            departures.leave(*entry)
+            assert not place.with_name(f"{place.name}.departures-wal").stat().st_size
+        file = place.with_name(f"{place.name}.departures")
+        assert S_IMODE(file.stat().st_mode) == 0o600
+        return file.read_bytes()[HEAD:]
+
+
 def test_nothing_tells_when_or_in_which_order_somebody_left(tmp_path):
-    """Rows lie in the order of random ids, and SQLite's journal is empty after each."""
-    settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
-    with closing(Departures.open(settings)) as departures:
-        campaign, workers = new_id(), [new_id() for _ in range(200)]
-        for worker in workers:
-            departures.leave(campaign, worker, KEPT)
-            assert not (tmp_path / "q.db.departures-wal").stat().st_size
-    file = tmp_path / "q.db.departures"
-    content = file.read_bytes()
-    places = [content.index(worker) for worker in sorted(workers)]
-    assert S_IMODE(file.stat().st_mode) == 0o600
-    connection = sqlite3.connect(file)
-    listed = connection.execute("PRAGMA table_list").fetchall()
-    columns = [row[1] for row in connection.execute("PRAGMA table_info(departure)")]
-    connection.close()
-    assert all(row[4] for row in listed if row[1] in ("departure", "ending")), "rows have no number"
+    """The file is the same, whoever left first: it is written anew each time."""
+    entries = [(new_id(), new_id(), KEPT) for _ in range(100)]
+    first = written(tmp_path / "first.db", entries)
+    second = written(tmp_path / "second.db", sorted(entries))
+    assert first == second
+    assert all(worker in first for _, worker, _ in entries)
+    with closing(sqlite3.connect(tmp_path / "first.db.departures")) as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(departure)")]
     assert columns == ["campaign_id", "participant_id", "credential_hash"]
-    assert len(set(places)) == 200
+
+
+def test_a_large_file_is_not_written_anew_each_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("quietcrowd.campaign.store.departures._SMALL", 0)
+    entries = [(new_id(), new_id(), KEPT) for _ in range(10)]
+    mixed = written(tmp_path / "q.db", entries)
+    with closing(Departures.open(Settings(database=f"sqlite:///{tmp_path}/q.db"))):
+        pass
+    assert mixed != (tmp_path / "q.db.departures").read_bytes()[HEAD:], "but as the server ends"
 
 
 def test_a_journal_that_lies_in_the_database_is_refused(tmp_path):

@@ -1,6 +1,5 @@
 """Nobody comes back with a copy: of SQLite by `campaign backup`, of PostgreSQL by pg_dump."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,8 +11,8 @@ from attrs import evolve
 from sqlalchemy import select
 from tests.campaign.older_databases import rows_of
 from tests.campaign.people import Running, check_problem, new_desk
-from tests.campaign.postgresql import find_programs
 from tests.campaign.ports import free_port
+from tests.campaign.postgresql import find_programs
 from tests.campaign.server_process import base_url, wait_until_ready
 
 from quietcrowd.campaign.store import tables
@@ -143,9 +142,7 @@ def test_what_ended_does_not_come_back(serve, settings, tmp_path, request):
     refused = client.post(f"/campaigns/{draft}/open")
     assert "make a new one" in check_problem(refused, 409, "bad-state")["detail"]
     [kept] = [
-        one["delete_at"]
-        for one in rows_of(again.database)["campaign"]
-        if one["id"].hex() == closed
+        one["delete_at"] for one in rows_of(again.database)["campaign"] if one["id"].hex() == closed
     ]
     assert kept > time.time()
 
@@ -235,9 +232,7 @@ serve(settings)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before the journal", "between", "before the answer"])
-def test_killed_at_any_moment_who_was_told_stays_away(
-    serve, settings, tmp_path, request, moment
-):
+def test_killed_at_any_moment_who_was_told_stays_away(serve, settings, tmp_path, request, moment):
     """Whoever was not told either stays with all reports, or left for good."""
     server = serve()
     desk = new_desk(server)
@@ -249,11 +244,19 @@ def test_killed_at_any_moment_who_was_told_stays_away(
     told.client.delete("/me").raise_for_status()
     server.stop()
     port = free_port()
-    words = [sys.executable, "-c", KILLED, settings.database, settings.departures, str(port), moment]
+    words = [
+        sys.executable,
+        "-c",
+        KILLED,
+        settings.database,
+        settings.departures,
+        str(port),
+        moment,
+    ]
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
         wait_until_ready(base_url(port), lambda: process.poll() is None)
         client = Running(settings, url=f"http://127.0.0.1:{port}").client(asks.credential)
-        with pytest.raises(Exception, match="disconnect|reset|closed"):
+        with pytest.raises(Exception, match=r"disconnect|reset|closed"):
             client.delete("/me")
         client.close()
         assert process.wait(30) == -signal.SIGKILL
@@ -267,10 +270,9 @@ def test_killed_at_any_moment_who_was_told_stays_away(
     assert workers(last.database, campaign) == expected
     if expected:
         assert last.client(asks.credential).delete("/me").status_code == 204
-    assert os.path.exists(copy)
 
 
-def test_servers_replay_beside_each_other(postgresql_server, tmp_path):
+def test_servers_replay_beside_each_other(postgresql_server):
     """One starts while another lets workers leave: nobody leaves twice, and no request fails."""
     url, other = postgresql_server.new_database(), postgresql_server.new_database()
     settings = Settings(database=url, departures=other, infer=False, requests_per_second=0)

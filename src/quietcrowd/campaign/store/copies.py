@@ -18,7 +18,7 @@ from quietcrowd.exceptions import ParameterError
 __all__ = ["copy_name", "copy_to", "delete_old_copies", "pg_dump"]
 
 _WHEN = "%Y%m%dT%H%M%SZ"
-_STAMP = r"\.copy-(\d{8}T\d{6}Z)(?:\.dump)?"
+_STAMP = r"\.copy-(\d{8}T\d{6}Z)(?:\.dump|-wal)?"
 
 _SERVICE = "quietcrowd"
 

@@ -10,10 +10,14 @@ deleted, or its time is over; that it ended stays, and says nothing of anybody.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from itertools import count
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from attrs import frozen
+from attrs import field, frozen
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -42,6 +46,10 @@ Ending: TypeAlias = Literal["closed", "deleted"]
 
 _LOCK = 7_117_203
 """Of PostgreSQL: two servers that start at once make the tables one after the other."""
+
+_SMALL, _SELDOM, _BRIEFLY = 2**18, 64, 0.5
+"""A file of so many bytes is written anew each time, a larger one every so many times; for so many
+seconds others are waited for."""
 
 _SOME = 10_000
 """Entries that are read at once."""
@@ -99,9 +107,11 @@ def place_of_departures(settings: Settings) -> str | None:
         other = Database.open(settings.departures)
         other.close()
         same = ("host", "port", "database")
-        if other.path == database.path and all(
-            getattr(other.url, name) == getattr(database.url, name) for name in same
-        ):
+        if database.path is None:
+            one, two = ([getattr(at.url, name) for name in same] for at in (database, other))
+        else:
+            one, two = [database.path], [other.path]
+        if one == two:
             raise ParameterError(
                 "who left must be kept in another database than the campaigns: a copy of it would "
                 "undo that they left. Name another one with --departures."
@@ -122,6 +132,7 @@ class Departures:
     """
 
     journal: Database | None
+    _writes: Iterator[int] = field(factory=count, init=False, repr=False, eq=False)
 
     @classmethod
     def open(cls, settings: Settings) -> Departures:
@@ -146,6 +157,8 @@ class Departures:
     def close(self) -> None:
         """Close all connections."""
         if self.journal is not None:
+            if self.journal.path is not None:
+                _settle(self.journal.path)
             self.journal.close()
 
     def leave(self, campaign: bytes, participant: bytes, kept: bytes) -> None:
@@ -198,7 +211,9 @@ class Departures:
             return
         with self.journal.write() as connection:
             write(connection)
-        self.journal.empty_journal()  # that of SQLite holds the order in which they left
+        if self.journal.path is not None:
+            _settle(self.journal.path, always=next(self._writes) % _SELDOM == 0)
+            self.journal.empty_journal()
 
     def endings(self) -> list[Any]:
         """Return all campaigns that ended: their ids, how, and when all of workers goes."""
@@ -237,6 +252,25 @@ class Departures:
                 return
             yield some
             last = some[-1].participant_id
+
+
+def _settle(file: Path, *, always: bool = True) -> None:
+    """Write a file of SQLite anew: pages hold new rows in the order in which they came.
+
+    Where somebody else has the file just then, the next time will do.
+
+    Parameters
+    ----------
+    file : Path
+        Of the journal.
+    always : bool
+        Also if it is large: that takes long, and few of its pages hold more than one new row.
+    """
+    if not always and file.stat().st_size > _SMALL:
+        return
+    with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=_BRIEFLY)) as raw:
+        raw.execute("PRAGMA temp_store=MEMORY")
+        raw.execute("VACUUM")
 
 
 def _make_tables(journal: Database) -> None:

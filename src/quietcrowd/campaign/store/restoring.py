@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
@@ -127,22 +127,27 @@ def _set_aside(database: Database, aside: Path) -> Path | None:
         return None
     if aside.exists():
         raise ParameterError(f"{aside} exists already: try again in a second")
-    with suppress(sqlite3.Error):  # it may be damaged, and replaced for that
-        database.empty_journal()
+    journal, kept = (at.with_name(f"{at.name}-wal") for at in (target, aside))
+    if journal.exists() and journal.stat().st_size:
+        _copy_file(journal, kept)
+    try:
+        settled = database.empty_journal()
+    except sqlite3.Error:  # it may be damaged, and replaced for that
+        settled = False
     try:
         os.link(target, aside)
     except OSError:  # a file system without links
-        create_private(aside)
-        shutil.copyfile(target, aside)
+        _copy_file(target, aside)
     for ending in _BESIDE:
-        beside = target.with_name(f"{target.name}{ending}")
-        if not beside.exists():
-            continue
-        if ending == "-wal" and beside.stat().st_size:
-            os.replace(beside, aside.with_name(f"{aside.name}{ending}"))
-        else:
-            beside.unlink()
+        target.with_name(f"{target.name}{ending}").unlink(missing_ok=True)
+    if settled:
+        kept.unlink(missing_ok=True)
     return aside
+
+
+def _copy_file(file: Path, to: Path) -> None:
+    create_private(to)
+    shutil.copyfile(file, to)
 
 
 def _settle_folder(folder: Path) -> None:
