@@ -187,6 +187,31 @@ def test_entries_of_workers_go_when_their_campaign_is_over(serve, settings):
         assert departures.ended(bytes.fromhex(campaign))
 
 
+def test_what_cannot_be_kept_is_not_confirmed(serve, settings):
+    """The worker is told to try again later, and so is a requester; nothing was deleted."""
+    server = serve()
+    desk = new_desk(server)
+    campaign = desk.campaign(join_mode="open", at_least=1)
+    worker = desk.worker(campaign)
+    worker.send_values(1)
+    before = rows_of(server.database)
+    journal = server.service.departures.journal
+    with journal.write() as connection:
+        for table in ("departure", "ending"):
+            connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {table}_away")
+    for request in (
+        lambda: worker.client.delete("/me"),
+        lambda: desk.client.post(f"/campaigns/{campaign}/close"),
+        lambda: desk.client.delete(f"/campaigns/{campaign}"),
+    ):
+        check_problem(request(), 503, "unavailable")
+    assert rows_of(server.database) == before
+    with journal.write() as connection:
+        for table in ("departure", "ending"):
+            connection.exec_driver_sql(f"ALTER TABLE {table}_away RENAME TO {table}")
+    assert worker.client.delete("/me").status_code == 204
+
+
 KILLED = """
 import os, signal, sys
 from quietcrowd.campaign.server.api import participants
