@@ -4,7 +4,7 @@ from stat import S_IMODE
 
 import pytest
 
-from quietcrowd.campaign.store.departures import Departures, place_of_departures
+from quietcrowd.campaign.store.departures import Departures, place_of_departures, trace_of
 from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import ParameterError
@@ -21,8 +21,8 @@ def departures(new_database, tmp_path):
         yield opened
 
 
-def left(departures, campaign):
-    return [one for some in departures.those_who_left(campaign) for one in some]
+def credentials(departures, campaign):
+    return [one for some in departures.credentials_left(campaign) for one in some]
 
 
 def test_what_is_kept_is_there_for_the_next_server(departures, tmp_path):
@@ -33,9 +33,12 @@ def test_what_is_kept_is_there_for_the_next_server(departures, tmp_path):
     url = departures.journal.url.render_as_string(hide_password=False)
     again = Settings(database=f"sqlite:///{tmp_path}/campaigns.db", departures=url)
     with closing(Departures.open(again)) as next_one:
-        assert next_one.campaigns_left() == [campaign]
-        assert [tuple(one) for one in left(next_one, campaign)] == [(campaign, worker, KEPT)]
-        assert [tuple(one) for one in next_one.endings()] == [(campaign, "closed", 17)]
+        assert next_one.campaigns_left() == {trace_of(campaign)}
+        assert next_one.left(campaign, [new_id(), worker]) == {worker: KEPT}
+        assert next_one.left(new_id(), [worker]) == {}
+        assert credentials(next_one, campaign) == [KEPT]
+        [(trace, row)] = next_one.endings().items()
+        assert (trace, row.kind, row.delete_at) == (trace_of(campaign), "closed", 17)
         assert next_one.ended(campaign)
         assert not next_one.ended(worker)
 
@@ -46,20 +49,22 @@ def test_what_is_deleted_stays_deleted_and_names_no_worker(departures):
         departures.leave(one, new_id(), KEPT)
     departures.end(campaign, "deleted")
     departures.end(campaign, "closed", 17)
-    assert [tuple(one) for one in departures.endings()] == [(campaign, "deleted", None)]
-    assert departures.campaigns_left() == [other]
-    departures.forget([other])
-    assert departures.campaigns_left() == []
+    [(trace, row)] = departures.endings().items()
+    assert (trace, row.kind, row.delete_at) == (trace_of(campaign), "deleted", None)
+    assert departures.campaigns_left() == {trace_of(other)}
+    departures.forget([trace_of(other)])
+    assert departures.campaigns_left() == set()
 
 
 def test_all_who_left_are_found_however_many(departures, monkeypatch):
     monkeypatch.setattr("quietcrowd.campaign.store.departures._SOME", 3)
     campaign = new_id()
-    workers = [new_id() for _ in range(7)]
-    for worker in workers:
-        departures.leave(campaign, worker, KEPT)
+    kept = {new_id(): new_id() for _ in range(7)}
+    for worker, credential in kept.items():
+        departures.leave(campaign, worker, credential)
     departures.leave(new_id(), new_id(), KEPT)
-    assert [one.participant_id for one in left(departures, campaign)] == sorted(workers)
+    assert sorted(credentials(departures, campaign)) == sorted(kept.values())
+    assert departures.left(campaign, [*kept, new_id()]) == kept
 
 
 def written(place, entries):
@@ -79,7 +84,8 @@ def test_nothing_tells_when_or_in_which_order_somebody_left(tmp_path):
     first = written(tmp_path / "first.db", entries)
     second = written(tmp_path / "second.db", sorted(entries))
     assert first == second
-    assert all(worker in first for _, worker, _ in entries)
+    assert all(trace_of(campaign, worker) in first for campaign, worker, _ in entries)
+    assert not any(one in first for campaign, worker, _ in entries for one in (campaign, worker))
     with closing(sqlite3.connect(tmp_path / "first.db.departures")) as connection:
         columns = [row[1] for row in connection.execute("PRAGMA table_info(departure)")]
     assert columns == ["campaign_id", "participant_id", "credential_hash"]
@@ -122,6 +128,7 @@ def test_where_nothing_is_kept_nothing_is_known(tmp_path, settings):
         departures.leave(new_id(), new_id(), KEPT)
         departures.end(new_id(), "deleted")
         departures.forget([new_id()])
-        assert departures.endings() == departures.campaigns_left() == left(departures, b"") == []
+        assert (departures.endings(), departures.campaigns_left()) == ({}, set())
+        assert (departures.left(b"", [b""]), credentials(departures, b"")) == ({}, [])
         assert not departures.ended(new_id())
     assert not list(tmp_path.iterdir())

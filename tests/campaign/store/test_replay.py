@@ -18,7 +18,7 @@ from tests.campaign.server_process import base_url, wait_until_ready
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.copies import copy_to
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.opening import migrate, ready_database
 from quietcrowd.campaign.store.replay import Replayed, replay
 from quietcrowd.campaign.store.restoring import restore
@@ -180,14 +180,14 @@ def test_entries_of_workers_go_when_their_campaign_is_over(serve, settings):
     campaign = desk.campaign(join_mode="open")
     desk.worker(campaign).client.delete("/me").raise_for_status()
     with closing(Departures.open(settings)) as departures:
-        assert departures.campaigns_left() == [bytes.fromhex(campaign)]
+        assert departures.campaigns_left() == {trace_of(bytes.fromhex(campaign))}
         desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
         replay(server.database, departures, time.time() + YEARS)
-        assert departures.campaigns_left() == []
+        assert departures.campaigns_left() == set()
         assert departures.ended(bytes.fromhex(campaign))
 
 
-def test_what_cannot_be_kept_is_not_confirmed(serve, settings):
+def test_what_cannot_be_kept_is_not_confirmed(serve):
     """The worker is told to try again later, and so is a requester; nothing was deleted."""
     server = serve()
     desk = new_desk(server)
@@ -216,8 +216,10 @@ KILLED = """
 import os, signal, sys
 from quietcrowd.campaign.server.api import participants
 from quietcrowd.campaign.server.app import serve
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.terms.settings import Settings
+
+pytestmark = pytest.mark.slow
 
 database, departures, port, moment = sys.argv[1:]
 leave, erase, withdraw = Departures.leave, participants.erase_participant, participants.withdraw
@@ -255,7 +257,6 @@ serve(settings)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before the journal", "between", "before the answer"])
 def test_killed_at_any_moment_who_was_told_stays_away(serve, settings, tmp_path, request, moment):
     """Whoever was not told either stays with all reports, or left for good."""

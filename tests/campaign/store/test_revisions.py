@@ -31,6 +31,8 @@ from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import participant_id
 from quietcrowd.exceptions import FormatError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def first(new_database):

@@ -25,7 +25,7 @@ from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web.pages import router as pages
@@ -105,7 +105,7 @@ def _lifespan(
 
         def expired(campaign: bytes) -> None:
             infer(campaign)
-            departures.forget([campaign])
+            departures.forget([trace_of(campaign)])
 
         retention = RetentionKeeper(database=database, clock=time.time, deleted=expired)
         parts = [part for part in (eraser, jobs, writer, retention) if part is not None]

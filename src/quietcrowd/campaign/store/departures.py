@@ -4,12 +4,14 @@ An entry is written, and on the disk, before the transaction commits that delete
 all is gone does not come back with a copy, whenever the server ends. An entry whose transaction did
 not commit is done by the next server that starts: somebody asked for it.
 
-Entries have no time, and lie in the order of random ids. Those of workers go when their campaign is
-deleted, or its time is over; that it ended stays, and says nothing of anybody.
+Entries have no time, and name nobody: they hold *traces*, hashes of ids, which only who has the ids
+can look up. They lie in the order of these. Those of workers go when their campaign is deleted, or
+its time is over; that it ended stays.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -33,11 +35,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.database import Database, look_up
 from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["NOWHERE", "Departures", "Ending", "ending", "place_of_departures"]
+__all__ = ["NOWHERE", "Departures", "Ending", "ending", "place_of_departures", "trace_of"]
 
 NOWHERE = "none"
 """Instead of a URL: who left is kept in the database alone."""
@@ -86,6 +88,11 @@ _END = text(
     "ON CONFLICT (campaign_id) DO UPDATE SET kind = excluded.kind, delete_at = excluded.delete_at "
     "WHERE ending.kind <> 'deleted'"
 )
+
+
+def trace_of(*ids: bytes) -> bytes:
+    """Return what stands for a campaign, or for a campaign and a worker of it."""
+    return hashlib.sha256(b"departures " + b"".join(ids)).digest()
 
 
 def place_of_departures(settings: Settings) -> str | None:
@@ -171,7 +178,11 @@ class Departures:
         kept : bytes
             What the credential is known by, so that it does not join again.
         """
-        values = {"campaign": campaign, "participant": participant, "kept": kept}
+        values = {
+            "campaign": trace_of(campaign),
+            "participant": trace_of(campaign, participant),
+            "kept": kept,
+        }
         self._write(lambda connection: connection.execute(_LEAVE, values))
 
     def end(self, campaign: bytes, kind: Ending, delete_at: int | None = None) -> None:
@@ -186,22 +197,23 @@ class Departures:
         delete_at : int, optional
             Of what is closed: when all of workers goes, in seconds since 1970.
         """
-        values = {"campaign": campaign, "kind": kind, "delete_at": delete_at}
+        trace = trace_of(campaign)
+        values = {"campaign": trace, "kind": kind, "delete_at": delete_at}
 
         def write(connection: Connection) -> None:
             connection.execute(_END, values)
             if kind == "deleted":
-                connection.execute(delete(departure).where(departure.c.campaign_id == campaign))
+                connection.execute(delete(departure).where(departure.c.campaign_id == trace))
 
         self._write(write)
 
-    def forget(self, campaigns: Iterable[bytes]) -> None:
-        """Delete entries of the workers of campaigns whose time is over."""
-        over = list(campaigns)
+    def forget(self, traces: Iterable[bytes]) -> None:
+        """Delete entries of the workers of campaigns, by their traces, whose time is over."""
+        over = list(traces)
 
         def write(connection: Connection) -> None:
-            for campaign in over:
-                connection.execute(delete(departure).where(departure.c.campaign_id == campaign))
+            for trace in over:
+                connection.execute(delete(departure).where(departure.c.campaign_id == trace))
 
         if over:
             self._write(write)
@@ -215,42 +227,53 @@ class Departures:
             _settle(self.journal.path, always=next(self._writes) % _SELDOM == 0)
             self.journal.empty_journal()
 
-    def endings(self) -> list[Any]:
-        """Return all campaigns that ended: their ids, how, and when all of workers goes."""
+    def endings(self) -> dict[bytes, Any]:
+        """Return how campaigns ended, by their traces, and when all of workers goes."""
         if self.journal is None:
-            return []
+            return {}
         with self.journal.read() as connection:
-            return list(connection.execute(select(ending)))
+            return {row.campaign_id: row for row in connection.execute(select(ending))}
 
     def ended(self, campaign: bytes) -> bool:
         """Return whether a campaign was closed or deleted before."""
         if self.journal is None:
             return False
         with self.journal.read() as connection:
-            found = select(ending.c.kind).where(ending.c.campaign_id == campaign)
+            found = select(ending.c.kind).where(ending.c.campaign_id == trace_of(campaign))
             return connection.scalar(found) is not None
 
-    def campaigns_left(self) -> list[bytes]:
-        """Return the campaigns that somebody left."""
+    def campaigns_left(self) -> set[bytes]:
+        """Return the traces of campaigns that somebody left."""
         if self.journal is None:
-            return []
+            return set()
         with self.journal.read() as connection:
-            return list(connection.scalars(select(departure.c.campaign_id).distinct()))
+            return set(connection.scalars(select(departure.c.campaign_id).distinct()))
 
-    def those_who_left(self, campaign: bytes) -> Iterator[Sequence[Any]]:
-        """Yield who left a campaign, some at a time, in the order of their ids."""
-        last = b""
+    def left(self, campaign: bytes, participants: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return who of these left a campaign, and what their credentials are known by."""
+        if self.journal is None:
+            return {}
+        by_trace = {trace_of(campaign, one): one for one in participants}
+        with self.journal.read() as connection:
+            found = look_up(
+                connection, departure, trace_of(campaign), "participant_id", list(by_trace)
+            )
+            return {by_trace[row.participant_id]: row.credential_hash for row in found}
+
+    def credentials_left(self, campaign: bytes) -> Iterator[list[bytes]]:
+        """Yield what credentials are known by that left a campaign, some at a time."""
+        trace, last = trace_of(campaign), b""
         while self.journal is not None:
             with self.journal.read() as connection:
                 some = connection.execute(
                     select(departure)
-                    .where(departure.c.campaign_id == campaign, departure.c.participant_id > last)
+                    .where(departure.c.campaign_id == trace, departure.c.participant_id > last)
                     .order_by(departure.c.participant_id)
                     .limit(_SOME)
                 ).all()
             if not some:
                 return
-            yield some
+            yield [row.credential_hash for row in some]
             last = some[-1].participant_id
 
 

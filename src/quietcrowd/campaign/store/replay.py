@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import delete_campaign, update_campaign
-from quietcrowd.campaign.store.database import Database, look_up
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.database import Database, insert_rows, look_up
+from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.participants import erase_participant
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.retention import delete_expired
 
 __all__ = ["Replayed", "replay"]
 
-_SOME = 500
-"""Workers who are deleted in one transaction: those who write wait for it."""
+_SOME = 5_000
+"""Workers who are looked up at once; those who left are deleted in one transaction."""
 
 
 @frozen(kw_only=True)
@@ -58,28 +58,41 @@ def replay(database: Database, departures: Departures, now: float) -> Replayed:
     if departures.journal is None:
         return Replayed(workers=0, deleted=0, closed=0)
     _keep_endings(database, departures)
+    endings = departures.endings()
     deleted = closed = 0
-    over = []
-    for one in departures.endings():
-        done = _end_again(database, one)
-        deleted += done and one.kind == "deleted"
-        closed += done and one.kind == "closed"
-        if one.kind == "deleted" or (one.delete_at is not None and one.delete_at <= int(now)):
-            over.append(one.campaign_id)
+    for campaign, state in _campaigns(database):
+        ended = endings.get(trace_of(campaign))
+        if ended is None or (ended.kind == "closed" and state != "open"):
+            continue
+        if _end_again(database, campaign, ended):
+            deleted += ended.kind == "deleted"
+            closed += ended.kind == "closed"
     with database.write() as connection:
         delete_expired(connection, now)
-    departures.forget(over)
-    workers = 0
-    for campaign in departures.campaigns_left():
-        for some in departures.those_who_left(campaign):
-            for start in range(0, len(some), _SOME):
-                workers += _leave_again(database, campaign, some[start : start + _SOME])
+    departures.forget(trace for trace, ended in endings.items() if _is_over(ended, now))
+    left = departures.campaigns_left()
+    workers = sum(
+        _leave_again(database, departures, campaign)
+        for campaign, _ in _campaigns(database)
+        if trace_of(campaign) in left
+    )
     return Replayed(workers=workers, deleted=deleted, closed=closed)
+
+
+def _campaigns(database: Database) -> Sequence[Any]:
+    """Return ids and states."""
+    with database.read() as connection:
+        return connection.execute(select(tables.campaign.c.id, tables.campaign.c.state)).all()
+
+
+def _is_over(ended: Any, now: float) -> bool:
+    """Return whether nothing is held of the workers of a campaign any more."""
+    return ended.kind == "deleted" or (ended.delete_at is not None and ended.delete_at <= int(now))
 
 
 def _keep_endings(database: Database, departures: Departures) -> None:
     """Keep which campaigns of a database are closed: they were before anything was kept."""
-    known = {one.campaign_id for one in departures.endings()}
+    known = departures.endings()
     campaign = tables.campaign.c
     with database.read() as connection:
         closed = connection.execute(
@@ -88,19 +101,14 @@ def _keep_endings(database: Database, departures: Departures) -> None:
             )
         ).all()
     for row in closed:
-        if row.id not in known:
+        if trace_of(row.id) not in known:
             over = row.delete_at is None and row.retention_days is not None
             departures.end(row.id, "closed", 0 if over else row.delete_at)
 
 
-def _end_again(database: Database, ended: Any) -> bool:
+def _end_again(database: Database, campaign: bytes, ended: Any) -> bool:
     """Delete or close a campaign that was; return whether there was anything to do."""
-    campaign = tables.campaign
-    mine = select(campaign).where(campaign.c.id == ended.campaign_id)
-    with database.read() as connection:
-        row = connection.execute(mine).one_or_none()
-        if row is None or (ended.kind == "closed" and row.state != "open"):
-            return False
+    mine = select(tables.campaign).where(tables.campaign.c.id == campaign)
     with database.write() as connection:
         row = connection.execute(mine.with_for_update()).one_or_none()
         if row is None or (ended.kind == "closed" and row.state != "open"):
@@ -114,39 +122,58 @@ def _end_again(database: Database, ended: Any) -> bool:
     return True
 
 
-def _leave_again(database: Database, campaign: bytes, some: Sequence[Any]) -> int:
+def _leave_again(database: Database, departures: Departures, campaign: bytes) -> int:
     """Delete those who left a campaign, and return how many were there."""
-    with database.read() as connection:
-        if _all_gone(connection, campaign, some):
-            return 0
-    mine = select(tables.campaign.c.id).where(tables.campaign.c.id == campaign)
+    erased = 0
+    for ids in _participants(database, campaign):
+        left = departures.left(campaign, ids)
+        if left:
+            erased += _erase(database, campaign, left)
+    for credentials in departures.credentials_left(campaign):
+        _refuse(database, campaign, credentials)
+    return erased
+
+
+def _participants(database: Database, campaign: bytes) -> Iterator[Sequence[bytes]]:
+    """Yield the ids of a campaign's participants, some at a time, in their order."""
+    person, last = tables.participant.c, b""
+    while True:
+        wanted = select(person.id).where(person.campaign_id == campaign, person.id > last)
+        with database.read() as connection:
+            some = connection.scalars(wanted.order_by(person.id).limit(_SOME)).all()
+        if not some:
+            return
+        yield some
+        last = some[-1]
+
+
+def _erase(database: Database, campaign: bytes, left: Mapping[bytes, bytes]) -> int:
+    """Delete workers, by their ids, and keep what their credentials are known by."""
     with database.write() as connection:
-        if connection.scalar(mine.with_for_update()) is None:
+        if not _locked(connection, campaign):
             return 0
-        kept_of = {one.participant_id: one.credential_hash for one in some}
-        found = list(look_up(connection, tables.participant, campaign, "id", list(kept_of)))
+        found = list(look_up(connection, tables.participant, campaign, "id", list(left)))
         for person in found:
-            erase_participant(connection, person, kept_of.pop(person.id))
-        known = _known(connection, campaign, list(kept_of.values()))
-        new = [
-            {"campaign_id": campaign, "credential_hash": kept}
-            for kept in kept_of.values()
-            if kept not in known
-        ]
-        if new:
-            connection.execute(insert(tables.withdrawn), new)
+            erase_participant(connection, person, left[person.id])
     return len(found)
 
 
-def _all_gone(connection: Connection, campaign: bytes, some: Sequence[Any]) -> bool:
-    """Return whether nothing is to do: none of them takes part, and none can join again."""
+def _refuse(database: Database, campaign: bytes, credentials: Sequence[bytes]) -> None:
+    """See to it that credentials join a campaign no more."""
+    with database.read() as connection:
+        if _known(connection, campaign, credentials).issuperset(credentials):
+            return
+    with database.write() as connection:
+        if _locked(connection, campaign):
+            known = _known(connection, campaign, credentials)
+            new = [(campaign, one) for one in sorted(set(credentials) - known)]
+            insert_rows(connection, tables.withdrawn, new)
+
+
+def _locked(connection: Connection, campaign: bytes) -> bool:
+    """Keep a campaign from changing; return whether there is one."""
     mine = select(tables.campaign.c.id).where(tables.campaign.c.id == campaign)
-    if connection.scalar(mine) is None:
-        return True
-    ids = [one.participant_id for one in some]
-    there = next(look_up(connection, tables.participant, campaign, "id", ids), None)
-    kept = {one.credential_hash for one in some}
-    return there is None and _known(connection, campaign, list(kept)) == kept
+    return connection.scalar(mine.with_for_update()) is not None
 
 
 def _known(connection: Connection, campaign: bytes, hashes: Sequence[bytes]) -> set[bytes]:
