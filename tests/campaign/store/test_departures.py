@@ -72,14 +72,15 @@ def written(place, entries):
     with closing(Departures.open(Settings(database=f"sqlite:///{place}"))) as departures:
         for entry in entries:
             departures.leave(*entry)
-            assert not place.with_name(f"{place.name}.departures-wal").stat().st_size
+        assert departures.empty_journal()
+        assert not place.with_name(f"{place.name}.departures-wal").stat().st_size
         file = place.with_name(f"{place.name}.departures")
         assert S_IMODE(file.stat().st_mode) == 0o600
         return file.read_bytes()[HEAD:]
 
 
 def test_nothing_tells_when_or_in_which_order_somebody_left(tmp_path):
-    """The file is the same, whoever left first: it is written anew each time."""
+    """The file is the same, whoever left first: it is written anew with its journal."""
     entries = [(new_id(), new_id(), KEPT) for _ in range(100)]
     first = written(tmp_path / "first.db", entries)
     second = written(tmp_path / "second.db", sorted(entries))
@@ -91,13 +92,25 @@ def test_nothing_tells_when_or_in_which_order_somebody_left(tmp_path):
     assert columns == ["campaign_id", "participant_id", "credential_hash"]
 
 
-def test_a_large_file_is_not_written_anew_each_time(tmp_path, monkeypatch):
+def test_a_large_file_is_seldom_written_anew(tmp_path, monkeypatch):
     monkeypatch.setattr("quietcrowd.campaign.store.departures._SMALL", 0)
     entries = [(new_id(), new_id(), KEPT) for _ in range(10)]
-    mixed = written(tmp_path / "q.db", entries)
-    with closing(Departures.open(Settings(database=f"sqlite:///{tmp_path}/q.db"))):
-        pass
-    assert mixed != (tmp_path / "q.db.departures").read_bytes()[HEAD:], "but as the server ends"
+    mixed = written(tmp_path / "mixed.db", entries)
+    assert mixed != (settled := (tmp_path / "mixed.db.departures").read_bytes()[HEAD:])
+    monkeypatch.setattr("quietcrowd.campaign.store.departures._SELDOM", -1.0)
+    assert written(tmp_path / "now.db", entries) == settled
+
+
+def test_a_file_that_somebody_has_is_written_anew_later(tmp_path):
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
+    with closing(Departures.open(settings)) as departures:
+        departures.leave(new_id(), new_id(), KEPT)
+        with closing(sqlite3.connect(departures.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            departures.empty_journal()
+            before = departures.path.read_bytes()
+        assert departures.empty_journal()
+        assert departures.path.read_bytes() != before
 
 
 def test_a_journal_that_lies_in_the_database_is_refused(tmp_path):

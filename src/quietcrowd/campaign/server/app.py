@@ -98,7 +98,7 @@ def _lifespan(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         departures = Departures.open(settings)
-        eraser = JournalEraser(database=database)
+        erasers = [JournalEraser(database=one) for one in (database, departures)]
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
@@ -108,7 +108,7 @@ def _lifespan(
             departures.forget([trace_of(campaign)])
 
         retention = RetentionKeeper(database=database, clock=time.time, deleted=expired)
-        parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
+        parts = [part for part in (*erasers, jobs, writer, retention) if part is not None]
         app.state.service = Service(
             database=database,
             writer=writer,
@@ -123,7 +123,8 @@ def _lifespan(
             writer.close()
             if jobs is not None:
                 jobs.close()
-            eraser.close()
+            for eraser in erasers:
+                eraser.close()
             departures.close()
             database.close()
 

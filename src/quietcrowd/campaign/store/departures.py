@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
-from itertools import count
+from contextlib import closing
 from pathlib import Path
+from threading import Event
 from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen
@@ -49,9 +50,9 @@ Ending: TypeAlias = Literal["closed", "deleted"]
 _LOCK = 7_117_203
 """Of PostgreSQL: two servers that start at once make the tables one after the other."""
 
-_SMALL, _SELDOM, _BRIEFLY = 2**18, 64, 0.5
-"""A file of so many bytes is written anew each time, a larger one every so many times; for so many
-seconds others are waited for."""
+_SMALL, _SELDOM, _BRIEFLY = 2**20, 60.0, 0.5
+"""A file of so many bytes is written anew as often as its journal is emptied, a larger one after so
+many seconds; for so many seconds others are waited for."""
 
 _SOME = 10_000
 """Entries that are read at once."""
@@ -139,7 +140,8 @@ class Departures:
     """
 
     journal: Database | None
-    _writes: Iterator[int] = field(factory=count, init=False, repr=False, eq=False)
+    _mixed: Event = field(factory=Event, init=False, repr=False, eq=False)
+    _settled: list[float] = field(factory=lambda: [time.monotonic()], init=False, repr=False)
 
     @classmethod
     def open(cls, settings: Settings) -> Departures:
@@ -164,8 +166,8 @@ class Departures:
     def close(self) -> None:
         """Close all connections."""
         if self.journal is not None:
-            if self.journal.path is not None:
-                _settle(self.journal.path)
+            if self.journal.path is not None and self._mixed.is_set():
+                self._settle(self.journal.path)
             self.journal.close()
 
     def leave(self, campaign: bytes, participant: bytes, kept: bytes) -> None:
@@ -223,9 +225,31 @@ class Departures:
             return
         with self.journal.write() as connection:
             write(connection)
-        if self.journal.path is not None:
-            _settle(self.journal.path, always=next(self._writes) % _SELDOM == 0)
-            self.journal.empty_journal()
+        self._mixed.set()
+
+    @property
+    def path(self) -> Path | None:
+        """The file in which it is kept, if it is one of SQLite."""
+        return None if self.journal is None else self.journal.path
+
+    def empty_journal(self) -> bool:
+        """Take out of a file of SQLite in which order workers left; see `Database.empty_journal`.
+
+        Its pages hold new rows in the order in which they came: it is written anew. A large one is
+        seldom, as that takes long, and few of its pages hold more than one new row.
+        """
+        if self.journal is None or self.journal.path is None:
+            return True
+        large = self.journal.path.stat().st_size > _SMALL
+        if self._mixed.is_set() and (not large or time.monotonic() > self._settled[0] + _SELDOM):
+            self._settle(self.journal.path)
+        return self.journal.empty_journal()
+
+    def _settle(self, file: Path) -> None:
+        self._mixed.clear()
+        if not _settle(file):
+            self._mixed.set()
+        self._settled[0] = time.monotonic()
 
     def endings(self) -> dict[bytes, Any]:
         """Return how campaigns ended, by their traces, and when all of workers goes."""
@@ -277,23 +301,15 @@ class Departures:
             last = some[-1].participant_id
 
 
-def _settle(file: Path, *, always: bool = True) -> None:
-    """Write a file of SQLite anew: pages hold new rows in the order in which they came.
-
-    Where somebody else has the file just then, the next time will do.
-
-    Parameters
-    ----------
-    file : Path
-        Of the journal.
-    always : bool
-        Also if it is large: that takes long, and few of its pages hold more than one new row.
-    """
-    if not always and file.stat().st_size > _SMALL:
-        return
-    with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=_BRIEFLY)) as raw:
-        raw.execute("PRAGMA temp_store=MEMORY")
-        raw.execute("VACUUM")
+def _settle(file: Path) -> bool:
+    """Write a file of SQLite anew; return False where somebody else has it just then."""
+    try:
+        with closing(sqlite3.connect(file, timeout=_BRIEFLY)) as raw:
+            raw.execute("PRAGMA temp_store=MEMORY")
+            raw.execute("VACUUM")
+    except sqlite3.OperationalError:
+        return False
+    return True
 
 
 def _make_tables(journal: Database) -> None:
