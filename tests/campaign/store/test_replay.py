@@ -25,6 +25,8 @@ from quietcrowd.campaign.store.restoring import restore
 from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import withdrawn_hash
 
+pytestmark = pytest.mark.slow
+
 YEARS = 4_000 * 86_400
 
 
@@ -218,8 +220,6 @@ from quietcrowd.campaign.server.api import participants
 from quietcrowd.campaign.server.app import serve
 from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.terms.settings import Settings
-
-pytestmark = pytest.mark.slow
 
 database, departures, port, moment = sys.argv[1:]
 leave, erase, withdraw = Departures.leave, participants.erase_participant, participants.withdraw
