@@ -123,7 +123,7 @@ def migrate(
         ),
     ] = None,
 ) -> None:
-    """Bring a database up to date for this version, after a copy of it was made.
+    """Bring a database up to date, after a copy of it was made.
 
     The revisions that it lacks are printed, one to a line. Of SQLite the server has to be stopped;
     servers on PostgreSQL go on meanwhile, also those of the version before.
