@@ -55,6 +55,8 @@ def server_process(database: str, log: Path, *options: str) -> Iterator[ServerPr
     """Give what ``quietcrowd serve`` starts, once it answers; at the end it is killed."""
     port = free_port()
     words = ["serve", "--port", str(port), "--database", database, *options]
+    if database.startswith("postgresql") and "--departures" not in options:
+        words += ["--departures", f"sqlite:///{log.absolute().parent}/departures.db"]
     with (
         log.open("w") as errors,
         subprocess.Popen(

@@ -1,7 +1,7 @@
 """``quietcrowd campaign ...``: making campaigns and reading what came of them.
 
-All but `key` and `backup` speak to a running server: its rules hold for everyone, and it alone
-writes to its database.
+All but `key`, `backup`, `restore` and `migrate` speak to a running server: its rules hold for
+everyone, and it alone writes to its database.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quietcrowd.campaign.terms.promises import (
     USUAL_RETENTION_DAYS,
 )
 from quietcrowd.campaign.terms.server_address import ServerAddress
-from quietcrowd.commands import options, serve
+from quietcrowd.commands import copies, options, serve
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
     MechanismName,
@@ -66,7 +66,9 @@ campaign = typer.Typer(
 app.add_typer(campaign)
 
 campaign.command()(serve.key)
-campaign.command()(serve.backup)
+campaign.command()(copies.backup)
+campaign.command()(copies.restore)
+campaign.command()(copies.migrate)
 
 _PAGE = 200
 """Campaigns that are asked for at once."""

@@ -2,15 +2,20 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
+from tests.campaign.older_databases import all_revisions, upgrade_to
 
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import (
     migrate,
-    migrate_beside_server,
-    newest_revision,
     only_server,
+    pending,
+    ready_beside_server,
+    ready_database,
+    require_current,
 )
+from quietcrowd.campaign.store.revisions import newest_revision
 from quietcrowd.campaign.store.tables import metadata
+from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import FormatError, ParameterError
 
 
@@ -76,20 +81,36 @@ def revision(database):
         return MigrationContext.configure(connection).get_current_revision()
 
 
-def test_what_nobody_serves_is_brought_up_to_date(database):
-    migrate_beside_server(database)
+def test_what_is_new_gets_its_tables(database):
+    ready_beside_server(database)
     assert revision(database) == newest_revision()
     with only_server(database.path):
-        migrate_beside_server(database)
+        ready_beside_server(database)
 
 
-def test_nothing_is_changed_below_a_server(database):
+def test_no_tables_are_made_below_a_server(database):
     with (
         only_server(database.path),
         pytest.raises(ParameterError, match="stop that one first"),
     ):
-        migrate_beside_server(database)
+        ready_beside_server(database)
     assert revision(database) is None
+
+
+def test_an_older_database_is_changed_by_nobody_who_was_not_asked_to(database):
+    upgrade_to(database, "0001")
+    settings = Settings(database=f"sqlite:///{database.path}")
+    for use in (ready_beside_server, require_current):
+        with pytest.raises(FormatError, match="quietcrowd campaign migrate"):
+            use(database)
+    with pytest.raises(FormatError, match="quietcrowd campaign migrate"), ready_database(settings):
+        pass
+    assert [one.name for one in pending(database)] == all_revisions()[1:]
+    assert revision(database) == "0001"
+    migrate(database)
+    assert pending(database) == []
+    with ready_database(settings):
+        pass
 
 
 def test_one_server_at_a_time(tmp_path):

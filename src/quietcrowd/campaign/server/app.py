@@ -25,6 +25,7 @@ from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web.pages import router as pages
@@ -96,16 +97,23 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        eraser = JournalEraser(database=database)
+        departures = Departures.open(settings)
+        erasers = [JournalEraser(database=one) for one in (database, departures)]
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-        retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
-        parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
+
+        def expired(campaign: bytes) -> None:
+            infer(campaign)
+            departures.forget([trace_of(campaign)])
+
+        retention = RetentionKeeper(database=database, clock=time.time, deleted=expired)
+        parts = [part for part in (*erasers, jobs, writer, retention) if part is not None]
         app.state.service = Service(
             database=database,
             writer=writer,
             infer=infer,
+            departures=departures,
             alive=lambda: all(part.alive for part in parts),
         )
         try:
@@ -115,7 +123,9 @@ def _lifespan(
             writer.close()
             if jobs is not None:
                 jobs.close()
-            eraser.close()
+            for eraser in erasers:
+                eraser.close()
+            departures.close()
             database.close()
 
     return lifespan

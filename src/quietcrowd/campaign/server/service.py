@@ -20,6 +20,7 @@ from quietcrowd.campaign.protocol.schemas import State
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.requesters import requester_of
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
@@ -56,6 +57,8 @@ class Service:
         Who writes reports.
     infer : callable
         Asks for an inference of a campaign.
+    departures : Departures
+        Who left, and what ended, outside of the database.
     alive : callable
         Says whether all that works in threads of its own still does.
     clock : callable
@@ -65,6 +68,7 @@ class Service:
     database: Database
     writer: Writer
     infer: Callable[[bytes], None]
+    departures: Departures
     alive: Callable[[], bool]
     clock: Callable[[], float] = time.time
 

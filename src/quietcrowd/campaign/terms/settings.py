@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 from attrs.converters import optional
+from attrs.validators import optional as optional_value
 
 from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.validation import at_least, check_text, checked_by, whole_number
@@ -79,6 +80,9 @@ class Settings:
     ----------
     database : str
         URL: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
+    departures : str, optional
+        URL of another database, which keeps who left and which campaigns ended, outside of copies;
+        ``none`` for none. Default: a file beside that of SQLite, and none for PostgreSQL.
     host, port
         Where to listen.
     address : str, optional
@@ -102,6 +106,9 @@ class Settings:
 
     database: str = field(
         default="sqlite:///quietcrowd.db", validator=checked_by(check_text), repr=False
+    )
+    departures: str | None = field(
+        default=None, validator=optional_value(checked_by(check_text)), repr=False
     )
     host: str = field(default="127.0.0.1", validator=checked_by(check_text))
     port: int = field(default=8000, validator=whole_number(0, 65_535))

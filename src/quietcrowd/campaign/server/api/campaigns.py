@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
 from fastapi import APIRouter, Header, Query, Response
@@ -272,6 +272,11 @@ def open_for_reports(
         read = owned_campaign(connection, requester, campaign)
         require_step(read.state, opened)
         tasks = read_tasks(connection, read.id)
+    if service.departures.ended(read.id):
+        raise ProblemError(
+            "bad-state",
+            "It was closed before the database was restored from a copy: make a new one.",
+        )
     configuration = fixed_configuration(read, tasks)  # others write meanwhile
     named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
@@ -298,11 +303,12 @@ def close(
 
     All of workers is deleted so many days from now.
     """
-    closed: State = "closed"
+    closed: Literal["closed"] = "closed"
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
         end = end_of_retention(row, service.clock())
+        service.departures.end(row.id, closed, end)
         update_campaign(connection, row, state=closed, delete_at=end)
         if waits_for_others(row):
             take_stock(connection, row.id)
@@ -317,4 +323,5 @@ def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> No
     """Delete a campaign and all that belongs to it, for good."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
+        service.departures.end(row.id, "deleted")
         delete_campaign(connection, row.id)

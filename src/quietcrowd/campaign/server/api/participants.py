@@ -179,7 +179,9 @@ def withdraw(credential: Credential, service: ServiceOf) -> None:
     """
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
-        changed = erase_participant(connection, person, withdrawn_hash(credential))
+        kept = withdrawn_hash(credential)
+        service.departures.leave(person.campaign_id, person.id, kept)
+        changed = erase_participant(connection, person, kept)
     if changed:
         service.infer(person.campaign_id)
 
