@@ -93,7 +93,8 @@ for line in sys.stdin:
     child = os.fork()
     if not child:
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())
-        serve(Settings(database=database, port=port, infer=False, requests_per_second=0))
+        unlimited = {"requests_per_second": 0, "joins_per_minute": 0}
+        serve(Settings(database=database, port=port, infer=False, **unlimited))
         os._exit(0)
     print(child, flush=True)
 """

@@ -33,7 +33,7 @@ def test_who_keeps_truths_is_told_and_a_lost_database_is_tried_again(start_serve
     def clock():
         return times[0]
 
-    keeper = RetentionKeeper(database=server.database, clock=clock, deleted=told.append)
+    keeper = RetentionKeeper(database=server.database, clock=clock, changed=told.append)
     failing = [True]
     look = retention.some_expired
 

@@ -23,6 +23,7 @@ from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
+from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import ready_database
@@ -100,13 +101,18 @@ def _lifespan(
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-        retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
+        retention = RetentionKeeper(database=database, clock=time.time, changed=infer)
         parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
         app.state.service = Service(
             database=database,
             writer=writer,
             infer=infer,
             alive=lambda: all(part.alive for part in parts),
+            joins=JoinLimits(
+                per_minute=settings.joins_per_minute,
+                at_once=settings.joins_at_once,
+                proxy=settings.proxy,
+            ),
         )
         try:
             yield

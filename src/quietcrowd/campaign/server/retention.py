@@ -1,4 +1,4 @@
-"""The thread that deletes what is held of workers once its time is over."""
+"""The thread that closes campaigns on their day, and deletes what is held of workers in time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from threading import Event, Thread
 from attrs import define, field
 
 from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.store.closing import close_due, due_campaigns
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.retention import delete_expired, some_expired
 
@@ -16,10 +17,12 @@ __all__ = ["RetentionKeeper"]
 _EVERY = 600.0
 """Seconds between two looks at what has to go."""
 
+_DAY = 86_400
+
 
 @define(kw_only=True)
 class RetentionKeeper:
-    """Deletes all of workers from campaigns that have been closed for long enough.
+    """Closes campaigns whose last day is over; deletes workers from those closed for long enough.
 
     Attributes
     ----------
@@ -27,13 +30,13 @@ class RetentionKeeper:
         Of the campaigns.
     clock : callable
         Says the seconds since 1970.
-    deleted : callable
-        Is told, after a commit, of each campaign whose workers were deleted.
+    changed : callable
+        Is told, after a commit, of each campaign whose results may be others.
     """
 
     database: Database
     clock: Callable[[], float]
-    deleted: Callable[[bytes], None]
+    changed: Callable[[bytes], None]
     _ended: Event = field(factory=Event, init=False)
     _thread: Thread = field(init=False)
 
@@ -52,14 +55,21 @@ class RetentionKeeper:
         self._thread.join()
 
     def look(self) -> None:
-        """Delete what has to go now."""
+        """Close what has to be closed now, and delete what has to go."""
+        now = self.clock()
         with self.database.read() as connection:
-            if not some_expired(connection, self.clock()):
-                return
+            due, expired = due_campaigns(connection, now), some_expired(connection, now)
+        for campaign in due:
+            with self.database.write() as connection:
+                changed = close_due(connection, campaign, now)
+            if changed:
+                self.changed(campaign)
+        if not expired:
+            return
         with self.database.write() as connection:
-            over = delete_expired(connection, self.clock())
+            over = delete_expired(connection, now)
         for campaign in over:
-            self.deleted(campaign)
+            self.changed(campaign)
 
     def _run(self) -> None:
         while True:
@@ -67,5 +77,6 @@ class RetentionKeeper:
                 self.look()
             except UNAVAILABLE as error:
                 log_failure("retention", error)
-            if self._ended.wait(_EVERY):
+            midnight = _DAY - self.clock() % _DAY  # UTC: days have no leap seconds here
+            if self._ended.wait(min(_EVERY, midnight)):
                 return
