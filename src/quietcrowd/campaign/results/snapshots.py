@@ -53,8 +53,8 @@ def snapshot(
     config_hash: str,
     messages: Sequence[str],
     answers: int,
-    excluded: Sequence[str],
-    open_to_all: bool,
+    excluded: Sequence[str] = (),
+    open_to_all: bool = False,
 ) -> dict[str, Any]:
     """Return what an estimate says, JSON-ready.
 

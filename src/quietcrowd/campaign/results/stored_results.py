@@ -258,7 +258,7 @@ def _reporting(connection: Connection, campaign: bytes) -> int:
 
 
 def failed_snapshot(
-    *, config_hash: str, reports: int, participants: int, excluded: Sequence[str], reason: str
+    *, config_hash: str, reports: int, participants: int, reason: str, excluded: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return what is told where nothing can be inferred from the reports of a campaign."""
     return {
