@@ -16,33 +16,34 @@ function columns(workers) {
       name: numbers ? "Share of weight" : "Quality",
       numeric: true,
       value: (worker) => worker.quality,
-      text: (worker) => (worker.excluded ? "" : percent(worker.quality) + interval(worker)),
+      text: (worker) => (isExcluded(worker) ? "" : percent(worker.quality) + interval(worker)),
       share: (worker) => (worker.quality === null ? null : worker.quality / whole),
     },
     {
       name: "Reports",
       numeric: true,
       value: (worker) => worker.reports,
-      text: (worker) => (worker.excluded ? "" : count(worker.reports)),
+      text: (worker) => (isExcluded(worker) ? "" : count(worker.reports)),
     },
     {
       name: "ε spent",
       numeric: true,
-      value: (worker) => (worker.excluded ? null : worker.total_tail ?? Infinity),
-      text: (worker) => (worker.excluded ? "" : loss(worker.total_tail)),
+      value: (worker) => (isExcluded(worker) ? null : worker.total_tail ?? Infinity),
+      text: (worker) => (isExcluded(worker) ? "" : loss(worker.total_tail)),
     },
   ];
 }
 
 function named(worker) {
-  return worker.excluded ? `${worker.worker} (excluded)` : worker.worker;
+  return isExcluded(worker) ? `${worker.worker} (excluded)` : worker.worker;
 }
 
 /** Return the workers of results, and behind them those who are left out. */
 function listed({ workers, excluded = [] }) {
-  const blank = { quality: null, reports: null, excluded: true };
-  return [...workers, ...excluded.map((worker) => ({ worker, ...blank }))];
+  return [...workers, ...excluded.map((worker) => ({ worker, quality: null, reports: null }))];
 }
+
+const isExcluded = ({ reports }) => reports === null;
 
 /** Return the ends of the interval of a quality; nothing where there is none. */
 function interval(worker) {
@@ -60,7 +61,7 @@ export function showWorkers(results) {
 }
 
 function note(workers) {
-  const left = workers.filter((worker) => worker.excluded).length;
+  const left = workers.filter(isExcluded).length;
   const excluded = left ? ` ${count(left)} of them excluded: nothing here is of theirs.` : "";
   const quality =
     workers[0].error === undefined
