@@ -77,6 +77,10 @@ class RetentionKeeper:
                 self.look()
             except UNAVAILABLE as error:
                 log_failure("retention", error)
-            midnight = _DAY - self.clock() % _DAY  # UTC: days have no leap seconds here
-            if self._ended.wait(min(_EVERY, midnight)):
+            if self._ended.wait(_pause(self.clock())):
                 return
+
+
+def _pause(now: float) -> float:
+    """Return how many seconds after a time the next look is: not later than midnight in UTC."""
+    return min(_EVERY, _DAY - now % _DAY)

@@ -129,18 +129,20 @@ def join_campaign(
         )
     source = service.joins.source_of(asked)
     if not service.joins.has_room(source):
-        _require_invites(service, campaign)
+        _require_not_new(service, campaign, participant)
     with service.database.write() as connection:
         if join(connection, campaign, credential, request, lambda: service.joins.take(source)):
             response.status_code = 201
         return _participation(connection, credential)
 
 
-def _require_invites(service: Service, campaign: str) -> None:
-    """Refuse, before anything is locked, where a campaign is open to all."""
+def _require_not_new(service: Service, campaign: str, participant: str) -> None:
+    """Refuse who is new, before anything is locked, where a campaign is open to all."""
+    mine = tables.participant.c.id == bytes.fromhex(participant)
     with service.database.read() as connection:
         row = public_campaign(connection, campaign)
-    if row.join_mode == "open":
+        known = connection.scalar(select(tables.participant.c.id).where(mine))
+    if row.join_mode == "open" and known is None:
         raise too_many_joins()
 
 
