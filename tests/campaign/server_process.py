@@ -52,9 +52,13 @@ def wait_until_ready(url: str, still_there=lambda: True) -> None:
 
 @contextmanager
 def server_process(database: str, log: Path, *options: str) -> Iterator[ServerProcess]:
-    """Give what ``quietcrowd serve`` starts, once it answers; at the end it is killed."""
+    """Give what ``quietcrowd serve`` starts, once it answers; at the end it is killed.
+
+    All workers join from one place, and are not limited.
+    """
     port = free_port()
-    words = ["serve", "--port", str(port), "--database", database, *options]
+    words = ["serve", "--port", str(port), "--database", database, "--joins-per-minute", "0"]
+    words += options
     with (
         log.open("w") as errors,
         subprocess.Popen(

@@ -409,7 +409,9 @@ def results(
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
-    """Print the latest results as JSON, and as notes warnings and who is excluded.
+    """Print the latest results as JSON, and warnings as notes.
+
+    Notes say who is excluded, too.
 
     Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
     """

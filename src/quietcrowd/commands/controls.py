@@ -54,7 +54,7 @@ def exclude(
     workers: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[WORKER]...",
+            metavar="WORKER",
             help="Pseudonyms, as results have them; without: who is excluded.",
             callback=_check_workers,
         ),
@@ -142,7 +142,7 @@ def revoke(
     links: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[LINK]...",
+            metavar="LINK",
             help="As they were handed out, or what follows #i=; without: standard input, one in a "
             "line, which no list of commands keeps.",
         ),
@@ -150,9 +150,9 @@ def revoke(
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
-    """Revoke invites: whoever comes with one of these links is not let in.
+    """Revoke invites: they let nobody in any more.
 
-    Whether one was used before is not told, and nothing happens to who used it.
+    Whether one was used before is not told, and nothing happens to whoever used it.
 
     Example: quietcrowd campaign revoke 0123456789abcdef0123456789abcdef < links.txt
 
