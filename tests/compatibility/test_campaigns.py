@@ -26,10 +26,11 @@ Those into which all may come get room for so many while they are open.
 
 def as_then(name, answer):
     """Return an answer without what was added to it since."""
-    if not name.endswith("/document"):
+    if answer["status"] != 200 or not name.endswith(("/document", "/public")):
         return answer
     room = 10_000 if json.loads(answer["text"])["state"] == "open" else None
-    since = {**SINCE, "max_joined": room}
+    document = name.endswith("/document")
+    since = {**SINCE, "max_joined": room} if document else {"closes_on": None}
     ending = f",{json.dumps(since, separators=(',', ':'))[1:]}"
     assert answer["text"].endswith(ending)
     return {**answer, "text": answer["text"].removesuffix(ending) + "}"}

@@ -351,9 +351,9 @@ class PublicCampaign(BaseModel):
 
     state: State
     join_mode: JoinMode
-    closes_on: Day | None = Field(description="Not part of what is hashed: it may be changed.")
     config_hash: Hash
     config: JsonObject = Field(description="Its RFC 8785 spelling has the SHA-256 `config_hash`.")
+    closes_on: Day | None = Field(description="Not part of what is hashed: it may be changed.")
 
 
 class JoinRequest(Request):

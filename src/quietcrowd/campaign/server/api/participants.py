@@ -70,9 +70,9 @@ def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -
     return PublicCampaign(
         state=row.state,
         join_mode=row.join_mode,
-        closes_on=row.closes_on,
         config_hash=row.config_hash.hex(),
         config=json.loads(row.config),
+        closes_on=row.closes_on,
     )
 
 
