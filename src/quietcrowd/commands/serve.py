@@ -53,6 +53,23 @@ def serve(
             min=1, metavar="SECONDS", help="When to end an inference; the results say so then."
         ),
     ] = 600.0,
+    joins_per_minute: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="NUMBER",
+            help="New workers from one source, in campaigns that are open to all; 100 at once. 0: "
+            "no limit.",
+        ),
+    ] = 30.0,
+    proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of the server before this one, or its network as 10.0.0.0/24: who it says in "
+            "X-Forwarded-For that it speaks for is a source. Default: who connects.",
+        ),
+    ] = None,
 ) -> None:
     """Serve campaigns, until stopped.
 
@@ -66,6 +83,8 @@ def serve(
         --departures postgresql://me@db/crowd_departures
 
     Example: quietcrowd serve --longest-inference 1800
+
+    Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
     require_server()
     from quietcrowd.campaign.server.app import serve as run
@@ -79,6 +98,8 @@ def serve(
         address=address,
         infer=infer,
         longest_inference=longest_inference,
+        joins_per_minute=joins_per_minute,
+        proxy=proxy,
     )
     run(
         settings,

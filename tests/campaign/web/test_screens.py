@@ -119,6 +119,14 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         assert page.told == []
 
 
+def test_a_last_day_is_told_where_there_is_one(browser):
+    for closes in ("2099-12-31", None):
+        with screens(browser, given(closes=closes)) as page:
+            arrive(page, "Do you want to take part?")
+            told = page.get_by_text("until the end of 2099-12-31 (UTC)").count()
+            assert told == (closes is not None)
+
+
 @pytest.mark.parametrize("name", ["one-layer", "sampled variance"])
 def test_a_pair_is_told_as_such(browser, name):
     mechanism = MECHANISMS[name]

@@ -23,9 +23,10 @@ from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
+from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures, trace_of
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web.pages import router as pages
@@ -102,12 +103,9 @@ def _lifespan(
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-
-        def expired(campaign: bytes) -> None:
-            infer(campaign)
-            departures.forget([trace_of(campaign)])
-
-        retention = RetentionKeeper(database=database, clock=time.time, deleted=expired)
+        retention = RetentionKeeper(
+            database=database, departures=departures, clock=time.time, changed=infer
+        )
         parts = [part for part in (*erasers, jobs, writer, retention) if part is not None]
         app.state.service = Service(
             database=database,
@@ -115,6 +113,11 @@ def _lifespan(
             infer=infer,
             departures=departures,
             alive=lambda: all(part.alive for part in parts),
+            joins=JoinLimits(
+                per_minute=settings.joins_per_minute,
+                at_once=settings.joins_at_once,
+                proxy=settings.proxy,
+            ),
         )
         try:
             yield

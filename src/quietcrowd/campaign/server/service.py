@@ -18,6 +18,7 @@ from typing_extensions import override
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import State
 from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
@@ -61,6 +62,8 @@ class Service:
         Who left, and what ended, outside of the database.
     alive : callable
         Says whether all that works in threads of its own still does.
+    joins : JoinLimits
+        How many workers one source brings into campaigns that are open to all.
     clock : callable
         Says the seconds since 1970: retention is counted by it.
     """
@@ -70,6 +73,7 @@ class Service:
     infer: Callable[[bytes], None]
     departures: Departures
     alive: Callable[[], bool]
+    joins: JoinLimits
     clock: Callable[[], float] = time.time
 
 
