@@ -51,6 +51,8 @@ __all__ = [
     "ReportItem",
     "Request",
     "Requested",
+    "ResultHead",
+    "ResultRows",
     "Results",
     "SketchItem",
     "Spent",
@@ -434,8 +436,8 @@ class Caution(BaseModel):
     message: str
 
 
-class Results(BaseModel):
-    """What an inference found."""
+class _Found(BaseModel):
+    """What an inference found, but for the rows."""
 
     config_hash: Hash
     method: JsonObject | None
@@ -443,6 +445,28 @@ class Results(BaseModel):
     participants: int
     iterations: int
     converged: bool
+    privacy: Spent | None
+    agreement: Agreement | None
+    warnings: list[Caution]
+
+
+class ResultHead(_Found):
+    """What an inference found, and how many truths and workers there are on pages."""
+
+    truths: int
+    workers: int
+
+
+class ResultRows(BaseModel):
+    """A page of truths or workers; its rows are those that `Results` has of them."""
+
+    items: list[JsonObject]
+    next_cursor: str | None
+
+
+class Results(_Found):
+    """What an inference found."""
+
     truths: list[JsonObject] = Field(
         description="task, truth, reports, and confidence or standard_error, by the method."
     )
@@ -451,9 +475,6 @@ class Results(BaseModel):
         "reports, losses: answer_epsilon, total_epsilon, and their tails answer_tail, total_tail; "
         "by the method."
     )
-    privacy: Spent | None
-    agreement: Agreement | None
-    warnings: list[Caution]
 
 
 class Requested(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from attrs import frozen
 from sqlalchemy import Connection, Select, Table, select
 
 from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.results.shown_results import ShownResults
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.releases import from_shown
@@ -26,6 +27,9 @@ __all__ = ["ReportExport", "TruthExport"]
 
 _BLOCK = 5_000
 """Rows of a file that are read at once, but for the reports of one worker, which stay together."""
+
+_TASKS = 500
+"""Tasks that are read at once."""
 
 
 @frozen(kw_only=True)
@@ -165,62 +169,76 @@ class ReportExport:
 
 @frozen(kw_only=True)
 class TruthExport:
-    """The truths of the latest inference of a campaign.
+    """The truths of the latest inference of a campaign, some at a time.
 
     Attributes
     ----------
-    database : Database
-        Where the tasks are.
     campaign : Row
         Of the table of campaigns.
-    found : mapping
-        What the inference found; see `snapshot`.
+    found : ShownResults
+        What the inference found.
     """
 
-    database: Database
     campaign: Any
-    found: Mapping[str, Any]
+    found: ShownResults
 
     def json_lines(self) -> Iterator[str]:
         """Give one truth per line."""
-        for row in self.found["truths"]:
-            yield json.dumps(row) + "\n"
+        for rows in self.found.rows("truths"):
+            yield "".join(json.dumps(row) + "\n" for row in rows)
 
     def csv(self) -> Iterator[str]:
         """Give a table."""
-        rows = self.found["truths"]
-        names = list(rows[0]) if rows else ["task", "truth"]
-        yield ",".join(names) + "\r\n"
-        text = io.StringIO()
-        csv.writer(text).writerows(_guarded([row[name] for name in names]) for row in rows)
-        yield text.getvalue()
+        names: list[str] = []
+        for rows in self.found.rows("truths"):
+            text = io.StringIO()
+            table = csv.writer(text)
+            if not names:
+                names = list(rows[0]) if rows else ["task", "truth"]
+                table.writerow(names)
+            table.writerows(_guarded([row[name] for name in names]) for row in rows)
+            yield text.getvalue()
 
     def label_studio(self) -> Iterator[str]:
-        """Give all tasks with what workers are shown, and truths as predictions."""
-        truths = {row["task"]: row for row in self.found["truths"]}
-        method = (self.found["method"] or {}).get("method")
+        """Give all tasks with what workers are shown, and truths as predictions.
+
+        Truths are held at once: there are no more than tasks.
+        """
+        truths = {
+            row["task"]: (row.get("truth"), row.get("confidence"))
+            for rows in self.found.rows("truths")
+            for row in rows
+        }
+        method = (json.loads(self.found.head)["method"] or {}).get("method")
         separator = "[\n"
         for number, task in enumerate(self._tasks(), start=1):
-            truth = truths.get(task.name, {})
             document = task_document(
                 number,
                 {**json.loads(task.data), "task": task.name},
-                truth=(truth.get("truth"), truth.get("confidence")),
+                truth=truths.get(task.name, (None, None)),
                 method=method,
             )
             yield f"{separator}{json.dumps(document, ensure_ascii=False)}"
             separator = ",\n"
         yield "\n]\n"
 
-    def _tasks(self) -> Sequence[Any]:
+    def _tasks(self) -> Iterator[Any]:
+        """Give the tasks in their order; nothing is being read in between."""
         table = tables.task
         wanted = (
-            select(table.c.name, table.c.data)
+            select(table.c.position, table.c.name, table.c.data)
             .where(table.c.campaign_id == self.campaign.id)
             .order_by(table.c.position)
+            .limit(_TASKS)
         )
-        with self.database.read() as connection:
-            return connection.execute(wanted).all()
+        last = -1
+        while True:
+            with self.found.database.read() as connection:
+                rows = connection.execute(wanted.where(table.c.position > last)).all()
+            if not rows:
+                return
+            yield from rows
+            last = rows[-1].position
 
 
 def _guarded(row: Sequence[Any]) -> list[Any]:

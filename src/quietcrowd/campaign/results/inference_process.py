@@ -19,11 +19,12 @@ from typing import Any
 from attrs import define, field, frozen
 from sqlalchemy import select
 
+from quietcrowd.campaign.results.findings import Findings
 from quietcrowd.campaign.results.snapshots import count_reports, snapshot
 from quietcrowd.campaign.results.stored_reports import StoredReports, read_stored
 from quietcrowd.campaign.results.stored_results import (
     Provenance,
-    failed_snapshot,
+    failed_findings,
     is_settled,
     write_results,
 )
@@ -82,9 +83,9 @@ class Inferrer:
         if row is None or stored is None:
             self._earlier.pop(campaign, None)
             return False
-        return self._write(row, self._snapshot(row, stored))
+        return self._write(row, self._findings(row, stored))
 
-    def _snapshot(self, row: Any, stored: StoredReports) -> dict[str, Any]:
+    def _findings(self, row: Any, stored: StoredReports) -> Findings:
         """Return what the reports say, or why they say nothing."""
         reports = stored.reports
         name = usual_method(reports.table.domain, reports.mechanism)
@@ -101,7 +102,7 @@ class Inferrer:
             try:
                 estimate = method.fit(stored.reports, start, gold=stored.known_truths, threads=1)
             except QuietcrowdError as error:
-                return failed_snapshot(
+                return failed_findings(
                     config_hash=config_hash,
                     reports=count_reports(reports),
                     participants=len(reports.table.workers),
@@ -121,12 +122,13 @@ class Inferrer:
             answers=json.loads(row.config)["answers_per_participant"],
         )
 
-    def _write(self, row: Any, result: dict[str, Any]) -> bool:
+    def _write(self, row: Any, findings: Findings) -> bool:
+        reports = findings.head["reports"]
         provenance = Provenance(
-            campaign=row.id, reports=result["reports"], erasures=row.withdrawals, method=row.named
+            campaign=row.id, reports=reports, erasures=row.withdrawals, method=row.named
         )
-        with self.database.write() as connection:
-            written = write_results(connection, provenance, result)
+        with findings.in_pages() as pages, self.database.write() as connection:
+            written = write_results(connection, provenance, pages)
         if not written:
             self._earlier.pop(row.id, None)
         return written

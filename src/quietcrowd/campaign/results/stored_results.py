@@ -2,11 +2,12 @@
 
 Where workers wait for others, what there is is what was there at the last release: results are of
 exactly its reports. Who withdraws before they are inferred keeps them away until the next one.
+
+Of results there is a head, and pages of truths and workers: see `result_pages`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -15,19 +16,20 @@ from attrs import frozen
 from sqlalchemy import Connection, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from quietcrowd.campaign.results.findings import Findings, PagedFindings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.releases import (
     as_released,
     erasures_shown,
     method_shown,
-    reports_shown,
     waits_for_others,
 )
+from quietcrowd.campaign.store.result_pages import put_pages
 
 __all__ = [
     "Attempt",
     "Provenance",
-    "failed_snapshot",
+    "failed_findings",
     "is_settled",
     "outdated_campaigns",
     "read_attempt",
@@ -74,28 +76,34 @@ class Attempt:
     config_hash: str
 
 
-def write_results(
-    connection: Connection, provenance: Provenance, result: Mapping[str, Any]
-) -> bool:
+def write_results(connection: Connection, provenance: Provenance, found: PagedFindings) -> bool:
     """Write results; return whether they are those of the campaign now.
 
     They are not where somebody withdrew or the method was changed meanwhile (another inference is
     asked for already), or where another server has written those of more reports. Neither can
     happen until the transaction ends; uploads go on. Why there are no results is written where
     nothing of as many reports is, so that no failure replaces results that another server found.
+    Pages that are there already are not written again.
     """
     if not _still_so(connection, provenance):
         return False
-    text = json.dumps(result, allow_nan=False, separators=(",", ":"))
+    held = tables.inference.c
+    mine = held.campaign_id == provenance.campaign
+    before = connection.scalar(select(held.etag).where(mine).with_for_update())
     row = {
         "campaign_id": provenance.campaign,
         "reports": provenance.reports,
         "erasures": provenance.erasures,
         "method": provenance.method,
-        "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
-        "snapshot": text,
+        "etag": found.etag,
+        "head": found.head,
+        **found.counts,
     }
-    return _put(connection, row, failed=result["method"] is None)
+    if not _put(connection, row, failed=found.failed):
+        return False
+    if before != found.etag:
+        put_pages(connection, provenance.campaign, found.pages())
+    return True
 
 
 def _still_so(connection: Connection, provenance: Provenance) -> bool:
@@ -104,7 +112,7 @@ def _still_so(connection: Connection, provenance: Provenance) -> bool:
     now = connection.execute(
         select(erasures_shown(), method_shown())
         .where(campaign.id == provenance.campaign, as_released())
-        .with_for_update(read=True)
+        .with_for_update(read=True, key_share=True)
     ).one_or_none()
     return now is not None and tuple(now) == (provenance.erasures, provenance.method)
 
@@ -140,7 +148,7 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
             campaign.c.id,
             erasures_shown().label("erasures"),
             method_shown().label("method"),
-            reports_shown().label("reports"),
+            campaign.c.shown_reports,
             inference.c.reports.label("made_of_reports"),
             inference.c.erasures.label("made_after_erasures"),
             inference.c.method.label("made_by_method"),
@@ -151,8 +159,8 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
     return [
         row.id
         for row in rows
-        if row.reports
-        and (row.reports, row.erasures, row.method)
+        if row.shown_reports
+        and (row.shown_reports, row.erasures, row.method)
         != (row.made_of_reports, row.made_after_erasures, row.made_by_method)
     ]
 
@@ -164,13 +172,13 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
             tables.campaign.c.config_hash,
             erasures_shown().label("erasures"),
             method_shown().label("method"),
-            reports_shown().label("reports"),
+            tables.campaign.c.shown_reports,
         ).where(tables.campaign.c.id == campaign)
     ).one_or_none()
     if row is None or row.config_hash is None:
         return None
     provenance = Provenance(
-        campaign=campaign, reports=row.reports, erasures=row.erasures, method=row.method
+        campaign=campaign, reports=row.shown_reports, erasures=row.erasures, method=row.method
     )
     return Attempt(provenance=provenance, config_hash=row.config_hash.hex())
 
@@ -195,7 +203,7 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
     made_of = (campaign.shown_reports, campaign.shown_erasures, campaign.shown_method)
     if found is None or (found.reports, found.erasures, found.method) != made_of:
         return False
-    return json.loads(found.snapshot)["method"] is not None
+    return json.loads(found.head)["method"] is not None
 
 
 def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
@@ -204,13 +212,14 @@ def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None
     The reports are those that there were as the inference began, the participants those of now:
     to count them takes as long as to read all reports, and few inferences fail.
     """
-    snapshot = failed_snapshot(
+    findings = failed_findings(
         config_hash=attempt.config_hash,
         reports=attempt.provenance.reports,
         participants=_reporting(connection, attempt.provenance.campaign),
         reason=reason,
     )
-    write_results(connection, attempt.provenance, snapshot)
+    with findings.in_pages() as pages:
+        write_results(connection, attempt.provenance, pages)
 
 
 def _reporting(connection: Connection, campaign: bytes) -> int:
@@ -231,20 +240,20 @@ def _reporting(connection: Connection, campaign: bytes) -> int:
     return sum(filter(None, counts))
 
 
-def failed_snapshot(
-    *, config_hash: str, reports: int, participants: int, reason: str
-) -> dict[str, Any]:
+def failed_findings(*, config_hash: str, reports: int, participants: int, reason: str) -> Findings:
     """Return what is told where nothing can be inferred from the reports of a campaign."""
-    return {
-        "config_hash": config_hash,
-        "method": None,
-        "reports": reports,
-        "participants": participants,
-        "iterations": 0,
-        "converged": False,
-        "truths": [],
-        "workers": [],
-        "privacy": None,
-        "agreement": None,
-        "warnings": [{"code": "failed", "message": reason}],
-    }
+    return Findings(
+        head={
+            "config_hash": config_hash,
+            "method": None,
+            "reports": reports,
+            "participants": participants,
+            "iterations": 0,
+            "converged": False,
+            "privacy": None,
+            "agreement": None,
+            "warnings": [{"code": "failed", "message": reason}],
+        },
+        truths=(),
+        workers=(),
+    )

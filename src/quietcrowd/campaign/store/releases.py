@@ -8,7 +8,8 @@ What a requester is shown are columns of the campaign that begin with ``shown_``
 computed from exactly the reports of a release, and reports once the campaign is closed. Only
 `release_waiting` and `take_stock` write the columns: the former for at least so many new workers,
 the latter once the campaign is closed. So joining, sending and withdrawing change nothing else that
-is shown. Where `at_least` is 1 nothing waits: all is shown as it is, and the columns are not used.
+is shown. Where `at_least` is 1 nothing waits: all is shown as it is, and `show_at_once` keeps the
+counts of participants and reports; withdrawals and the method are those of the moment.
 """
 
 from __future__ import annotations
@@ -32,15 +33,13 @@ from quietcrowd.campaign.store import tables
 
 __all__ = [
     "as_released",
-    "count_of",
     "erasures_shown",
     "from_shown",
     "method_shown",
     "release_waiting",
-    "reports_shown",
+    "show_at_once",
     "take_stock",
     "waits_for_others",
-    "workers_shown",
 ]
 
 
@@ -67,30 +66,9 @@ def from_shown(campaign: Any, participant: Any) -> ColumnElement[bool]:
     return found
 
 
-def count_of(table: Any) -> Any:
-    """Return how many rows of a table a campaign of a query has."""
-    return (
-        select(func.count())
-        .select_from(table)
-        .where(table.c.campaign_id == tables.campaign.c.id)
-        .scalar_subquery()
-    )
-
-
 def _now_or_shown(now: Any, shown: Any) -> Any:
     """Return what there is in a campaign of a query, or as of its last release."""
     return case((tables.campaign.c.at_least > 1, shown), else_=now)
-
-
-def reports_shown() -> Any:
-    """Return of how many reports a requester of a query knows; sketches count as one each."""
-    now = count_of(tables.report) + count_of(tables.sketch)
-    return _now_or_shown(now, tables.campaign.c.shown_reports)
-
-
-def workers_shown() -> Any:
-    """Return of how many participants a requester of a query knows."""
-    return _now_or_shown(count_of(tables.participant), tables.campaign.c.shown_participants)
 
 
 def erasures_shown() -> Any:
@@ -107,6 +85,31 @@ def as_released() -> ColumnElement[bool]:
     """Return the condition that reports are those of the last release: nobody withdrew since."""
     campaign = tables.campaign.c
     return or_(campaign.at_least <= 1, campaign.erasures == campaign.shown_erasures)
+
+
+def show_at_once(
+    connection: Connection, campaign: bytes, *, participants: int = 0, reports: int = 0
+) -> None:
+    """Count so many participants and reports more, of a campaign whose workers wait for nobody.
+
+    Parameters
+    ----------
+    connection : Connection
+        In the transaction that stores them, with the campaign locked.
+    campaign : bytes
+        Its id.
+    participants, reports : int
+        How many are new; below 0 of those who leave. Sketches count as one report each.
+    """
+    table = tables.campaign
+    connection.execute(
+        update(table)
+        .where(table.c.id == campaign)
+        .values(
+            shown_participants=table.c.shown_participants + participants,
+            shown_reports=table.c.shown_reports + reports,
+        )
+    )
 
 
 def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> bool:

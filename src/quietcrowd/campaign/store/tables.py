@@ -1,7 +1,8 @@
 """What is stored. No column tells when something came, from where, or after what.
 
 `campaign.delete_at`, in seconds since 1970, follows from when its requester closed it.
-`participant.standing` is joined, waiting or shown: see `releases`.
+`participant.standing` is joined, waiting or shown: see `releases`. What a requester is told of a
+campaign in numbers is kept in its row and not counted, as campaigns may hold many millions of rows.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ __all__ = [
     "participant",
     "report",
     "requester",
+    "result_page",
     "sketch",
     "task",
     "withdrawn",
@@ -131,6 +133,7 @@ campaign = Table(
     ),
     Column("shown_method", Text),
     Column("completion_code", Text),
+    _counted("tasks", 0),
     **_STRICT,
 )
 
@@ -211,6 +214,23 @@ inference = Table(
     Column("erasures", _WHOLE, nullable=False),
     Column("method", Text),
     Column("etag", Text, nullable=False),
-    Column("snapshot", Text, nullable=False),
+    Column("head", Text, nullable=False),
+    *(_counted(name, 0) for name in ("truths", "workers")),
     **_STRICT,
 )
+
+result_page = Table(
+    "result_page",
+    metadata,
+    Column(
+        "campaign_id",
+        LargeBinary,
+        ForeignKey("inference.campaign_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("kind", Text, primary_key=True),
+    Column("number", _WHOLE, primary_key=True),
+    Column("content", Text, nullable=False),
+    **_STRICT,
+)
+"""Pages go with the head of their results."""

@@ -2,9 +2,11 @@
 
 import { byId, say } from "./elements.js";
 import { count, loss, percent } from "./numbers.js";
+import { partly } from "./pages.js";
 import { SortableTable } from "./table.js";
 
 const table = new SortableTable(byId("workers"), byId("workers-more"));
+let latest = null;
 
 function columns(workers) {
   const numbers = workers.length > 0 && workers[0].error !== undefined;
@@ -40,19 +42,28 @@ function interval(worker) {
   return low === null ? "" : ` (${percent(low)} to ${percent(high)})`;
 }
 
-/** Show the workers of results, or that there are none. */
-export function showWorkers(results) {
-  const workers = results === null ? [] : results.workers;
+/** Show the workers of results that have come, or that there are none. */
+export function showWorkers(results, loaded) {
+  latest = loaded;
+  const workers = results === null ? [] : loaded.rows;
   byId("workers-found").hidden = workers.length === 0;
   say(byId("workers-none"), workers.length ? "" : "None.");
-  table.show(columns(workers), workers);
-  say(byId("workers-note"), workers.length ? note(workers) : "");
+  const further = results === null || loaded.complete ? null : () => showFurther(results, loaded);
+  table.show(columns(workers), workers, further);
+  say(byId("workers-note"), workers.length ? note(results, loaded) : "");
 }
 
-function note(workers) {
+async function showFurther(results, loaded) {
+  await loaded.loadMore();
+  if (latest === loaded) {
+    showWorkers(results, loaded);
+  }
+}
+
+function note(results, loaded) {
   const quality =
-    workers[0].error === undefined
+    loaded.rows[0].error === undefined
       ? "Quality is how often answers are right, the noise taken out: most likely, and where it lies in 9 of 10 cases."
       : "Bars are shares of the largest weight.";
-  return `${count(workers.length)} workers, by pseudonym. ${quality}`;
+  return `${count(results.workers)} workers, by pseudonym.${partly(loaded)} ${quality}`;
 }

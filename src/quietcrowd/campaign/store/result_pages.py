@@ -1,0 +1,94 @@
+"""Pages of results: truths and workers, so many rows each, whatever the number of all.
+
+A database holds no value above a gigabyte, and a server no results of a million workers at once.
+There is one set of pages of a campaign, and they are replaced in the transaction that replaces the
+head: who reads page by page looks at the ETag in the same transaction, and finds pages of one set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, select, tuple_
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import insert_rows
+
+__all__ = ["KINDS", "PAGE_ROWS", "ResultPage", "put_pages", "read_pages"]
+
+KINDS = ("truths", "workers")
+"""What pages hold, in the order in which all are read."""
+
+PAGE_ROWS = 1_000
+"""Most rows of a page."""
+
+_AT_ONCE = 16
+"""Pages of one statement."""
+
+
+class ResultPage(NamedTuple):
+    """A page: its number counts from 0, its content is a JSON array of rows."""
+
+    kind: str
+    number: int
+    content: str
+
+
+def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPage]) -> None:
+    """Replace all pages of a campaign.
+
+    Parameters
+    ----------
+    connection : Connection
+        In the transaction that has written the head.
+    campaign : bytes
+        Its id.
+    pages : iterable of ResultPage
+        At least one of each kind, and without gaps; some are held at a time.
+    """
+    table = tables.result_page
+    connection.execute(delete(table).where(table.c.campaign_id == campaign))
+    rows: list[tuple[bytes, str, int, str]] = []
+    for page in pages:
+        rows.append((campaign, *page))
+        if len(rows) == _AT_ONCE:
+            insert_rows(connection, table, rows)
+            rows.clear()
+    insert_rows(connection, table, rows)
+
+
+def read_pages(
+    connection: Connection,
+    campaign: bytes,
+    kinds: Collection[str],
+    after: tuple[str, int] = ("", 0),
+    most: int = 1,
+) -> Sequence[ResultPage]:
+    """Return pages in the order of kinds and numbers.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    campaign : bytes
+        Its id.
+    kinds : collection of str
+        Of which kinds.
+    after : (str, int)
+        Kind and number of the page before.
+    most : int
+        How many are read.
+    """
+    page = tables.result_page.c
+    wanted = (
+        select(page.kind, page.number, page.content)
+        .where(
+            page.campaign_id == campaign,
+            page.kind.in_(kinds),
+            tuple_(page.kind, page.number) > tuple_(*after),
+        )
+        .order_by(page.kind, page.number)
+        .limit(most)
+    )
+    return [ResultPage(*row) for row in connection.execute(wanted)]
