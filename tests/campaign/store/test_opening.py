@@ -1,8 +1,15 @@
-import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from sqlalchemy import text
+import json
+from importlib.resources import files
 
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from sqlalchemy import MetaData, select, text
+
+from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import (
     migrate,
@@ -10,6 +17,7 @@ from quietcrowd.campaign.store.opening import (
     newest_revision,
     only_server,
 )
+from quietcrowd.campaign.store.result_pages import KINDS
 from quietcrowd.campaign.store.tables import metadata
 from quietcrowd.exceptions import FormatError, ParameterError
 
@@ -81,6 +89,63 @@ def test_what_nobody_serves_is_brought_up_to_date(database):
     assert revision(database) == newest_revision()
     with only_server(database.path):
         migrate_beside_server(database)
+
+
+def older_database(url):
+    """Return a database of revision 0005 with results, as older versions wrote them."""
+    database = Database.open(url)
+    rows = [{"task": f"{place},]}}", "truth": None} for place in range(2_500)]
+    found = {"method": {"a": [1, {}]}, "truths": rows, "workers": [], "warnings": [], "x": -1.5e-9}
+    config = Config()
+    config.set_main_option(
+        "script_location", str(files("quietcrowd.campaign.store") / "migrations")
+    )
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0005")
+        older = MetaData()
+        older.reflect(connection)
+        requester = {"id": b"r", "name": "birds"}
+        connection.execute(older.tables["requester"].insert(), requester)
+        for one, least in ((b"a", 1), (b"b", 5)):
+            _fill(connection, older.tables, one, least)
+        row = {"campaign_id": b"a", "reports": 7, "erasures": 0, "etag": "e"}
+        text = json.dumps(found, separators=(",", ":"))
+        connection.execute(older.tables["inference"].insert(), {**row, "snapshot": text})
+    return database, found
+
+
+def _fill(connection, known, one, least):
+    """Store a campaign of two tasks and two participants, of whom one has sent two reports."""
+    names = ("state", "title", "description", "mechanism", "join_mode")
+    row = {"id": one, "requester_id": b"r", **dict.fromkeys(names, "-")}
+    counts = dict.fromkeys(("version", "erasures", "invites_used"), 0)
+    connection.execute(known["campaign"].insert(), {**row, **counts, "at_least": least})
+    for place in range(2):
+        here = {"campaign_id": one}
+        mine = {**here, "id": one + bytes([place])}
+        task = {"position": place, "name": str(place), "data": "{}"}
+        connection.execute(known["task"].insert(), {**mine, **task})
+        person = {"token_sha256": b"", "pseudonym": str(place), "consent_hash": b""}
+        connection.execute(known["participant"].insert(), {**mine, **person})
+    for place in range(2):
+        sent = {"participant_id": one + b"\0", "task_id": bytes([place]), "value": 0}
+        report = {**here, **sent, "report_id": bytes([place])}
+        connection.execute(known["report"].insert(), report)
+
+
+def test_results_and_counts_of_an_older_database_are_kept(new_database):
+    database, found = older_database(new_database)
+    migrate(database)
+    with database.read() as connection:
+        rows = connection.execute(select(tables.campaign).order_by(tables.campaign.c.id)).all()
+        shown = ShownResults.read(database, connection, rows[0], KINDS)
+        counts = [(row.tasks, row.shown_participants, row.shown_reports) for row in rows]
+    assert json.loads("".join(shown.document())) == found
+    assert (shown.etag, shown.counts) == ("e", {"truths": 2_500, "workers": 0})
+    assert [len(rows) for rows in shown.rows("truths")] == [1_000, 1_000, 500]
+    assert counts == [(2, 2, 2), (2, 0, 0)]
+    database.close()
 
 
 def test_nothing_is_changed_below_a_server(database):

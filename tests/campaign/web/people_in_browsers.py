@@ -183,7 +183,7 @@ class RequesterInBrowser(Person):
 
     def look_again(self):
         """Wait for the next look at the server."""
-        with self.page.expect_response("**/results"):
+        with self.page.expect_response("**/results/head"):
             self.page.clock.fast_forward(3_500)
 
     def count(self, name):
