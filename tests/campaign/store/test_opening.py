@@ -134,18 +134,19 @@ def _fill(connection, known, one, least):
         connection.execute(known["report"].insert(), report)
 
 
-def test_results_and_counts_of_an_older_database_are_kept(new_database):
+def test_results_and_counts_of_an_older_database_are_kept(new_database, request):
     database, found = older_database(new_database)
+    request.addfinalizer(database.close)
     migrate(database)
     with database.read() as connection:
         rows = connection.execute(select(tables.campaign).order_by(tables.campaign.c.id)).all()
         shown = ShownResults.read(database, connection, rows[0], KINDS)
+        truths = ShownResults.read(database, connection, rows[0], ["truths"])
         counts = [(row.tasks, row.shown_participants, row.shown_reports) for row in rows]
     assert json.loads("".join(shown.document())) == found
     assert (shown.etag, shown.counts) == ("e", {"truths": 2_500, "workers": 0})
-    assert [len(rows) for rows in shown.rows("truths")] == [1_000, 1_000, 500]
+    assert [len(rows) for rows in truths.rows()] == [1_000, 1_000, 500]
     assert counts == [(2, 2, 2), (2, 0, 0)]
-    database.close()
 
 
 def test_nothing_is_changed_below_a_server(database):

@@ -38,8 +38,10 @@ class ShownResults:
         All but truths and workers, as JSON.
     counts : dict of str to int
         How many truths and workers there are.
+    kinds : collection of str
+        Which pages are read.
     first : sequence of ResultPage
-        Pages that were read with the head.
+        Those that were read with the head.
     """
 
     database: Database
@@ -47,7 +49,8 @@ class ShownResults:
     etag: str
     head: str
     counts: dict[str, int]
-    first: Sequence[ResultPage] = ()
+    kinds: Collection[str]
+    first: Sequence[ResultPage]
 
     @classmethod
     def read(
@@ -68,7 +71,7 @@ class ShownResults:
         campaign : Row
             Of the table of campaigns.
         kinds : collection of str
-            Of which kinds pages will be read.
+            Which pages are read, those of all kinds for `document`; none by default.
 
         Raises
         ------
@@ -87,6 +90,7 @@ class ShownResults:
             etag=found.etag,
             head=found.head,
             counts={kind: getattr(found, kind) for kind in KINDS},
+            kinds=kinds,
             first=read_pages(connection, campaign.id, kinds, most=_AT_ONCE) if kinds else (),
         )
 
@@ -115,19 +119,19 @@ class ShownResults:
             Where other results have replaced them: half of these is none.
         """
         yield self.head.removesuffix("}")
-        for kind, pages in groupby(self._pages(KINDS), key=lambda page: page.kind):
+        for kind, pages in groupby(self._pages(), key=lambda page: page.kind):
             yield f',"{kind}":['
             for page in pages:
                 yield "," * (page.number > 0) + page.content[1:-1]
             yield "]"
         yield "}"
 
-    def rows(self, kind: str) -> Iterator[list[dict[str, Any]]]:
-        """Give the rows of each page of one kind; errors as of `document`."""
-        for page in self._pages((kind,)):
+    def rows(self) -> Iterator[list[dict[str, Any]]]:
+        """Give the rows of each page; errors as of `document`."""
+        for page in self._pages():
             yield json.loads(page.content)
 
-    def _pages(self, kinds: Collection[str]) -> Iterator[ResultPage]:
+    def _pages(self) -> Iterator[ResultPage]:
         """Give pages; nothing is being read in between, so who takes them slowly keeps nothing."""
         block = self.first
         while block:
@@ -138,7 +142,7 @@ class ShownResults:
             with self.database.read() as connection:
                 self._require_same(connection)
                 block = read_pages(
-                    connection, self.campaign, kinds, (last.kind, last.number), _AT_ONCE
+                    connection, self.campaign, self.kinds, (last.kind, last.number), _AT_ONCE
                 )
 
     def _require_same(self, connection: Connection) -> None:

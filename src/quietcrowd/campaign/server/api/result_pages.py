@@ -139,8 +139,8 @@ def _page(
         if known_already(found, if_none_match):
             return not_modified(found)
         content, more = found.page(connection, kind, number)
-    following = (number + 1).to_bytes(_NUMBER)
-    further = write_cursor(bytes.fromhex(found.etag) + following) if more else None
+    place = bytes.fromhex(found.etag) + (number + more).to_bytes(_NUMBER)
+    further = write_cursor(place) if more else None
     return Response(
         f'{{"items":{content},"next_cursor":{json.dumps(further)}}}',
         headers=etag_of(found),

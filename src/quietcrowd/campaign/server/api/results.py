@@ -20,6 +20,7 @@ from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.result_pages import KINDS
 from quietcrowd.campaign.terms.settings import PREFIX
+from quietcrowd.formats.arrow_streams import MEDIA_TYPE
 
 __all__ = [
     "ReportQuery",
@@ -93,7 +94,7 @@ class ReportQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["jsonl", "csv", "mechanism"] = "jsonl"
+    format: Literal["jsonl", "csv", "arrow", "mechanism"] = "jsonl"
 
 
 class TruthQuery(BaseModel):
@@ -109,11 +110,13 @@ class TruthQuery(BaseModel):
     response_class=Response,
     responses={
         200: {
-            "description": "The reports; the first of the JSON Lines says what made them. Beside "
-            "NAME.csv that belongs into NAME.csv.mechanism.json: take it with format=mechanism.",
+            "description": "The reports; the first of the JSON Lines says what made them, and the "
+            "metadata of the Arrow stream's schema. Beside NAME.csv that belongs into "
+            "NAME.csv.mechanism.json: take it with format=mechanism.",
             "content": {
                 "application/x-ndjson": _TEXT,
                 "text/csv": _TEXT,
+                MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
                 "application/json": {"schema": {"type": "object"}},
             },
         },
@@ -138,6 +141,8 @@ def export_reports(
             "Close the campaign first: between two releases a file of reports would show who has "
             "withdrawn. Results, truths and counts are shown already.",
         )
+    if wanted.format == "arrow":
+        return StreamingResponse(export.arrow(), media_type=MEDIA_TYPE)
     stream: Iterator[str] = export.csv() if wanted.format == "csv" else export.json_lines()
     kind = "text/csv" if wanted.format == "csv" else "application/x-ndjson"
     return StreamingResponse(stream, media_type=f"{kind}; charset=utf-8")
