@@ -49,7 +49,9 @@ def open_campaign(url, tasks):
         head = {"Authorization": f"Bearer {key}"}
         with httpx.Client(base_url=f"{server.url}/api/v1", headers=head, timeout=60) as client:
             one = client.post("/campaigns", json=DRAFT).raise_for_status().json()["id"]
-            file = "task,question\n" + "".join(f"{task},Which is it?\n" for task in range(tasks))
+            file = "task,question\n" + "".join(
+                f"{task},Which is picture {task}?\n" for task in range(tasks)
+            )
             client.post(
                 f"/campaigns/{one}/tasks", content=file, headers={"Content-Type": "text/csv"}
             ).raise_for_status()

@@ -174,7 +174,7 @@ class WorkerWithKeyboard(WorkerInBrowser):
 
 
 def _is_last_of_a_look(response):
-    """Return whether the dashboard has nothing more to wait for: rows follow where there are any."""
+    """Return whether the dashboard waits for nothing more: rows follow where there are any."""
     no_rows = response.url.endswith("/results/head") and response.status != 200
     return no_rows or response.url.endswith("/results/workers")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 from sqlalchemy import Connection, Select, Table, select
 
 from quietcrowd.campaign.protocol.problems import ProblemError
@@ -37,6 +37,7 @@ class ReportBlocks:
 
     database: Database
     campaign: Any
+    _names: dict[bytes, str] = field(factory=dict, init=False, repr=False)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -54,22 +55,31 @@ class ReportBlocks:
         ProblemError
             Where the campaign was deleted meanwhile: half of all reports is none.
         """
-        names: Mapping[bytes, str] | None = None
-        after, more = b"", True
-        while more:
+        after: bytes | None = b""
+        while after is not None:
             with self.database.read() as connection:
-                if names is None:
-                    names = self._task_names(connection)
-                self._require_campaign(connection)
-                rows, more = self._read(connection, after)
-                people = self._people(connection, {row.participant_id for row in rows})
-            after = rows[-1].participant_id if rows else after
-            told = [row for row in rows if row.participant_id in people]
-            workers = [people[row.participant_id] for row in told]
-            if self._per_task:
-                yield self._reports(told, workers, names)
-            else:
-                yield self._sketches(told, workers)
+                block, after = self._block(connection, after)
+            yield block
+
+    def of_one_state(self, connection: Connection) -> Iterator[pa.Table]:
+        """Give the same in one transaction: what others do meanwhile changes nothing."""
+        after: bytes | None = b""
+        while after is not None:
+            block, after = self._block(connection, after)
+            yield block
+
+    def _block(self, connection: Connection, after: bytes) -> tuple[pa.Table, bytes | None]:
+        """Return the next block, and its last worker, or None where it is the last block."""
+        self._require_campaign(connection)
+        rows, more = self._read(connection, after)
+        people = self._people(connection, {row.participant_id for row in rows})
+        told = [row for row in rows if row.participant_id in people]
+        workers = [people[row.participant_id] for row in told]
+        if self._per_task:
+            block = self._reports(told, workers, self._task_names(connection))
+        else:
+            block = self._sketches(told, workers)
+        return block, rows[-1].participant_id if more else None
 
     @property
     def _per_task(self) -> bool:
@@ -84,10 +94,13 @@ class ReportBlocks:
         if connection.scalar(select(table.id).where(table.id == self.campaign.id)) is None:
             raise ProblemError("not-found", "The campaign was deleted meanwhile.")
 
-    def _task_names(self, connection: Connection) -> dict[bytes, str]:
-        task = tables.task.c
-        wanted = select(task.id, task.name).where(task.campaign_id == self.campaign.id)
-        return {row.id: row.name for row in connection.execute(wanted)}
+    def _task_names(self, connection: Connection) -> Mapping[bytes, str]:
+        """Return the names of all tasks by their ids: they stay while there are reports."""
+        if not self._names:
+            task = tables.task.c
+            wanted = select(task.id, task.name).where(task.campaign_id == self.campaign.id)
+            self._names.update((row.id, row.name) for row in connection.execute(wanted))
+        return self._names
 
     def _wanted(self) -> Select[Any]:
         """Return what is read of reports, in the order of the table's own index."""

@@ -25,7 +25,6 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    true,
     update,
 )
 
@@ -34,7 +33,6 @@ from quietcrowd.campaign.store import tables
 __all__ = [
     "as_released",
     "erasures_shown",
-    "from_shown",
     "method_shown",
     "release_waiting",
     "show_at_once",
@@ -46,24 +44,6 @@ __all__ = [
 def waits_for_others(campaign: Any) -> bool:
     """Return whether workers of a campaign, a row of its table, wait until they are shown."""
     return bool(campaign.at_least > 1)
-
-
-def from_shown(campaign: Any, participant: Any) -> ColumnElement[bool]:
-    """Return the condition that a column names a participant whose reports are shown.
-
-    Parameters
-    ----------
-    campaign : Row
-        Of the table of campaigns.
-    participant : Column
-        Of participants' ids.
-    """
-    if not waits_for_others(campaign):
-        return true()
-    person = tables.participant.c
-    shown = select(person.id).where(person.campaign_id == campaign.id, person.standing == "shown")
-    found: ColumnElement[bool] = participant.in_(shown)
-    return found
 
 
 def _now_or_shown(now: Any, shown: Any) -> Any:
