@@ -15,7 +15,7 @@ def blocks(server, campaign):
         row = connection.execute(
             select(tables.campaign).where(tables.campaign.c.id == bytes.fromhex(campaign))
         ).one()
-    return list(ReportBlocks(database=server.database, campaign=row))
+    return list(ReportBlocks(campaign=row).one_by_one(server.database))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 5_000])

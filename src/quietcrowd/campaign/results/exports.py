@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
 from attrs import frozen
 from sqlalchemy import select
 
@@ -75,15 +76,14 @@ class ReportExport:
 
     def arrow(self) -> Iterator[bytes]:
         """Give a stream of Arrow, with the note in the metadata of its schema."""
-        return arrow_stream(self.note(), self._blocks)
+        return arrow_stream(self.note(), self._blocks())
 
-    @property
-    def _blocks(self) -> ReportBlocks:
-        return ReportBlocks(database=self.database, campaign=self.campaign)
+    def _blocks(self) -> Iterator[pa.Table]:
+        return ReportBlocks(campaign=self.campaign).one_by_one(self.database)
 
     def _rows(self) -> Iterator[Iterator[Sequence[Any]]]:
         """Give the rows of each block."""
-        for table in self._blocks:
+        for table in self._blocks():
             yield zip(*table.select(self.mechanism.columns).to_pydict().values(), strict=True)
 
 

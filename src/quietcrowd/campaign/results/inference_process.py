@@ -79,7 +79,7 @@ class Inferrer:
             if row is not None and is_settled(connection, row):
                 self._earlier.pop(campaign, None)
                 return False
-            stored = None if row is None else read_stored(self.database, connection, row)
+            stored = None if row is None else read_stored(connection, row)
         if row is None or stored is None:
             self._earlier.pop(campaign, None)
             return False

@@ -29,13 +29,10 @@ class ReportBlocks:
 
     Attributes
     ----------
-    database : Database
-        Where they are.
     campaign : Row
         Of the table of campaigns.
     """
 
-    database: Database
     campaign: Any
     _names: dict[bytes, str] = field(factory=dict, init=False, repr=False)
 
@@ -44,7 +41,7 @@ class ReportBlocks:
         """What made the reports."""
         return parse_mechanism(self.campaign.mechanism)
 
-    def __iter__(self) -> Iterator[pa.Table]:
+    def one_by_one(self, database: Database) -> Iterator[pa.Table]:
         """Give all reports of some workers at a time; nothing is being read in between.
 
         Who takes them slowly keeps no connection, and nothing from being erased. There is one table
@@ -57,7 +54,7 @@ class ReportBlocks:
         """
         after: bytes | None = b""
         while after is not None:
-            with self.database.read() as connection:
+            with database.read() as connection:
                 block, after = self._block(connection, after)
             yield block
 

@@ -14,7 +14,6 @@ from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign.results.report_blocks import ReportBlocks
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.frames import dictionary_codes
@@ -48,10 +47,8 @@ def read_stored(database: Database, connection: Connection, campaign: Any) -> St
 
     Parameters
     ----------
-    database : Database
-        Where they are.
     connection : Connection
-        To it, in a transaction.
+        In a transaction.
     campaign : Row
         Of the table of campaigns.
     """
@@ -62,8 +59,7 @@ def read_stored(database: Database, connection: Connection, campaign: Any) -> St
         .order_by(tables.task.c.name)
     ).all()
     names = [row.name for row in tasks]
-    blocks = ReportBlocks(database=database, campaign=campaign)
-    columns = _joined(blocks.of_one_state(connection))
+    columns = _joined(ReportBlocks(campaign=campaign).of_one_state(connection))
     if not len(columns):
         return None
     workers = pc.unique(columns["worker"]).cast(pa.string())
