@@ -42,7 +42,7 @@ class StoredReports:
     known_truths: pa.Table | None
 
 
-def read_stored(database: Database, connection: Connection, campaign: Any) -> StoredReports | None:
+def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
     """Return the reports of a campaign that its requester is shown, or None where there are none.
 
     Parameters
