@@ -129,7 +129,7 @@ def test_an_export_of_a_campaign_that_is_deleted_meanwhile_breaks_off(desk, serv
 
 
 def test_who_withdraws_during_an_export_is_in_it_whole_or_not_at_all(desk, server, monkeypatch):
-    monkeypatch.setattr(report_blocks, "_BLOCK", 4)
+    monkeypatch.setattr(report_blocks, "_BLOCK", 7)
     campaign = desk.campaign(join_mode="open")
     workers = sorted((desk.worker(campaign) for _ in range(3)), key=lambda one: one.id)
     for worker in workers:
