@@ -7,10 +7,11 @@ Prints seconds and gigabytes as JSON on the last line.
 """
 
 import contextlib
-import io
 import json
+import os
 import sys
 import time
+from pathlib import Path
 
 from peak_memory import peak_gigabytes
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -28,7 +29,7 @@ def infer(url, campaign):
 def command(*words):
     """Run a command; what it prints is thrown away."""
     sys.argv[1:] = words
-    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())):
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
         try:
             run_command()
         except SystemExit as end:

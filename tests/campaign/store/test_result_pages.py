@@ -3,7 +3,13 @@ from sqlalchemy import insert
 from tests.campaign.people import new_desk
 
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.result_pages import KINDS, ResultPage, put_pages, read_pages
+from quietcrowd.campaign.store.result_pages import (
+    KINDS,
+    ResultPage,
+    put_pages,
+    read_page,
+    read_pages,
+)
 
 PAGES = [ResultPage(kind, number, f'["{kind} {number}"]') for kind in KINDS for number in range(40)]
 
@@ -27,15 +33,18 @@ def test_pages_come_in_their_order(server, campaign, most):
             seen += block
             after = block[-1][:2]
         workers = read_pages(connection, campaign, ["workers"], ("workers", 37), 9)
+        one = read_page(connection, campaign, "truths", 39)
+        beyond = read_page(connection, campaign, "truths", 40)
     assert seen == PAGES
     assert workers == PAGES[-2:]
+    assert (one, beyond) == ('["truths 39"]', "[]")
 
 
 def test_pages_replace_those_before(server, campaign):
     with server.database.write() as connection:
         put_pages(connection, campaign, PAGES[:1])
     with server.database.read() as connection:
-        assert read_pages(connection, campaign, KINDS, most=99) == PAGES[:1]
+        assert read_pages(connection, campaign, KINDS, ("", 0), 99) == PAGES[:1]
 
 
 def test_pages_go_with_their_head(server, campaign):
@@ -44,4 +53,4 @@ def test_pages_go_with_their_head(server, campaign):
             tables.inference.delete().where(tables.inference.c.campaign_id == campaign)
         )
     with server.database.read() as connection:
-        assert read_pages(connection, campaign, KINDS) == []
+        assert read_pages(connection, campaign, KINDS, ("", 0), 1) == []

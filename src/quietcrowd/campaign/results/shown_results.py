@@ -14,9 +14,18 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.releases import waits_for_others
-from quietcrowd.campaign.store.result_pages import KINDS, PAGE_ROWS, ResultPage, read_pages
+from quietcrowd.campaign.store.result_pages import (
+    KINDS,
+    PAGE_ROWS,
+    ResultPage,
+    read_page,
+    read_pages,
+)
 
 __all__ = ["ShownResults"]
+
+_FIRST = ("", 0)
+"""Before the first page of all."""
 
 _AT_ONCE = 8
 """Pages that are read in one transaction: results of so many are never broken off."""
@@ -91,7 +100,7 @@ class ShownResults:
             head=found.head,
             counts={kind: getattr(found, kind) for kind in KINDS},
             kinds=kinds,
-            first=read_pages(connection, campaign.id, kinds, most=_AT_ONCE) if kinds else (),
+            first=read_pages(connection, campaign.id, kinds, _FIRST, _AT_ONCE),
         )
 
     def page(self, connection: Connection, kind: str, number: int) -> tuple[str, bool]:
@@ -106,9 +115,8 @@ class ShownResults:
         number : int
             Of the page, from 0. Beyond the last one there are no rows.
         """
-        found = read_pages(connection, self.campaign, (kind,), (kind, number - 1))
         more = self.counts[kind] > (number + 1) * PAGE_ROWS
-        return (found[0].content if found else "[]"), more
+        return read_page(connection, self.campaign, kind, number), more
 
     def document(self) -> Iterator[str]:
         """Give all of it as one JSON document, page by page.

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, select, tuple_
+from sqlalchemy import Connection, delete, select
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows
 
-__all__ = ["KINDS", "PAGE_ROWS", "ResultPage", "put_pages", "read_pages"]
+__all__ = ["KINDS", "PAGE_ROWS", "ResultPage", "put_pages", "read_page", "read_pages"]
 
 KINDS = ("truths", "workers")
 """What pages hold, in the order in which all are read."""
@@ -58,12 +58,21 @@ def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPag
     insert_rows(connection, table, rows)
 
 
+def read_page(connection: Connection, campaign: bytes, kind: str, number: int) -> str:
+    """Return the content of a page; of one beyond the last, an array without rows."""
+    page = tables.result_page.c
+    wanted = select(page.content).where(
+        page.campaign_id == campaign, page.kind == kind, page.number == number
+    )
+    return connection.scalar(wanted) or "[]"
+
+
 def read_pages(
     connection: Connection,
     campaign: bytes,
     kinds: Collection[str],
-    after: tuple[str, int] = ("", 0),
-    most: int = 1,
+    after: tuple[str, int],
+    most: int,
 ) -> Sequence[ResultPage]:
     """Return pages in the order of kinds and numbers.
 
@@ -76,19 +85,24 @@ def read_pages(
     kinds : collection of str
         Of which kinds.
     after : (str, int)
-        Kind and number of the page before.
+        Kind and number of the page before; ("", 0) for the first.
     most : int
         How many are read.
     """
     page = tables.result_page.c
-    wanted = (
-        select(page.kind, page.number, page.content)
-        .where(
-            page.campaign_id == campaign,
-            page.kind.in_(kinds),
-            tuple_(page.kind, page.number) > tuple_(*after),
+    found: list[ResultPage] = []
+    for kind in sorted(kinds):
+        if kind < after[0] or len(found) == most:
+            continue
+        wanted = (
+            select(page.kind, page.number, page.content)
+            .where(
+                page.campaign_id == campaign,
+                page.kind == kind,
+                page.number > (after[1] if kind == after[0] else -1),
+            )
+            .order_by(page.number)
+            .limit(most - len(found))
         )
-        .order_by(page.kind, page.number)
-        .limit(most)
-    )
-    return [ResultPage(*row) for row in connection.execute(wanted)]
+        found += [ResultPage(*row) for row in connection.execute(wanted)]
+    return found
