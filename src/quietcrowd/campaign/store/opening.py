@@ -50,7 +50,7 @@ _TAKING = 0.3
 than PostgreSQL waits before it looks for those who wait for each other."""
 
 _LARGEST_ANEW = 2**26
-"""Bytes of an SQLite file up to which it is written anew, in memory, as a server starts and ends."""
+"""Bytes of an SQLite file up to which a server writes it anew, in memory."""
 
 _PATIENCE = 60.0
 """Seconds after which tables that others are busy with are given up."""
