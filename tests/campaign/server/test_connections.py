@@ -16,8 +16,11 @@ from uvicorn.server import ServerState
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.server import connections
-from quietcrowd.campaign.server.connections import is_whole_post, shedding_protocol
-from quietcrowd.campaign.server.gate import IncomingBodies
+from quietcrowd.campaign.server.connection_limits import OpenConnections
+from quietcrowd.campaign.server.connections import Door, is_whole_post, shedding_protocol
+from quietcrowd.campaign.server.incoming import IncomingBodies
+from quietcrowd.campaign.server.rate_limits import RateLimits
+from quietcrowd.campaign.server.turning_away import TurningAway
 from quietcrowd.campaign.terms.tokens import new_token
 
 PATIENCE = 0.5
@@ -32,7 +35,7 @@ WHOLE = HEAD + b"Content-Length: 2\r\n\r\n{}"
 def connection(start_server):
     """Return a connection to a server that waits briefly for the head of a request."""
     own = start_server()
-    own.app.state.incoming.patience = PATIENCE
+    own.app.state.door.incoming.patience = PATIENCE
     place = own.url.removeprefix("http://").split(":")
     with socket.create_connection(place, timeout=20) as opened:
         yield opened
@@ -118,7 +121,14 @@ def test_who_takes_an_answer_slowly_gets_all_of_it(start_server, monkeypatch):
 def test_a_connection_that_is_not_used_any_more_ends_with_what_was_not_taken():
     loop, transport = asyncio.new_event_loop(), Mock(is_closing=lambda: False)
     config = uvicorn.Config(lambda: None, log_config=None)
-    kind = shedding_protocol(1, IncomingBodies())
+    connections = OpenConnections(most=1, each=1, limits=RateLimits(rate=0, burst=1))
+    door = Door(
+        at_once=1,
+        connections=connections,
+        incoming=IncomingBodies(),
+        turning_away=TurningAway(),
+    )
+    kind = shedding_protocol(door)
     connection = kind(config=config, server_state=ServerState(), app_state={}, _loop=loop)
     connection.transport = transport
     connection.timeout_keep_alive_handler()

@@ -1,4 +1,3 @@
-import asyncio
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +8,7 @@ import pytest
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.waiting import in_time
 
-from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
-from quietcrowd.campaign.server import gate
-from quietcrowd.campaign.server.gate import IncomingBodies, InFlight, RateLimits
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import new_token
 
@@ -199,17 +195,17 @@ def test_who_sends_nothing_more_keeps_nobody_from_being_served(start_server, hea
     with ExitStack() as held:
         for _ in range(70):
             held.enter_context(connect(own)).sendall(HEAD + head + b"\r\n\r\n")
-        assert in_time(lambda: own.app.state.incoming.waiting == 70)
+        assert in_time(lambda: own.app.state.door.incoming.waiting == 70)
         worker.send_values(1, 0)
         with connect(own) as whole:
             whole.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
             assert whole.recv(12) == b"HTTP/1.1 401"
-    assert in_time(lambda: own.app.state.incoming.waiting == 0)
+    assert in_time(lambda: own.app.state.door.incoming.waiting == 0)
 
 
 def test_a_body_has_to_come_in_time(start_server):
     own = start_server()
-    own.app.state.incoming.patience = 0.2
+    own.app.state.door.incoming.patience = 0.2
     with connect(own) as slow:
         slow.sendall(HEAD + b"Content-Length: 2\r\n\r\n{")
         answer = b""
@@ -226,118 +222,3 @@ def test_an_empty_body_in_chunks_is_a_body(server):
         "/me/reports", content=iter([]), headers={"Content-Type": "application/json"}
     )
     check_problem(answer, 422, "validation")
-
-
-def whole(incoming, *parts):
-    """Return the body that comes in parts; one of None never comes."""
-    waiting = list(parts)
-
-    async def receive():
-        assert incoming.waiting
-        body = waiting.pop(0)
-        if body is None:
-            await asyncio.sleep(60)
-        return {"type": "http.request", "body": body, "more_body": bool(waiting)}
-
-    return asyncio.run(incoming.whole(receive))
-
-
-@pytest.mark.parametrize("parts", [[b""], [b"a"], [b"a", b""], [b"", b"a"], [b"a", b"b", b"c"]])
-def test_a_body_is_what_came(parts):
-    incoming = IncomingBodies(size=2)
-    assert whole(incoming, *parts) == b"".join(parts)
-    assert whole(incoming, *parts) == b"".join(parts)
-    assert incoming.waiting == 0
-
-
-@pytest.mark.parametrize(
-    ("parts", "name"),
-    [
-        ([b"a", None], "too-slow"),
-        ([b" " * MAX_BODY, b"a"], "too-large"),
-        ([b" " * (MAX_BODY + 1)], "too-large"),
-    ],
-)
-def test_what_is_refused_leaves_room(parts, name):
-    incoming = IncomingBodies(size=MAX_BODY, patience=0.01)
-    for _ in range(2):
-        with pytest.raises(ProblemError, match=name):
-            whole(incoming, *parts)
-    assert whole(incoming, b" " * (MAX_BODY - 1), b"a")[-1:] == b"a"
-
-
-def test_pieces_have_so_much_room_and_what_is_whole_needs_none():
-    incoming = IncomingBodies(size=3)
-    with pytest.raises(ProblemError, match="busy"):
-        whole(incoming, b"abcd", b"e")
-    assert whole(incoming, b"abcde") == b"abcde"
-
-
-def test_a_sender_who_goes_away_is_no_failure():
-    async def receive():
-        return {"type": "http.disconnect"}
-
-    with pytest.raises(ProblemError, match="malformed"):
-        asyncio.run(IncomingBodies().whole(receive))
-
-
-def enter(in_flight, size, credential=None):
-    """Count a request where there is room for it, and return whether there was."""
-    room = in_flight.has_room(size) and in_flight.has_share(credential)
-    if room:
-        in_flight.enter(size, credential)
-    return room
-
-
-def test_so_many_requests_are_worked_on_at_once():
-    in_flight = InFlight(requests=2, size=100, each=1)
-    assert [enter(in_flight, 0) for _ in range(3)] == [True, True, False]
-    in_flight.leave(0, None)
-    assert [enter(in_flight, 0) for _ in range(2)] == [True, False]
-
-
-def test_so_many_bytes_are_worked_on_at_once():
-    in_flight = InFlight(requests=10, size=100, each=1)
-    assert [enter(in_flight, size) for size in (60, 60, 40, 1)] == [True, False, True, False]
-    in_flight.leave(60, None)
-    assert enter(in_flight, 60)
-
-
-def test_everyone_has_a_share_and_what_has_left_is_forgotten():
-    in_flight = InFlight(requests=10, size=100, each=2)
-    assert [enter(in_flight, 0, b"me") for _ in range(3)] == [True, True, False]
-    assert enter(in_flight, 0, b"you")
-    assert enter(in_flight, 0)
-    in_flight.leave(0, b"me")
-    assert [enter(in_flight, 0, b"me") for _ in range(2)] == [True, False]
-    in_flight.leave(0, b"you")
-    assert list(in_flight._of) == [b"me"]
-
-
-def test_a_bucket_empties_and_fills_again():
-    limits = RateLimits(rate=2.0, burst=3)
-    assert [limits.allow(b"me", now=0.0) for _ in range(4)] == [True, True, True, False]
-    assert not limits.allow(b"me", now=0.4)
-    assert limits.allow(b"me", now=0.5)
-    assert [limits.allow(b"me", now=100.0) for _ in range(4)] == [True, True, True, False]
-
-
-def test_everyone_has_a_bucket():
-    limits = RateLimits(rate=1.0, burst=1)
-    assert limits.allow(b"me", now=0.0)
-    assert not limits.allow(b"me", now=0.0)
-    assert limits.allow(b"you", now=0.0)
-
-
-def test_no_rate_is_no_limit():
-    limits = RateLimits(rate=0, burst=1)
-    assert all(limits.allow(b"me", now=0.0) for _ in range(10))
-
-
-def test_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(gate, "_MOST_BUCKETS", 2)
-    limits = RateLimits(rate=1.0, burst=1)
-    for name in (b"a", b"b", b"c"):
-        assert limits.allow(name, now=0.0)
-    assert not limits.allow(b"c", now=0.0)
-    assert limits.allow(b"a", now=0.0)  # was forgotten

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import field, frozen
 from attrs.converters import optional
+from attrs.validators import optional as optional_of
 
 from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.validation import at_least, check_text, checked_by, whole_number
@@ -18,6 +19,7 @@ __all__ = [
     "MAX_IMAGE_BYTES",
     "MAX_ITERATIONS",
     "MAX_REPORTS",
+    "MAX_SMALL_BODY",
     "MAX_TASKS",
     "MAX_TASK_TEXT",
     "PREFIX",
@@ -31,6 +33,9 @@ PREFIX = "/api/v1"
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
+
+MAX_SMALL_BODY = 4_096
+"""Most bytes of a request of somebody who is not known yet: to join, or to read what is public."""
 
 BODY_SECONDS = 20.0
 """In which the head of a request has to be here, and then its body: a megabyte, at half a megabit a
@@ -98,6 +103,16 @@ class Settings:
         Most requests that are worked on at once; further ones are refused for a while.
     at_once_each : int
         Most of them with one key or credential.
+    connections : int, optional
+        Most connections. Default: as many as the process may have open files for, besides its own,
+        and at most 2,048.
+    connections_each : int, optional
+        Most of them from one address, or one network of IPv6, but for this machine: a server with
+        HTTPS before this one is on it. Default: a quarter.
+    source_requests_per_second : float
+        What one address, but for this machine, may ask for in the long run; 0 for no limit.
+    source_burst : int
+        What it may ask for at once.
     """
 
     database: str = field(
@@ -113,6 +128,10 @@ class Settings:
     burst: int = field(default=100, validator=whole_number(1))
     at_once: int = field(default=256, validator=whole_number(1))
     at_once_each: int = field(default=32, validator=whole_number(1))
+    connections: int | None = field(default=None, validator=optional_of(whole_number(1)))
+    connections_each: int | None = field(default=None, validator=optional_of(whole_number(1)))
+    source_requests_per_second: float = field(default=0.0, validator=at_least(0))
+    source_burst: int = field(default=100, validator=whole_number(1))
 
 
 def place_of(host: str, port: int) -> str:
