@@ -161,21 +161,28 @@ def test_who_takes_answers_slowly_keeps_nobody_from_being_served(start_server, m
     assert in_time(lambda: slow.client.get("/campaigns").status_code == 200)
 
 
+KIND = {"Content-Type": "application/json"}
+
+
 def test_a_body_counts_with_what_it_is(start_server, monkeypatch):
     monkeypatch.setattr("quietcrowd.campaign.server.app.MAX_AT_ONCE", MAX_BODY - 1)
-    client = start_server().client(new_token("qcw_"))
-    kind = {"Content-Type": "application/json"}
-    refused = client.post("/me/reports", content=b" " * MAX_BODY, headers=kind)
+    client = new_desk(start_server()).client
+    refused = client.post("/campaigns", content=b" " * MAX_BODY, headers=KIND)
     check_problem(refused, 503, "busy")
     for content in (iter([b"{", b"}"]), b"{}"):
-        check_problem(client.post("/me/reports", content=content, headers=kind), 422, "validation")
+        check_problem(client.post("/campaigns", content=content, headers=KIND), 422, "validation")
 
 
 def connect(server):
     return socket.create_connection(server.url.removeprefix("http://").split(":"))
 
 
-HEAD = b"POST /api/v1/me/reports HTTP/1.1\r\nHost: here\r\n"
+HEAD = b"POST /api/v1/campaigns HTTP/1.1\r\nHost: here\r\n"
+
+
+def shown(desk):
+    """Return the head of a request, but for its end, that shows a requester's key."""
+    return HEAD + f"Authorization: Bearer {desk.key}\r\n".encode()
 
 
 @pytest.mark.parametrize("head", [b"Transfer-Encoding: chunked", b"Content-Length: 999999"])
@@ -185,7 +192,7 @@ def test_who_sends_nothing_more_keeps_nobody_from_being_served(start_server, hea
     worker = desk.worker(desk.campaign(join_mode="open"))
     with ExitStack() as held:
         for _ in range(70):
-            held.enter_context(connect(own)).sendall(HEAD + head + b"\r\n\r\n")
+            held.enter_context(connect(own)).sendall(shown(desk) + head + b"\r\n\r\n")
         assert in_time(lambda: own.app.state.door.incoming.waiting == 70)
         worker.send_values(1, 0)
         with connect(own) as whole:
@@ -194,22 +201,103 @@ def test_who_sends_nothing_more_keeps_nobody_from_being_served(start_server, hea
     assert in_time(lambda: own.app.state.door.incoming.waiting == 0)
 
 
+def read_all(connection):
+    """Return what comes until a connection ends."""
+    answer = b""
+    while part := connection.recv(65_536):
+        answer += part
+    return answer
+
+
 def test_a_body_has_to_come_in_time(start_server):
     own = start_server()
     own.app.state.door.incoming.patience = 0.2
     with connect(own) as slow:
-        slow.sendall(HEAD + b"Content-Length: 2\r\n\r\n{")
-        answer = b""
-        while part := slow.recv(65_536):
-            answer += part
+        slow.sendall(shown(new_desk(own)) + b"Content-Length: 2\r\n\r\n{")
+        answer = read_all(slow)
     assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
     assert b"urn:quietcrowd:problem:too-slow" in answer
     assert b"\r\nconnection: close\r\n" in answer.lower()
     assert b"\r\ncontent-security-policy: " in answer
 
 
-def test_an_empty_body_in_chunks_is_a_body(server):
-    answer = server.client(new_token("qcw_")).post(
-        "/me/reports", content=iter([]), headers={"Content-Type": "application/json"}
-    )
+def test_an_empty_body_in_chunks_is_a_body(desk):
+    answer = desk.client.post("/campaigns", content=iter([]), headers=KIND)
     check_problem(answer, 422, "validation")
+
+
+@pytest.mark.parametrize("path", ["/me/reports", "/campaigns"])
+def test_the_body_of_somebody_unknown_is_not_waited_for(server, path):
+    head = f"POST /api/v1{path} HTTP/1.1\r\nHost: here\r\nContent-Length: 999999\r\n\r\n"
+    with connect(server) as stranger:
+        stranger.settimeout(30)
+        stranger.sendall(head.encode())
+        answer = stranger.recv(65_536)
+    assert answer.startswith(b"HTTP/1.1 401 Unauthorized\r\n")
+    assert b"\r\nconnection: close\r\n" in answer.lower()
+
+
+@pytest.mark.parametrize("path", ["/me/reports", "/campaigns"])
+def test_who_sends_on_gets_the_refusal_all_the_same(server, path):
+    client = server.client(new_token("qcw_" if "me" in path else "qck_"))
+    for _ in range(3):
+        check_problem(client.post(path, content=b" " * MAX_BODY, headers=KIND), 401, "credential")
+
+
+def test_who_is_not_known_may_send_little(server):
+    for method in ("GET", "POST"):
+        path = f"/public/campaigns/{'0' * 32}"
+        answer = server.client().request(method, path, content=b" " * 5_000, headers=KIND)
+        check_problem(answer, 413, "too-large")
+
+
+@pytest.mark.parametrize("version", [b"1.1", b"1.0"])
+@pytest.mark.parametrize("path", [b"campaigns", b"healthz"])
+@pytest.mark.parametrize("length", [b"Content-Length: 5\r\n", b""])
+def test_a_request_has_one_end(server, path, length, version):
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    first = b"POST /api/v1/" + path + b" HTTP/" + version + b"\r\nHost: here\r\n" + length
+    second = b"GET /api/v1/healthz HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
+    with connect(server) as proxy:
+        proxy.sendall(first + chunked + second)
+        answer = read_all(proxy)
+    if length or version == b"1.0":
+        assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+        assert b"urn:quietcrowd:problem:malformed" in answer
+        assert answer.count(b"HTTP/1.1 ") == 1
+    else:
+        assert answer.count(b"HTTP/1.1 ") == 1 + (path == b"healthz")
+
+
+def test_head_is_get_without_the_body(desk):
+    campaign = desk.campaign(join_mode="open")
+    worker = desk.worker(campaign)
+    for client, paths in (
+        (desk.client, ("/healthz", "/readyz", "/campaigns", f"/campaigns/{campaign}/tasks")),
+        (desk.client, (f"/campaigns/{campaign}/reports", "/openapi.json", "/nothing")),
+        (worker.client, ("/me", "/me/tasks", f"/public/campaigns/{campaign}/config")),
+        (desk.server.client(), (f"{desk.server.url}/j/{campaign}", "/me")),
+    ):
+        for path in paths:
+            full, head = (client.request(method, path) for method in ("GET", "HEAD"))
+            assert head.content == b""
+            told = [dict(answer.headers) for answer in (full, head)]
+            for headers in told:
+                headers.pop("date")
+            assert (head.status_code, told[1]) == (full.status_code, told[0])
+    check_problem(desk.client.post("/healthz"), 405, "method-not-allowed")
+    assert desk.client.head("/me/reports").status_code == 401
+    assert desk.client.head(f"/campaigns/{campaign}/open").status_code == 405
+
+
+def test_head_of_an_endless_answer_ends(start_server, monkeypatch):
+    def endless(_):
+        while True:
+            yield "x" * MAX_BODY
+
+    monkeypatch.setattr(ReportExport, "json_lines", endless)
+    own = start_server(at_once_each=1)
+    desk = new_desk(own)
+    url = f"/campaigns/{desk.campaign()}/reports"
+    for _ in range(3):
+        assert in_time(lambda: desk.client.head(url).status_code == 200)
