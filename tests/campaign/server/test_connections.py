@@ -17,9 +17,11 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.server import connections
 from quietcrowd.campaign.server.connection_limits import OpenConnections
-from quietcrowd.campaign.server.connections import Door, is_whole_post, shedding_protocol
+from quietcrowd.campaign.server.connections import is_whole_post, shedding_protocol
+from quietcrowd.campaign.server.door import Door
 from quietcrowd.campaign.server.incoming import IncomingBodies
 from quietcrowd.campaign.server.rate_limits import RateLimits
+from quietcrowd.campaign.server.sources import Sources
 from quietcrowd.campaign.server.turning_away import TurningAway
 
 PATIENCE = 0.5
@@ -120,10 +122,10 @@ def test_who_takes_an_answer_slowly_gets_all_of_it(start_server, monkeypatch):
 def test_a_connection_that_is_not_used_any_more_ends_with_what_was_not_taken():
     loop, transport = asyncio.new_event_loop(), Mock(is_closing=lambda: False)
     config = uvicorn.Config(lambda: None, log_config=None)
-    connections = OpenConnections(most=1, each=1, limits=RateLimits(rate=0, burst=1))
+    limits = RateLimits(rate=0, burst=1)
     door = Door(
         at_once=1,
-        connections=connections,
+        connections=OpenConnections(most=1, each=1, limits=limits, sources=Sources()),
         incoming=IncomingBodies(),
         turning_away=TurningAway(),
     )

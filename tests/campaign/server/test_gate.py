@@ -8,6 +8,7 @@ import pytest
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.waiting import in_time
 
+from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import new_token

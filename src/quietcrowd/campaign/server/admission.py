@@ -29,6 +29,8 @@ _REQUESTERS = re.compile(rf"{PREFIX}/campaigns(/.*)?", re.DOTALL)
 _WORKERS = re.compile(rf"{PREFIX}/me(/.*)?", re.DOTALL)
 _JOINING = re.compile(rf"{PREFIX}/public/campaigns/(?P<campaign>[0-9a-f]{{32}})/participants/.*")
 
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+"""HEAD is handled as GET."""
 
 NEWCOMER = b"newcomer"
 """By which all are counted who join."""
@@ -78,6 +80,8 @@ class Asker:
 def asker_of(scope: Scope, headers: Headers) -> Asker:
     """Return what a request shows, by its path and its header."""
     path = scope["path"]
+    if scope["method"] not in _METHODS:
+        return Asker()  # no route has it
     token = (headers.get("authorization") or "").partition(" ")[2].strip()
     if _REQUESTERS.fullmatch(path):
         shown = Shown("key", token_hash(token)) if has_prefix(token, "qck_") else None

@@ -16,22 +16,22 @@ from fastapi import FastAPI
 from quietcrowd import __version__
 from quietcrowd.campaign.server.admission import Admission
 from quietcrowd.campaign.server.api import ROUTES
-from quietcrowd.campaign.server.connection_limits import OpenConnections
-from quietcrowd.campaign.server.connections import Door, shedding_protocol
+from quietcrowd.campaign.server.connections import shedding_protocol
+from quietcrowd.campaign.server.door import Door, open_door
 from quietcrowd.campaign.server.gate import Gate
 from quietcrowd.campaign.server.in_flight import InFlight
-from quietcrowd.campaign.server.incoming import IncomingBodies
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
-from quietcrowd.campaign.server.listening import AT_A_TIME, connections_within, listener
+from quietcrowd.campaign.server.join_limits import JoinLimits
+from quietcrowd.campaign.server.listening import AT_A_TIME, listener
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.lookups import Lookups
 from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
-from quietcrowd.campaign.server.turning_away import TurningAway
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web.pages import router as pages
@@ -82,7 +82,7 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     )
     app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
     app.router.routes.extend(pages.routes)
-    door = _door(settings, database)
+    door = open_door(settings, database)
     app.state.address, app.state.door = settings.address, door
     app.add_middleware(
         Gate,
@@ -96,31 +96,21 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     return app
 
 
-def _door(settings: Settings, database: Database) -> Door:
-    most = connections_within(settings.connections, database.files_at_most)
-    by_source = RateLimits(rate=settings.source_requests_per_second, burst=settings.source_burst)
-    return Door(
-        at_once=settings.at_once,
-        connections=OpenConnections(
-            most=most, each=settings.connections_each or max(1, most // 4), limits=by_source
-        ),
-        incoming=IncomingBodies(),
-        turning_away=TurningAway(),
-    )
-
-
 def _lifespan(
     settings: Settings, database: Database
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        eraser = JournalEraser(database=database)
+        departures = Departures.open(settings)
+        erasers = [JournalEraser(database=one) for one in (database, departures)]
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-        retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
+        retention = RetentionKeeper(
+            database=database, departures=departures, clock=time.time, changed=infer
+        )
         lookups = Lookups(database=database)
-        parts = [part for part in (eraser, jobs, writer, retention, lookups) if part is not None]
+        parts = [part for part in (*erasers, jobs, writer, retention, lookups) if part is not None]
         app.state.admission = Admission(
             lookups=lookups,
             limits=RateLimits(rate=settings.requests_per_second, burst=settings.burst),
@@ -130,7 +120,13 @@ def _lifespan(
             database=database,
             writer=writer,
             infer=infer,
+            departures=departures,
             alive=lambda: all(part.alive for part in parts),
+            joins=JoinLimits(
+                sources=app.state.door.connections.sources,
+                per_minute=settings.joins_per_minute,
+                at_once=settings.joins_at_once,
+            ),
         )
         try:
             yield
@@ -140,7 +136,9 @@ def _lifespan(
             writer.close()
             if jobs is not None:
                 jobs.close()
-            eraser.close()
+            for eraser in erasers:
+                eraser.close()
+            departures.close()
             database.close()
 
     return lifespan

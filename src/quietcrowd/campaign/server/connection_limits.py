@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Protocol
 
 from attrs import define, field
+from starlette.requests import HTTPConnection
 
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.sources import Sources
@@ -37,7 +38,7 @@ class OpenConnections:
     most : int
         In all.
     each : int
-        Of one source. This machine is none.
+        Of one source; those through whom others come are none.
     limits : RateLimits
         How often a source may ask.
     sources : Sources
@@ -47,7 +48,7 @@ class OpenConnections:
     most: int
     each: int
     limits: RateLimits
-    sources: Sources = field(factory=Sources)
+    sources: Sources
     _source: dict[Connection, bytes | None] = field(factory=dict, init=False)
     _count: Counter[bytes] = field(factory=Counter, init=False)
     _waiting: _Waiting = field(factory=dict, init=False)
@@ -59,17 +60,16 @@ class OpenConnections:
 
     def may_come(self, address: str | None) -> bool:
         """Return whether a source may have one more: it has not asked too often."""
-        source = self.sources.of(address)
+        source = self.sources.of_connection(address)
         return source is None or self.limits.would_allow(source)
 
-    def may_ask(self, address: str | None) -> bool:
-        """Return whether a source may ask once more, and count it."""
-        source = self.sources.of(address)
-        return source is None or self.limits.allow(source)
+    def may_ask(self, request: HTTPConnection) -> bool:
+        """Return whether the source of a request may ask once more, and count it."""
+        return self.limits.allow(self.sources.of_request(request))
 
     def enter(self, connection: Connection, address: str | None) -> None:
         """Count a connection, which waits; end another one, or itself, where there are too many."""
-        source = self.sources.of(address)
+        source = self.sources.of_connection(address)
         self._source[connection] = source
         if source is not None:
             self._count[source] += 1

@@ -12,22 +12,19 @@ import asyncio
 import re
 
 import h11
-from attrs import frozen
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server.connection_limits import OpenConnections
 from quietcrowd.campaign.server.cross_origin import VARY
+from quietcrowd.campaign.server.door import Door
 from quietcrowd.campaign.server.gate import CONNECTION, HEADERS
 from quietcrowd.campaign.server.in_flight import BUSY
-from quietcrowd.campaign.server.incoming import IncomingBodies
 from quietcrowd.campaign.server.logs import log_request
 from quietcrowd.campaign.server.problem_responses import as_response
-from quietcrowd.campaign.server.turning_away import TurningAway
 from quietcrowd.campaign.terms.settings import TAKING_SECONDS
 
-__all__ = ["Door", "TimedConnection", "is_whole_post", "shedding_protocol"]
+__all__ = ["TimedConnection", "is_whole_post", "shedding_protocol"]
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*(?=\r\n)")
 
@@ -35,32 +32,6 @@ _OTHERS = re.compile(
     rb"\r\n(?:transfer-encoding:|expect:|upgrade:|connection:(?![ \t]*keep-alive[ \t]*\r\n))"
 )
 """Headers with which a request may be another one than it seems."""
-
-
-@frozen(kw_only=True)
-class Door:
-    """What connections of a server have to do with each other.
-
-    Attributes
-    ----------
-    at_once : int
-        Most requests that are worked on.
-    connections : OpenConnections
-        All that are open.
-    incoming : IncomingBodies
-        Bodies that are coming in: their requests are not worked on yet.
-    turning_away : TurningAway
-        Requests that are refused: nor are these.
-    """
-
-    at_once: int
-    connections: OpenConnections
-    incoming: IncomingBodies
-    turning_away: TurningAway
-
-    def is_full(self, requests: int) -> bool:
-        """Return whether enough of so many requests is worked on."""
-        return requests - self.incoming.waiting - self.turning_away.waiting >= self.at_once
 
 
 class TimedConnection(H11Protocol):

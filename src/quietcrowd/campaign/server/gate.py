@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from attrs import define
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -129,8 +130,7 @@ class Gate:
         self, scope: Scope, headers: Headers, asker: Asker, receive: Receive
     ) -> bytes:
         """Return the body of a request that may be worked on now; or raise ProblemError."""
-        client = scope.get("client")
-        if client is not None and not self.connections.may_ask(client[0]):
+        if not self.connections.may_ask(HTTPConnection(scope)):
             raise ProblemError("too-many-requests", "Wait a moment.")
         size = _announced(headers, asker.most)
         if size > asker.most:

@@ -20,9 +20,10 @@ AT_A_TIME = 16
 _QUEUE = 1_024
 """Connections that the system keeps until they are taken."""
 
-_OWN_FILES = 48
-"""Open files that the process needs anyway: its log, what it listens on, the database's lock, pipes
-to the process that infers, the event loop, files that are read as modules are; and some more."""
+_OWN_FILES = 64
+"""Open files that the process needs anyway: its log, what it listens on, the database's lock, where
+it is kept who left, pipes to the process that infers, the event loop, modules that are read; and
+some more."""
 
 _FEWEST, _MOST = 8, 2_048
 

@@ -1,60 +1,118 @@
-"""Where connections come from: an address is known by a hash, whose salt is soon another one.
+"""Where requests come from: an address is known by a hash, whose salt is soon another one.
 
-This machine is no source: a server with HTTPS before this one passes on what comes from anywhere.
+A source is an address, or a network of IPv6. It is kept in memory alone, as a hash under a salt
+that is drawn anew every hour: nobody can tell later who came from where.
 """
 
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import secrets
 import time
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from threading import Lock
 
 from attrs import define, field
+from starlette.requests import HTTPConnection
 
 __all__ = ["Sources"]
 
-_EVERY = 3600.0
-"""Seconds after which hashes of addresses are others."""
+_ROTATE = 3_600.0
+"""Seconds for which a salt is used."""
 
-_NETWORK = 64
-"""Bits of an IPv6 address that say whose it is; the others are its owner's to choose."""
+_PREFIX = 64
+"""Bits of an address of IPv6 that one customer of a network has at least to itself."""
+
+_UNKNOWN = "unknown"
 
 
 @define(kw_only=True)
 class Sources:
-    """Tells sources apart, for an hour, without keeping an address."""
+    """Tells sources apart, for an hour, without keeping an address.
 
-    _salt: bytes = field(factory=lambda: secrets.token_bytes(16), init=False, repr=False)
-    _until: float = field(factory=lambda: time.monotonic() + _EVERY, init=False)
+    Attributes
+    ----------
+    proxy : str, optional
+        Address of the server before this one, or a network in which it is, as ``10.0.0.0/24``:
+        what it says in X-Forwarded-For is believed, and nobody else.
+    """
 
-    def of(self, address: str | None, now: float | None = None) -> bytes | None:
-        """Return what stands for a source; None for this machine, and where there is no address.
+    proxy: str | None = None
+    _network: IPv4Network | IPv6Network | None = field(init=False)
+    _salt: bytes = field(factory=lambda: secrets.token_bytes(32), init=False, repr=False)
+    _until: float | None = field(default=None, init=False)
+    _lock: Lock = field(factory=Lock, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._network = None if self.proxy is None else ip_network(self.proxy, strict=False)
+
+    def of_connection(self, peer: str | None, now: float | None = None) -> bytes | None:
+        """Return what stands for who connects; None for one through whom others may come.
+
+        That is the proxy, and this machine, on which there may be one that nobody named.
 
         Parameters
         ----------
-        address : str, optional
-            Of the other side of a connection.
+        peer : str, optional
+            Address of the other side.
         now : float, optional
             Seconds of a clock that does not go back; default: the machine's.
         """
-        network = _network(address)
-        if network is None:
+        address = _address(peer)
+        if address is None or address.is_loopback or self._is_proxy(address):
             return None
+        return self._hashed(_widened(address), now)
+
+    def of_request(self, request: HTTPConnection, now: float | None = None) -> bytes:
+        """Return what stands for where a request comes from, by the word of the proxy, if any.
+
+        Parameters
+        ----------
+        request : HTTPConnection
+            With the address of who connects, and its headers.
+        now : float, optional
+            Seconds of a clock that does not go back; default: the machine's.
+        """
+        return self._hashed(self._name_of(request), now)
+
+    def _name_of(self, request: HTTPConnection) -> str:
+        found = _address(None if request.client is None else request.client.host)
+        if found is not None and self._is_proxy(found):
+            listed = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+            others = (_address(one.strip()) for one in reversed(listed))
+            found = next((one for one in others if not self._is_proxy(one)), found)
+        return _UNKNOWN if found is None else _widened(found)
+
+    def _is_proxy(self, address: IPv4Address | IPv6Address | None) -> bool:
+        return self._network is not None and address is not None and address in self._network
+
+    def _hashed(self, name: str, now: float | None) -> bytes:
         moment = time.monotonic() if now is None else now
-        if moment >= self._until:
-            self._salt, self._until = secrets.token_bytes(16), moment + _EVERY
-        return hashlib.blake2b(network, key=self._salt, digest_size=16).digest()
+        with self._lock:
+            if self._until is None or moment >= self._until:
+                self._salt, self._until = secrets.token_bytes(32), moment + _ROTATE
+            salt = self._salt
+        return hashlib.blake2b(name.encode(), digest_size=16, key=salt).digest()
 
 
-def _network(address: str | None) -> bytes | None:
-    """Return the bytes of an address that say whose it is; None for this machine, or no address."""
+def _address(text: str | None) -> IPv4Address | IPv6Address | None:
+    """Return an address; one of IPv4 that is written as one of IPv6 is that of IPv4."""
     try:
-        found = ipaddress.ip_address((address or "").partition("%")[0])
+        found = ip_address((text or "").partition("%")[0])
     except ValueError:
         return None
-    if isinstance(found, ipaddress.IPv6Address):
-        found = found.ipv4_mapped or found
-    if found.is_loopback:
-        return None
-    return found.packed[: _NETWORK // 8] if found.version == 6 else found.packed
+    return (isinstance(found, IPv6Address) and found.ipv4_mapped) or found
+
+
+def _widened(address: IPv4Address | IPv6Address) -> str:
+    """Return an address, or of one of IPv6 the network in which it is."""
+    if isinstance(address, IPv6Address):
+        return str(IPv6Network((int(address), _PREFIX), strict=False))
+    return str(address)
