@@ -1,7 +1,7 @@
-from quietcrowd.campaign.server.in_flight import ANONYMOUS, InFlight
+from quietcrowd.campaign.server.in_flight import InFlight
 
 
-def enter(in_flight, size, credential=ANONYMOUS):
+def enter(in_flight, size, credential=b"you"):
     """Count a request where there is room for it, and return whether there was."""
     room = in_flight.has_room(size) and in_flight.has_share(credential)
     if room:
@@ -12,14 +12,14 @@ def enter(in_flight, size, credential=ANONYMOUS):
 def test_so_many_requests_are_worked_on_at_once():
     in_flight = InFlight(requests=2, size=100, each=1)
     assert [enter(in_flight, 0) for _ in range(3)] == [True, True, False]
-    in_flight.leave(0, ANONYMOUS)
+    in_flight.leave(0, b"you")
     assert [enter(in_flight, 0) for _ in range(2)] == [True, False]
 
 
 def test_so_many_bytes_are_worked_on_at_once():
     in_flight = InFlight(requests=10, size=100, each=1)
     assert [enter(in_flight, size) for size in (60, 60, 40, 1)] == [True, False, True, False]
-    in_flight.leave(60, ANONYMOUS)
+    in_flight.leave(60, b"you")
     assert enter(in_flight, 60)
 
 

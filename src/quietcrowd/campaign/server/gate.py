@@ -168,11 +168,11 @@ class Gate:
             self.admission().learn(asker, answer.status)
 
     def _require_room(self, size: int, name: bytes) -> None:
-        if not self.in_flight.has_share(name):
-            raise ProblemError("too-many-requests", "Take the answers to earlier requests first.")
         if not self.in_flight.has_room(size):
             self.in_flight.cut_off_slow()
             raise ProblemError("busy", BUSY)
+        if not self.in_flight.has_share(name):
+            raise ProblemError("too-many-requests", "Take the answers to earlier requests first.")
 
 
 def _nothing() -> None:
