@@ -9,6 +9,7 @@ from typing import Any
 from typing_extensions import override
 
 from quietcrowd.campaign.server.connection_limits import OpenConnections
+from quietcrowd.campaign.terms.server_address import is_here
 from quietcrowd.campaign.terms.settings import Settings, place_of
 from quietcrowd.exceptions import ParameterError
 
@@ -117,8 +118,15 @@ def listener(settings: Settings) -> Listener:
     Raises
     ------
     ParameterError
-        Where nobody can listen there.
+        Where nobody can listen there; and where others on the way could read along, unless the
+        settings say that this is meant.
     """
+    if not (settings.insecure or is_here(settings.host)):
+        raise ParameterError(
+            f"{settings.host} is not this machine alone, and this server speaks without "
+            "encryption: put a server with HTTPS before it and listen on 127.0.0.1; or, where "
+            "nobody else is on the network between the two, add --insecure"
+        )
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         plain = socket.create_server((settings.host, settings.port), family=family)

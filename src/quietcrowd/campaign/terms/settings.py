@@ -101,6 +101,8 @@ class Settings:
         ``none`` for none. Default: a file beside that of SQLite, and none for PostgreSQL.
     host, port
         Where to listen.
+    insecure : bool
+        Whether that may be an address that is not this machine: what is sent is not encrypted.
     address : str, optional
         How workers reach the server: it stands in the page that they save. Default: what the
         request names.
@@ -146,6 +148,7 @@ class Settings:
     )
     host: str = field(default="127.0.0.1", validator=checked_by(check_text))
     port: int = field(default=8000, validator=whole_number(0, 65_535))
+    insecure: bool = False
     address: str | None = field(default=None, converter=optional(address_in_page))
     infer: bool = True
     debounce: float = field(default=2.0, validator=at_least(0))
