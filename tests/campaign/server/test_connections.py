@@ -1,8 +1,13 @@
 import asyncio
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
+from importlib import metadata
 from itertools import islice
+from pathlib import Path
 from unittest.mock import Mock
 
 import httpx
@@ -233,3 +238,39 @@ def test_what_is_no_http_is_a_problem(server, data):
     assert headers[b"cache-control"] == b"no-store"
     assert b"urn:quietcrowd:problem:malformed" in body
     assert b"secret" not in body
+
+
+@pytest.mark.nightly
+def test_all_of_this_holds_with_the_newest_uvicorn(tmp_path):
+    """What is built on here uvicorn does not promise: another one is tried before it is used."""
+    newest = tmp_path / "newest"
+    words = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", newest, "uvicorn", "h11"]
+    subprocess.run([sys.executable, *words], check=True)
+    [version] = [found.version for found in metadata.distributions(path=[newest], name="uvicorn")]
+    folder = Path(__file__).parent
+    tests = [folder / f"test_{name}.py" for name in ("connections", "gate", "app", "listening")]
+    code = (
+        "import sys, pytest, uvicorn\n"
+        f"assert uvicorn.__version__ == {version!r}, uvicorn.__file__\n"
+        "raise SystemExit(pytest.main(sys.argv[1:]))\n"
+    )
+    paths = os.pathsep.join([str(newest), *filter(None, sys.path)])
+    tried = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            code,
+            *tests,
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            "-k",
+            "not postgresql",
+        ],
+        env={**os.environ, "PYTHONPATH": paths},
+        cwd=folder.parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert tried.returncode == 0, f"uvicorn {version}: {tried.stdout[-3_000:]}"

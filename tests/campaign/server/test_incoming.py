@@ -3,11 +3,11 @@ import asyncio
 import pytest
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server.incoming import IncomingBodies
+from quietcrowd.campaign.server.incoming import IncomingBodies, replayed
 from quietcrowd.campaign.terms.settings import MAX_BODY
 
 
-def whole(incoming, *parts):
+def whole(incoming, *parts, **members):
     """Return the body that comes in parts; one of None never comes."""
     waiting = list(parts)
 
@@ -18,7 +18,7 @@ def whole(incoming, *parts):
             await asyncio.sleep(60)
         return {"type": "http.request", "body": body, "more_body": bool(waiting)}
 
-    return asyncio.run(incoming.whole(receive))
+    return asyncio.run(incoming.whole(receive, **members))
 
 
 @pytest.mark.parametrize("parts", [[b""], [b"a"], [b"a", b""], [b"", b"a"], [b"a", b"b", b"c"]])
@@ -58,3 +58,30 @@ def test_a_sender_who_goes_away_is_no_failure():
 
     with pytest.raises(ProblemError, match="malformed"):
         asyncio.run(IncomingBodies().whole(receive))
+
+
+def test_pieces_of_one_sender_have_a_part_of_the_room(monkeypatch):
+    monkeypatch.setattr("quietcrowd.campaign.server.incoming.MAX_BODY", 2)
+    incoming = IncomingBodies(size=24)
+    incoming._keep(2, b"me")
+    with pytest.raises(ProblemError, match="too-many-requests"):
+        whole(incoming, b"ab", b"c", credential=b"me", most=100)
+    assert whole(incoming, b"ab", b"c", credential=b"you", most=100) == b"abc"
+
+
+def test_a_body_may_be_smaller():
+    with pytest.raises(ProblemError, match="too-large"):
+        whole(IncomingBodies(), b"ab", b"c", most=2)
+
+
+def test_what_was_read_is_given_once_more_and_then_what_comes():
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def read():
+        again = replayed(b"abc", receive)
+        return [await again() for _ in range(2)]
+
+    first, second = asyncio.run(read())
+    assert first == {"type": "http.request", "body": b"abc", "more_body": False}
+    assert second == {"type": "http.disconnect"}

@@ -29,3 +29,12 @@ def test_memory_is_bounded(monkeypatch):
         assert limits.allow(name, now=0.0)
     assert not limits.allow(b"c", now=0.0)
     assert limits.allow(b"a", now=0.0)  # was forgotten
+
+
+def test_to_look_costs_nothing():
+    limits = RateLimits(rate=1.0, burst=1)
+    assert [limits.would_allow(b"me", now=0.0) for _ in range(3)] == [True] * 3
+    assert limits.allow(b"me", now=0.0)
+    assert not limits.would_allow(b"me", now=0.0)
+    assert limits.would_allow(b"me", now=1.0)
+    assert RateLimits(rate=0, burst=1).would_allow(b"me")
