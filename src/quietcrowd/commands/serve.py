@@ -36,6 +36,14 @@ def serve(
     port: Annotated[
         int, typer.Option(min=0, max=65_535, metavar="NUMBER", help="0: a free one.")
     ] = 8000,
+    insecure: Annotated[
+        bool,
+        typer.Option(
+            "--insecure",
+            help="Listen on an address that is not this machine, without encryption: where a "
+            "server with HTTPS on another machine is before this one, and nobody else between.",
+        ),
+    ] = False,
     address: Annotated[
         str | None,
         typer.Option(
@@ -84,6 +92,8 @@ def serve(
 
     Example: quietcrowd serve --longest-inference 1800
 
+    Example: quietcrowd serve --host 10.0.0.2 --insecure --proxy 10.0.0.1
+
     Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
     require_server()
@@ -95,6 +105,7 @@ def serve(
         departures=_place(database, departures),
         host=host,
         port=port,
+        insecure=insecure,
         address=address,
         infer=infer,
         longest_inference=longest_inference,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
@@ -15,27 +14,31 @@ from attrs import frozen
 from fastapi import FastAPI
 
 from quietcrowd import __version__
+from quietcrowd.campaign.server.admission import Admission
 from quietcrowd.campaign.server.api import ROUTES
 from quietcrowd.campaign.server.connections import shedding_protocol
-from quietcrowd.campaign.server.gate import Gate, IncomingBodies, InFlight, RateLimits
+from quietcrowd.campaign.server.door import Door, open_door
+from quietcrowd.campaign.server.gate import Gate
+from quietcrowd.campaign.server.in_flight import InFlight
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
+from quietcrowd.campaign.server.join_limits import JoinLimits
+from quietcrowd.campaign.server.listening import AT_A_TIME, listener
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
+from quietcrowd.campaign.server.lookups import Lookups
 from quietcrowd.campaign.server.problem_responses import HANDLERS
+from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
-from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web.pages import router as pages
-from quietcrowd.exceptions import ParameterError
 
 __all__ = [
     "BackgroundServer",
     "create_app",
-    "listener",
     "listening",
     "serve",
     "serve_in_background",
@@ -79,15 +82,15 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     )
     app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
     app.router.routes.extend(pages.routes)
-    limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
-    in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE, each=settings.at_once_each)
-    app.state.incoming = IncomingBodies()
-    app.state.address = settings.address
+    door = open_door(settings, database)
+    app.state.address, app.state.door = settings.address, door
     app.add_middleware(
         Gate,
-        limits=limits,
-        in_flight=in_flight,
-        incoming=app.state.incoming,
+        admission=lambda: app.state.admission,
+        in_flight=InFlight(requests=settings.at_once, size=MAX_AT_ONCE, each=settings.at_once_each),
+        incoming=door.incoming,
+        connections=door.connections,
+        turning_away=door.turning_away,
         always=f"{PREFIX}/healthz",
     )
     return app
@@ -106,7 +109,13 @@ def _lifespan(
         retention = RetentionKeeper(
             database=database, departures=departures, clock=time.time, changed=infer
         )
-        parts = [part for part in (*erasers, jobs, writer, retention) if part is not None]
+        lookups = Lookups(database=database)
+        parts = [part for part in (*erasers, jobs, writer, retention, lookups) if part is not None]
+        app.state.admission = Admission(
+            lookups=lookups,
+            limits=RateLimits(rate=settings.requests_per_second, burst=settings.burst),
+            hold_back=app.state.door.turning_away.hold_back,
+        )
         app.state.service = Service(
             database=database,
             writer=writer,
@@ -114,14 +123,15 @@ def _lifespan(
             departures=departures,
             alive=lambda: all(part.alive for part in parts),
             joins=JoinLimits(
+                sources=app.state.door.connections.sources,
                 per_minute=settings.joins_per_minute,
                 at_once=settings.joins_at_once,
-                proxy=settings.proxy,
             ),
         )
         try:
             yield
         finally:
+            lookups.close()
             retention.close()
             writer.close()
             if jobs is not None:
@@ -167,8 +177,8 @@ def serve(settings: Settings, announce: Callable[[int], None] | None = None) -> 
         start_log()
         log_what_nobody_catches()
         app = create_app(settings, database)
-        config = uvicorn.Config(app, **listening(settings, app.state.incoming))
-        server = uvicorn.Server(config)
+        found.door = app.state.door.connections
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.door)))
         gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
         with suppress(KeyboardInterrupt):
             server.run([found])
@@ -176,36 +186,17 @@ def serve(settings: Settings, announce: Callable[[int], None] | None = None) -> 
         raise SystemExit(_NOT_STARTED)
 
 
-def listener(settings: Settings) -> socket.socket:
-    """Return a socket that listens where a server is to.
-
-    Raises
-    ------
-    ParameterError
-        Where nobody can listen there.
-    """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        found = socket.create_server((settings.host, settings.port), family=family)
-    except OSError as error:
-        raise ParameterError(
-            f"cannot listen on {place_of(settings.host, settings.port)}: {error.strerror}; take "
-            "another port"
-        ) from None
-    # asyncio does so only where a socket names its protocol: an answer is two packets, and the
-    # second would wait 40 ms for the first to be confirmed
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return found
-
-
-def listening(settings: Settings, incoming: IncomingBodies) -> dict[str, Any]:
+def listening(settings: Settings, door: Door) -> dict[str, Any]:
     """Return how uvicorn is to serve an application: it logs nothing of its own."""
     return {
         "host": settings.host,
         "port": settings.port,
         "access_log": False,
         "log_config": None,
-        "http": shedding_protocol(settings.at_once, incoming),
+        "loop": "asyncio",  # its sockets are those of `listener`
+        "ws": "none",
+        "backlog": AT_A_TIME,
+        "http": shedding_protocol(door),
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": _GRACE,
@@ -245,7 +236,8 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
     """
     with ready_database(settings) as database, listener(settings) as found:
         app = create_app(settings, database)
-        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.incoming)))
+        found.door = app.state.door.connections
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.door)))
         thread = Thread(target=server.run, args=([found],), name="server")
         thread.start()
         try:

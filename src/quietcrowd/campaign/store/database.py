@@ -44,6 +44,9 @@ _ANEW = 0.5
 _CONNECT = "5"
 """Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
 
+_POOL, _OVERFLOW = 10, 40
+"""Connections that stay open, and how many more there are at most."""
+
 _ROOM = 5
 """Seconds after which there is no connection left to take."""
 
@@ -103,8 +106,8 @@ class Database:
         engine = create_engine(
             url,
             hide_parameters=True,
-            pool_size=10,
-            max_overflow=40,
+            pool_size=_POOL,
+            max_overflow=_OVERFLOW,
             pool_timeout=_ROOM,
             pool_pre_ping=True,
         )
@@ -119,6 +122,11 @@ class Database:
     def path(self) -> Path | None:
         """The file of SQLite, or None: what a link points to, as SQLite keeps its journal there."""
         return _file(self.url) if self.url.drivername == "sqlite" else None
+
+    @property
+    def files_at_most(self) -> int:
+        """Open files that its connections take: SQLite has the database's and the journal's."""
+        return (_POOL + _OVERFLOW) * (1 if self.path is None else 2)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -22,6 +22,7 @@ __all__ = [
     "MAX_IMAGE_BYTES",
     "MAX_ITERATIONS",
     "MAX_REPORTS",
+    "MAX_SMALL_BODY",
     "MAX_TASKS",
     "MAX_TASK_TEXT",
     "PREFIX",
@@ -35,6 +36,9 @@ PREFIX = "/api/v1"
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
+
+MAX_SMALL_BODY = 4_096
+"""Most bytes of a request of somebody who is not known yet: to join, or to read what is public."""
 
 BODY_SECONDS = 20.0
 """In which the head of a request has to be here, and then its body: a megabyte, at half a megabit a
@@ -97,6 +101,8 @@ class Settings:
         ``none`` for none. Default: a file beside that of SQLite, and none for PostgreSQL.
     host, port
         Where to listen.
+    insecure : bool
+        Whether that may be an address that is not this machine: what is sent is not encrypted.
     address : str, optional
         How workers reach the server: it stands in the page that they save. Default: what the
         request names.
@@ -114,6 +120,16 @@ class Settings:
         Most requests that are worked on at once; further ones are refused for a while.
     at_once_each : int
         Most of them with one key or credential.
+    connections : int, optional
+        Most connections. Default: as many as the process may have open files for, besides its own,
+        and at most 2,048.
+    connections_each : int, optional
+        Most of them from one source; the proxy, and this machine, on which there may be one, have
+        as many as there are. Default: a quarter.
+    source_requests_per_second : float
+        What one source may ask for in the long run; 0 for no limit.
+    source_burst : int
+        What it may ask for at once.
     joins_per_minute : float
         New workers a minute that one source may bring into campaigns that are open to all, in the
         long run; 0 for no limit. A source is an address, or a network of IPv6 of 64 bits.
@@ -132,6 +148,7 @@ class Settings:
     )
     host: str = field(default="127.0.0.1", validator=checked_by(check_text))
     port: int = field(default=8000, validator=whole_number(0, 65_535))
+    insecure: bool = False
     address: str | None = field(default=None, converter=optional(address_in_page))
     infer: bool = True
     debounce: float = field(default=2.0, validator=at_least(0))
@@ -140,6 +157,10 @@ class Settings:
     burst: int = field(default=100, validator=whole_number(1))
     at_once: int = field(default=256, validator=whole_number(1))
     at_once_each: int = field(default=32, validator=whole_number(1))
+    connections: int | None = field(default=None, validator=optional_value(whole_number(1)))
+    connections_each: int | None = field(default=None, validator=optional_value(whole_number(1)))
+    source_requests_per_second: float = field(default=0.0, validator=at_least(0))
+    source_burst: int = field(default=100, validator=whole_number(1))
     joins_per_minute: float = field(default=30.0, validator=at_least(0))
     joins_at_once: int = field(default=100, validator=whole_number(1))
     proxy: str | None = field(default=None, validator=optional_value(_check_network))
