@@ -33,6 +33,7 @@ from quietcrowd.commands.choices import (
     choose_method,
 )
 from quietcrowd.commands.export import export
+from quietcrowd.commands.keys import keys
 from quietcrowd.commands.printing import console, note, plain_table, tell_no_signal
 from quietcrowd.commands.questions import agreed
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
@@ -49,6 +50,7 @@ __all__ = [
     "app",
     "close",
     "create",
+    "dashboard",
     "delete",
     "invite",
     "list_campaigns",
@@ -290,7 +292,7 @@ def open_campaign(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "
     note(f"Open. Workers agree to {opened['config_hash']}:")
     for sentence in public["config"]["consent"]:
         note(sentence)
-    note(f"What comes of it: {ServerAddress.read(server).url}/dashboard/{campaign_id}")
+    note(f"What comes of it: quietcrowd campaign dashboard {campaign_id}")
 
 
 @campaign.command()
@@ -352,6 +354,21 @@ def invite(
 
 
 @campaign.command()
+def dashboard(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "") -> None:
+    """Print a link to the dashboard of a campaign, for one visit.
+
+    It works once, within ten minutes, and shows results alone: no workers, no reports, and nothing
+    can be changed. The page asks for your key where you want these.
+
+    Example: quietcrowd campaign dashboard 0123456789abcdef0123456789abcdef
+    """
+    with requester_client(server, secret) as client:
+        made = checked(client.post(f"/campaigns/{campaign_id}/dashboard-codes")).json()
+    typer.echo(f"{ServerAddress.read(server).url}{made['fragment']}")
+    note(f"It works once, within {made['seconds'] // 60} minutes, and shows results alone.")
+
+
+@campaign.command()
 def results(
     campaign_id: Campaign,
     server: Server = LOCAL,
@@ -369,3 +386,4 @@ def results(
 
 
 campaign.command()(export)
+campaign.command()(keys)

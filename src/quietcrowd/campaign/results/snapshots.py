@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +16,14 @@ from quietcrowd.campaign.results.agreement import (
     agreement,
     too_consistent,
 )
+from quietcrowd.campaign.terms.tokens import hide_pseudonyms
 from quietcrowd.formats.json_files import json_ready
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 from quietcrowd.privacy.tail_bound import TailBound
 
-__all__ = ["count_reports", "snapshot"]
+__all__ = ["count_reports", "snapshot", "without_workers"]
 
 _MOST_OF_ONE = 0.2
 """A worker with a larger share of all reports is warned of, if it is far above an equal one."""
@@ -93,6 +95,14 @@ def snapshot(
         "agreement": {name: json_ready(value) for name, value in asdict(agreed).items()},
         "warnings": [one.model_dump() for one in cautions],
     }
+
+
+def without_workers(stored: str) -> str:
+    """Return a snapshot as JSON, from such, in which no worker has a row or a pseudonym."""
+    found = json.loads(stored)
+    for warning in found["warnings"]:
+        warning["message"] = hide_pseudonyms(warning["message"])
+    return json.dumps({**found, "workers": []})
 
 
 def count_reports(reports: Reports) -> int:

@@ -162,7 +162,7 @@ def _credential(shown: str | None) -> bytes | None:
     if shown is None:
         return None
     token = shown.partition(" ")[2].strip()
-    known = has_prefix(token, "qck_") or has_prefix(token, "qcw_")
+    known = any(has_prefix(token, kind) for kind in ("qck_", "qcw_", "qcd_", "qcr_"))
     return token.encode() if known else b""
 
 

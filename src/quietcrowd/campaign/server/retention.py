@@ -1,4 +1,4 @@
-"""The thread that deletes what is held of workers once its time is over."""
+"""The thread that deletes what is held once its time is over: of workers, and for dashboards."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from threading import Event, Thread
 from attrs import define, field
 
 from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.store.dashboards import delete_ended, some_ended
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.retention import delete_expired, some_expired
 
@@ -20,6 +21,8 @@ _EVERY = 600.0
 @define(kw_only=True)
 class RetentionKeeper:
     """Deletes all of workers from campaigns that have been closed for long enough.
+
+    And codes and tokens of dashboards that are good no more.
 
     Attributes
     ----------
@@ -54,9 +57,11 @@ class RetentionKeeper:
     def look(self) -> None:
         """Delete what has to go now."""
         with self.database.read() as connection:
-            if not some_expired(connection, self.clock()):
+            now = self.clock()
+            if not (some_expired(connection, now) or some_ended(connection, now)):
                 return
         with self.database.write() as connection:
+            delete_ended(connection, self.clock())
             over = delete_expired(connection, self.clock())
         for campaign in over:
             self.deleted(campaign)

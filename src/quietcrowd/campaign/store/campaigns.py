@@ -33,6 +33,8 @@ _OWNED = (
     tables.invite,
     tables.task,
     tables.image,
+    tables.dashboard_code,
+    tables.dashboard_token,
 )
 """What belongs to a campaign, in the order in which it can be deleted."""
 

@@ -1,6 +1,7 @@
 """What is stored. No column tells when something came, from where, or after what.
 
-`campaign.delete_at`, in seconds since 1970, follows from when its requester closed it.
+`campaign.delete_at`, in seconds since 1970, follows from when its requester closed it; what keys,
+codes and tokens of requesters have as `expires_at`, from when they were made.
 `participant.standing` is joined, waiting or shown: see `releases`.
 """
 
@@ -25,6 +26,8 @@ from sqlalchemy import (
 __all__ = [
     "api_key",
     "campaign",
+    "dashboard_code",
+    "dashboard_token",
     "image",
     "inference",
     "invite",
@@ -64,7 +67,7 @@ def _told(name: str) -> Column[Any]:
 
 
 def _counted(name: str, first: int) -> Column[Any]:
-    """Return a column of a whole number that a campaign has from the beginning."""
+    """Return a column of a whole number that a row has from the beginning."""
     return Column(name, _WHOLE, nullable=False, server_default=str(first))
 
 
@@ -99,6 +102,9 @@ api_key = Table(
     metadata,
     Column("token_sha256", LargeBinary, primary_key=True),
     _owner("requester"),
+    Column("expires_at", _WHOLE),
+    Column("last4", Text),
+    _counted("revoked", 0),
     **_STRICT,
 )
 
@@ -133,6 +139,30 @@ campaign = Table(
     Column("completion_code", Text),
     **_STRICT,
 )
+
+
+def _pass(name: str) -> Table:
+    """Return a table of what lets somebody read a campaign's results for a while."""
+    return Table(
+        name,
+        metadata,
+        Column("token_sha256", LargeBinary, primary_key=True),
+        _owner("campaign", index=True),
+        Column(
+            "key_sha256",
+            LargeBinary,
+            ForeignKey("api_key.token_sha256", ondelete="CASCADE"),
+            nullable=False,
+            index=True,
+        ),
+        Column("expires_at", _WHOLE, nullable=False),
+        **_STRICT,
+    )
+
+
+dashboard_code = _pass("dashboard_code")
+
+dashboard_token = _pass("dashboard_token")
 
 task = Table(
     "task",

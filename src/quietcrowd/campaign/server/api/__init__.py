@@ -1,7 +1,16 @@
 """The routes, one file per resource."""
 
 from quietcrowd.campaign.server import service
-from quietcrowd.campaign.server.api import campaigns, images, participants, reports, results, tasks
+from quietcrowd.campaign.server.api import (
+    campaigns,
+    dashboards,
+    images,
+    keys,
+    participants,
+    reports,
+    results,
+    tasks,
+)
 
 __all__ = ["ROUTES"]
 
@@ -17,6 +26,8 @@ ROUTES = tuple(
         participants.invites,
         results.router,
         results.exports,
+        dashboards.router,
+        keys.router,
     )
     for route in router.routes
 )

@@ -14,8 +14,9 @@ from sqlalchemy import Connection, Row, select
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, Requested, Results
 from quietcrowd.campaign.results.exports import ReportExport, TruthExport
+from quietcrowd.campaign.results.snapshots import without_workers
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Requester, ServiceOf
+from quietcrowd.campaign.server.service import ReaderOf, Requester, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
@@ -76,19 +77,23 @@ def _why_none(campaign: Row[Any]) -> str:
 )
 def read_results(
     campaign: Id,
-    requester: Requester,
+    reader: ReaderOf,
     service: ServiceOf,
     if_none_match: Annotated[str | None, Header(max_length=1_000)] = None,
 ) -> Response:
-    """Return what the latest inference found; a moment old at most, and then some."""
+    """Return what the latest inference found; a moment old at most, and then some.
+
+    With a token, without workers, and without their pseudonyms in warnings.
+    """
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
+        row = reader.campaign(connection, campaign)
         found = latest_inference(connection, row)
-    headers = {"ETag": f'"{found.etag}"'}
+    etag = f'"{found.etag}"' if reader.sees_workers else f'"{found.etag}-0"'
     known = if_none_match or ""
-    if known == "*" or found.etag in known:
-        return Response(status_code=304, headers=headers)
-    return Response(found.snapshot, headers=headers, media_type="application/json")
+    if known == "*" or etag in known:
+        return Response(status_code=304, headers={"ETag": etag})
+    shown = found.snapshot if reader.sees_workers else without_workers(found.snapshot)
+    return Response(shown, headers={"ETag": etag}, media_type="application/json")
 
 
 @router.post(
@@ -182,13 +187,13 @@ def export_reports(
 )
 def export_truths(
     campaign: Id,
-    requester: Requester,
+    reader: ReaderOf,
     service: ServiceOf,
     wanted: Annotated[TruthQuery, Query()],
 ) -> Response:
     """Return the truths of the latest inference as a file."""
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
+        row = reader.campaign(connection, campaign)
         found = json.loads(latest_inference(connection, row).snapshot)
     export = TruthExport(database=service.database, campaign=row, found=found)
     streams = {

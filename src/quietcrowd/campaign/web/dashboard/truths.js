@@ -2,6 +2,7 @@
 
 import { byId, say } from "./elements.js";
 import { count, measured, percent, short } from "./numbers.js";
+import { countKnown, isKnown, questionOf } from "./questions.js";
 import { SortableTable } from "./table.js";
 
 const SURE = 0.9;
@@ -12,7 +13,12 @@ let latest = null;
 
 undecided.addEventListener("change", () => showTruths(latest));
 
-const TASK = { name: "Task", value: (truth) => truth.task, text: (truth) => String(truth.task) };
+const TASK = {
+  name: "Task",
+  value: (truth) => truth.task,
+  text: (truth) => String(truth.task),
+  below: (truth) => questionOf(truth.task),
+};
 
 const REPORTS = {
   name: "Reports",
@@ -26,7 +32,7 @@ const LABELS = [
   {
     name: "Truth",
     value: (truth) => truth.truth,
-    text: (truth) => (truth.truth === null ? "–" : String(truth.truth) + (truth.tied ? " (tied)" : "")),
+    text: (truth) => (truth.truth === null ? "–" : String(truth.truth) + remark(truth)),
   },
   {
     name: "Confidence",
@@ -38,6 +44,14 @@ const LABELS = [
   REPORTS,
 ];
 
+/** Return what is to be said of a truth. */
+function remark(truth) {
+  if (isKnown(truth.task)) {
+    return " (known)";
+  }
+  return truth.tied ? " (tied)" : "";
+}
+
 /** Return the columns of numbers; bars are shares of the largest error. */
 function numberColumns(truths) {
   const largest = truths.reduce((most, truth) => Math.max(most, truth.standard_error ?? 0), 0);
@@ -47,7 +61,7 @@ function numberColumns(truths) {
       name: "Truth",
       numeric: true,
       value: (truth) => truth.truth,
-      text: (truth) => measured(truth.truth, truth.standard_error),
+      text: (truth) => measured(truth.truth, truth.standard_error) + remark(truth),
     },
     {
       name: "Standard error",
@@ -82,7 +96,7 @@ export function showTruths(results) {
 }
 
 function note(results, labels) {
-  const found = `${count(results.truths.length)} tasks, found by ${results.method.method}.`;
+  const found = `${count(results.truths.length)} tasks, found by ${results.method.method}.${countKnown()}`;
   if (!labels) {
     return `${found} Standard errors cover the noise, but no bias.`;
   }
