@@ -6,7 +6,9 @@ every route of a requester after each. A model beside it says when there is a re
 
 import json
 import random
+import re
 
+import httpx
 import pytest
 from attrs import Factory, define
 from hypothesis import example, given, settings
@@ -33,6 +35,7 @@ SEEN = (
     "/truths?format=csv",
     "/truths?format=label-studio",
 )
+BY_A_LINK = ("", "/tasks", "/results", "/truths", "/truths?format=csv")
 
 
 @define
@@ -44,6 +47,7 @@ class Crowd:
     least: int
     inferrer: Inferrer
     invites: list[str]
+    reader: httpx.Client
     joined: list[Worker] = Factory(list)
     waiting: list[Worker] = Factory(list)
     shown: list[Worker] = Factory(list)
@@ -117,6 +121,7 @@ class Crowd:
         client.post(f"{url}/inferences").raise_for_status()
         self.inferrer.infer(bytes.fromhex(self.campaign))
         answers = {path: client.get(f"{url}{path}") for path in SEEN}
+        answers |= {f"by a link: {path}": self.reader.get(f"{url}{path}") for path in BY_A_LINK}
         answers["list"] = client.get("/campaigns")
         answers["public"] = client.get(f"/public{url}")
         answers["full"] = self.desk.join(self.desk.guest(self.campaign), "qci_none")
@@ -134,7 +139,8 @@ def crowd_of(server: Running, least: int) -> Crowd:
     method = qc.MajorityVote().to_dict()
     campaign = desk.campaign(tasks=TASKS, at_least=least, method=method, max_participants=MOST)
     invites = desk.invite(campaign, 100)
-    return Crowd(desk, campaign, least, Inferrer(server.database), invites)
+    reader = server.client(desk.token(campaign))
+    return Crowd(desk, campaign, least, Inferrer(server.database), invites, reader)
 
 
 def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
@@ -142,6 +148,9 @@ def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
     document = json.loads(seen[""][2])
     assert (document["participants"], document["reports"]) == crowd.told
     assert json.loads(seen["/invites"][2])["used"] == crowd.told[0]
+    by_link = [seen[f"by a link: {path}"] for path in BY_A_LINK]
+    assert [answer[0] for answer in by_link] == [seen[path][0] for path in BY_A_LINK]
+    assert not any(re.search(rb"worker-[0-9a-f]{16}", answer[2]) for answer in by_link)
     if crowd.told[0] and crowd.closed:
         names = {worker["worker"] for worker in json.loads(seen["/results"][2])["workers"]}
         rows = seen["/reports"][2].decode().splitlines()[1:]

@@ -15,7 +15,13 @@ function number(name, field) {
 export function showCampaigns(campaigns, choose) {
   const rows = [...campaigns].sort((one, other) => words.compare(one.title, other.title));
   const columns = [
-    { name: "Title", value: (row) => row.title, text: (row) => row.title, press: choose },
+    {
+      name: "Title",
+      value: (row) => row.title,
+      text: (row) => row.title,
+      below: (row) => row.id,
+      press: choose,
+    },
     { name: "State", value: (row) => row.state, text: (row) => row.state },
     number("Tasks", "tasks"),
     number("Workers", "participants"),
@@ -23,6 +29,6 @@ export function showCampaigns(campaigns, choose) {
   ];
   byId("campaigns-found").hidden = rows.length === 0;
   say(byId("campaigns-none"), rows.length ? "" : "There is none yet: quietcrowd campaign create makes one.");
-  say(byId("campaigns-note"), rows.length ? `${count(rows.length)} campaigns.` : "");
+  say(byId("campaigns-note"), rows.length ? `Yours: ${count(rows.length)}.` : "");
   table.show(columns, rows);
 }

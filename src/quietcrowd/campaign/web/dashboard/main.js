@@ -15,8 +15,8 @@ const PAUSE = 3_000;
 const FINAL = new Set([401, 404, 422]);
 const SCREENS = ["ask", "list", "campaign"].map(byId);
 const KEY_IN_ADDRESS =
-  "No key belongs in an address: this browser has kept it. It was not used here. Have it replaced " +
-  "(quietcrowd campaign key NAME --replace), and give the new one.";
+  "No key belongs in an address: this browser has kept it. It was not used here. Have it replaced, " +
+  "by quietcrowd campaign key NAME --replace, and give the new one.";
 
 let end = () => {};
 let current = null; // what is followed: a campaign, or a requester for the list
