@@ -5,12 +5,14 @@ import io
 import re
 
 import pytest
+from tests.campaign.people import new_desk
 from tests.campaign.pictures import PNG
 from tests.campaign.pictures import image as name_image
 from tests.campaign.web.people_in_browsers import RequesterInBrowser
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.store.requesters import issue_key
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,8 +30,6 @@ TASKS = [
 @pytest.fixture(scope="module")
 def campaign(server):
     """Return a requester, and a campaign with results."""
-    from tests.campaign.people import new_desk
-
     desk = new_desk(server)
     mechanism = qc.RandomizedResponse(domain=qc.Categorical(["no", "yes"]), epsilon=10.0)
     made = desk.draft(mechanism, title="Birds in a browser", at_least=3)["id"]
@@ -95,7 +95,7 @@ def test_all_campaigns_can_be_chosen_from(person, campaign, path):
     requester.heading("Campaigns")
     requester.page.reload()
     requester.heading("Dashboard")
-    assert requester.page.get_by_label("Requester’s key").input_value() == ""
+    assert requester.field.input_value() == ""
 
 
 def test_a_link_shows_results_once_and_no_workers(person, campaign):
@@ -137,14 +137,12 @@ def test_a_key_in_an_address_is_not_used_and_does_not_stay_there(person, campaig
 
 
 def test_a_key_that_has_ended_says_so(person, campaign):
-    from quietcrowd.campaign.store.requesters import issue_key
-
     desk, made = campaign
     old = issue_key(desk.server.database, "old in a browser", expires_at=1_000)
     requester = person(RequesterInBrowser)
     requester.page.goto(f"{desk.server.url}/dashboard/{made}")
     for given, told in ((old, "has expired"), (f"qck_{'a' * 43}", "unknown"), ("x", "no key")):
-        requester.page.get_by_label("Requester’s key").fill(given)
+        requester.field.fill(given)
         requester.press("Open")
         requester.page.get_by_role("alert").filter(has_text=told).wait_for()
-        assert requester.page.get_by_label("Requester’s key").input_value() == ""
+        assert requester.field.input_value() == ""
