@@ -45,7 +45,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert status == 0, errors
         return output.strip()
 
-    key, serve, create, begin, invite, close, results, *exports = requester
+    key, serve, create, begin, invite, look, close, results, *exports = requester
     assert serve[0] == "serve"
     monkeypatch.setenv("QUIETCROWD_KEY", play(key))
     with server_process("sqlite:///quietcrowd.db", tmp_path / "log") as server:
@@ -54,6 +54,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(begin)
         links = play(invite).splitlines()
         assert len(links) == 20
+        assert f"/dashboard/{names['ID']}#c=qcd_" in play(look)
         on_terminal, from_file, show, leave = worker
         assert on_terminal[0] == "answer"
         for place, link in enumerate(links[:4]):

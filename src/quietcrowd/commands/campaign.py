@@ -292,7 +292,8 @@ def open_campaign(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "
     note(f"Open. Workers agree to {opened['config_hash']}:")
     for sentence in public["config"]["consent"]:
         note(sentence)
-    note(f"What comes of it: quietcrowd campaign dashboard {campaign_id}")
+    note(f"What comes of it: {ServerAddress.read(server).url}/dashboard/{campaign_id}")
+    note(f"It asks for your key. A link without it: quietcrowd campaign dashboard {campaign_id}")
 
 
 @campaign.command()

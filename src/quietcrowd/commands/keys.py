@@ -25,7 +25,9 @@ def keys(
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
-    """Print your keys by their last four characters: until when they are good.
+    """Print which keys you have, and until when; or end one.
+
+    They are told by their last four characters.
 
     Whoever runs the server makes keys: quietcrowd campaign key.
 

@@ -19,10 +19,10 @@ for (const [button, path, name] of FILES) {
 }
 
 /** Let the buttons fetch from a campaign; without its workers there are no reports, either. */
-export function downloadFrom(campaign) {
-  source = campaign;
+export function downloadFrom(api) {
+  source = api;
   for (const part of [LINES, TABLE, MECHANISM, byId("downloads-later"), byId("downloads-note")]) {
-    part.hidden = !campaign.showsWorkers;
+    part.hidden = !api.showsWorkers;
   }
 }
 

@@ -13,7 +13,9 @@ import { showWorkers } from "./workers.js";
 
 const PAUSE = 3_000;
 const FINAL = new Set([401, 404, 422]);
-const SCREENS = ["ask", "list", "campaign"].map(byId);
+const ASK = byId("ask");
+const LIST = byId("list");
+const CAMPAIGN = byId("campaign");
 const KEY_IN_ADDRESS =
   "No key belongs in an address: this browser has kept it. It was not used here. Have it replaced, " +
   "by quietcrowd campaign key NAME --replace, and give the new one.";
@@ -33,10 +35,11 @@ function showResults(results) {
 }
 
 /** Show one of the screens, and go to its heading where another one was shown. */
-function showScreen(name) {
-  const screen = byId(name);
+function showScreen(screen) {
   if (screen.hidden) {
-    SCREENS.forEach((one) => (one.hidden = one !== screen));
+    for (const one of [ASK, LIST, CAMPAIGN]) {
+      one.hidden = one !== screen;
+    }
     screen.querySelector("h1").focus();
   }
 }
@@ -55,7 +58,7 @@ function ask(message) {
   forgetQuestions();
   document.title = "Dashboard – quietcrowd";
   say(byId("connection"), "");
-  showScreen("ask");
+  showScreen(ASK);
   say(byId("key-error"), message);
   byId("key").focus();
 }
@@ -111,7 +114,7 @@ function show(campaign, results) {
   }
   offerDownloads(campaign, latest);
   say(byId("connection"), "live");
-  showScreen("campaign");
+  showScreen(CAMPAIGN);
 }
 
 /** Look at the list until it is there: who reads it is not disturbed. */
@@ -121,7 +124,7 @@ async function lookAtList(api) {
     showCampaigns(campaigns, choose);
     document.title = "Campaigns – quietcrowd";
     say(byId("connection"), "");
-    showScreen("list");
+    showScreen(LIST);
   }
   return false;
 }
