@@ -2,7 +2,8 @@
 
 `campaign.delete_at`, in seconds since 1970, follows from when its requester closed it; what keys,
 codes and tokens of requesters have as `expires_at`, from when they were made.
-`participant.standing` is joined, waiting or shown: see `releases`.
+`campaign.closes_on` is a day that the requester named.
+`participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ __all__ = [
     "campaign",
     "dashboard_code",
     "dashboard_token",
+    "exclusion",
     "image",
     "inference",
     "invite",
@@ -67,7 +69,7 @@ def _told(name: str) -> Column[Any]:
 
 
 def _counted(name: str, first: int) -> Column[Any]:
-    """Return a column of a whole number that a row has from the beginning."""
+    """Return a column of a whole number that rows have from the beginning."""
     return Column(name, _WHOLE, nullable=False, server_default=str(first))
 
 
@@ -137,6 +139,9 @@ campaign = Table(
     ),
     Column("shown_method", Text),
     Column("completion_code", Text),
+    Column("closes_on", Text),
+    Column("max_joined", _WHOLE),
+    *(_counted(name, 0) for name in ("joined", "crowded", "exclusions")),
     **_STRICT,
 )
 
@@ -193,6 +198,7 @@ invite = Table(
     metadata,
     _owner("campaign", primary_key=True),
     Column("token_sha256", LargeBinary, primary_key=True),
+    _counted("revoked", 0),
     **_STRICT,
 )
 
@@ -242,5 +248,16 @@ inference = Table(
     Column("method", Text),
     Column("etag", Text, nullable=False),
     Column("snapshot", Text, nullable=False),
+    _counted("exclusions", 0),
+    **_STRICT,
+)
+
+exclusion = Table(
+    "exclusion",
+    metadata,
+    _owner("campaign", primary_key=True),
+    Column("pseudonym", Text, primary_key=True),
+    Column("wanted", _WHOLE, nullable=False),
+    Column("in_force", _WHOLE, nullable=False),
     **_STRICT,
 )

@@ -10,7 +10,9 @@ import secrets
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "PSEUDONYM",
     "Prefix",
+    "erased_hash",
     "has_prefix",
     "hide_pseudonyms",
     "hide_tokens",
@@ -28,10 +30,14 @@ Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_", "qcd_", "qcr_"]
 """Of a requester's key, a worker's credential, an invite, the code of a link to a dashboard, and a
 token that reads results: a leak of one can be searched for."""
 
+_NAME = "worker-[0-9a-f]{16}"
+
+PSEUDONYM = rf"^{_NAME}$"
+"""What pseudonyms look like."""
+
 _TOKEN = re.compile(r"qc[kwidr]_[A-Za-z0-9_-]{43}", re.ASCII)
 _TOKEN_LIKE = re.compile(r"(qc[kwidr]_)[A-Za-z0-9_-]+", re.ASCII)
-_PSEUDONYM = re.compile(r"worker-[0-9a-f]{16}")
-_LISTED = re.compile(rf" \({_PSEUDONYM.pattern}[^()]*\)")
+_LISTED = re.compile(rf" \({_NAME}[^()]*\)")
 
 
 def new_token(prefix: Prefix) -> str:
@@ -51,7 +57,7 @@ def hide_tokens(text: str) -> str:
 
 def hide_pseudonyms(text: str) -> str:
     """Return a message without the pseudonyms in it: a list in brackets goes with its brackets."""
-    return _PSEUDONYM.sub("a worker", _LISTED.sub("", text))
+    return re.sub(_NAME, "a worker", _LISTED.sub("", text))
 
 
 def token_hash(token: str) -> bytes:
@@ -62,6 +68,11 @@ def token_hash(token: str) -> bytes:
 def withdrawn_hash(credential: str) -> bytes:
     """Return what is kept of the credential of who withdrew: no hash that was stored before."""
     return hashlib.sha256(f"withdrawn {credential}".encode()).digest()
+
+
+def erased_hash(hashed: bytes) -> bytes:
+    """Return what is kept of a credential whose `token_hash` is known and which is not."""
+    return hashlib.sha256(b"erased " + hashed).digest()
 
 
 def same_hash(one: bytes, other: bytes) -> bool:

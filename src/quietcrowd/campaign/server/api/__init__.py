@@ -10,6 +10,7 @@ from quietcrowd.campaign.server.api import (
     reports,
     results,
     tasks,
+    workers,
 )
 
 __all__ = ["ROUTES"]
@@ -24,6 +25,7 @@ ROUTES = tuple(
         tasks.router,
         images.router,
         participants.invites,
+        workers.router,
         results.router,
         results.exports,
         dashboards.router,
