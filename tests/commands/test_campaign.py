@@ -151,21 +151,6 @@ def test_a_slash_behind_a_server_is_one_too_many(run, at_desk, server):
     assert link.startswith(f"{server.url}/j/{one}#i=")
 
 
-def test_a_link_to_the_dashboard_holds_no_key_and_works_once(run, at_desk, server):
-    one = at_desk.draft()["id"]
-    status, link, told = run("campaign", "dashboard", one, "--server", f"{server.url}/")
-    assert status == 0
-    assert "once, within 10 minutes" in told
-    start, code = link.strip().split("#c=")
-    assert start == f"{server.url}/dashboard/{one}"
-    assert at_desk.key not in link
-    answers = [
-        server.client(code).post(f"/campaigns/{one}/dashboard-tokens").status_code for _ in "ab"
-    ]
-    assert answers == [201, 401]
-    assert "no such campaign" in run("campaign", "dashboard", "0" * 32)[2]
-
-
 def test_a_key_for_this_machine_goes_through_no_proxy(run, at_desk, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)

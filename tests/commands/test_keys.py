@@ -17,6 +17,21 @@ def key(server, monkeypatch, request):
     return made
 
 
+def test_a_link_to_the_dashboard_holds_no_key_and_works_once(run, at_desk, server):
+    one = at_desk.draft()["id"]
+    status, link, told = run("campaign", "dashboard", one, "--server", f"{server.url}/")
+    assert status == 0
+    assert "once, within 10 minutes" in told
+    start, code = link.strip().split("#c=")
+    assert start == f"{server.url}/dashboard/{one}"
+    assert at_desk.key not in link
+    answers = [
+        server.client(code).post(f"/campaigns/{one}/dashboard-tokens").status_code for _ in "ab"
+    ]
+    assert answers == [201, 401]
+    assert "no such campaign" in run("campaign", "dashboard", "0" * 32)[2]
+
+
 def test_keys_are_told_by_their_ends(run, server, key, request):
     other = issue_key(server.database, request.node.name, expires_at=4_000_000_000)
     status, printed, _ = run("campaign", "keys")

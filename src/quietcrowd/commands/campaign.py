@@ -34,10 +34,11 @@ from quietcrowd.commands.choices import (
     choose_method,
 )
 from quietcrowd.commands.export import export
-from quietcrowd.commands.keys import keys
+from quietcrowd.commands.keys import dashboard, keys
 from quietcrowd.commands.printing import console, note, plain_table, tell_no_signal
 from quietcrowd.commands.questions import agreed
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
+from quietcrowd.commands.results import results
 from quietcrowd.commands.task_file import TaskFile, summarize_tasks
 from quietcrowd.commands.task_images import TaskImages, upload_images
 from quietcrowd.domains import Domain
@@ -51,7 +52,6 @@ __all__ = [
     "app",
     "close",
     "create",
-    "dashboard",
     "delete",
     "invite",
     "list_campaigns",
@@ -408,41 +408,8 @@ def invite(
         typer.echo(f"{ServerAddress.read(server).url}{fragment}")
 
 
-@campaign.command()
-def dashboard(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "") -> None:
-    """Print a link to the dashboard of a campaign, for one visit.
-
-    It works once, within ten minutes, and shows results alone: no workers, no reports, and nothing
-    can be changed. The page asks for your key where you want these.
-
-    Example: quietcrowd campaign dashboard 0123456789abcdef0123456789abcdef
-    """
-    with requester_client(server, secret) as client:
-        made = checked(client.post(f"/campaigns/{campaign_id}/dashboard-codes")).json()
-    typer.echo(f"{ServerAddress.read(server).url}{made['fragment']}")
-    note(f"It works once, within {made['seconds'] // 60} minutes, and shows results alone.")
-
-
-@campaign.command()
-def results(
-    campaign_id: Campaign,
-    server: Server = LOCAL,
-    secret: Key = "",
-) -> None:
-    """Print the latest results as JSON, and warnings as notes.
-
-    Notes say who is excluded, too.
-
-    Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
-    """
-    with requester_client(server, secret) as client:
-        found: dict[str, Any] = checked(client.get(f"/campaigns/{campaign_id}/results")).json()
-        typer.echo(json.dumps(found))
-        for warning in found["warnings"]:
-            note(f"{warning['code']}: {warning['message']}")
-        controls.tell_excluded(client, campaign_id)
-
-
+campaign.command()(dashboard)
+campaign.command()(results)
 campaign.command()(controls.exclude)
 campaign.command()(controls.erase)
 campaign.command()(controls.revoke)

@@ -1,4 +1,4 @@
-"""``quietcrowd campaign keys``: which keys a requester has, and ending one of them."""
+"""``quietcrowd campaign keys`` and ``dashboard``: a requester's keys, and links in their place."""
 
 from __future__ import annotations
 
@@ -8,12 +8,27 @@ from typing import Annotated, Any
 
 import typer
 
+from quietcrowd.campaign.terms.server_address import ServerAddress
 from quietcrowd.commands import options
 from quietcrowd.commands.printing import console, note, plain_table
-from quietcrowd.commands.requester import LOCAL, Key, Server, checked, requester_client
+from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["keys"]
+__all__ = ["dashboard", "keys"]
+
+
+def dashboard(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "") -> None:
+    """Print a link to the dashboard of a campaign, for one visit.
+
+    It works once, within ten minutes, and shows results alone: no workers, no reports, and nothing
+    can be changed. The page asks for your key where you want these.
+
+    Example: quietcrowd campaign dashboard 0123456789abcdef0123456789abcdef
+    """
+    with requester_client(server, secret) as client:
+        made = checked(client.post(f"/campaigns/{campaign_id}/dashboard-codes")).json()
+    typer.echo(f"{ServerAddress.read(server).url}{made['fragment']}")
+    note(f"It works once, within {made['seconds'] // 60} minutes, and shows results alone.")
 
 
 def keys(

@@ -18,7 +18,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows, look_up
-from quietcrowd.campaign.store.releases import release_waiting, waits_for_others
+from quietcrowd.campaign.store.releases import release_waiting, show_at_once, waits_for_others
 from quietcrowd.campaign.terms.channel_config import ReportRule
 from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
@@ -133,15 +133,10 @@ class Intake:
         outcomes = [_outcome(batch, one) for one in sent]
         insert_rows(connection, tables.report, batch.new_reports)
         insert_rows(connection, tables.sketch, batch.new_sketches)
-        senders: dict[bytes, set[bytes]] = {}
+        senders: dict[bytes, list[bytes]] = {}
         for campaign, person, *_ in (*batch.new_reports, *batch.new_sketches):
-            senders.setdefault(campaign, set()).add(person)
-        changed = {
-            campaign
-            for campaign, sent_now in senders.items()
-            if not any(batch.people[one].waits for one in sent_now)
-            or release_waiting(connection, campaign, sent_now)
-        }
+            senders.setdefault(campaign, []).append(person)
+        changed = {one for one, who in senders.items() if _show(connection, batch, one, who)}
         return outcomes, changed
 
     def _gather(self, connection: Connection, sent: Sequence[WorkerUpload]) -> _Batch:
@@ -184,11 +179,23 @@ class Intake:
         return self._known[campaign]
 
 
+def _show(connection: Connection, batch: _Batch, campaign: bytes, senders: Sequence[bytes]) -> bool:
+    """Show what was sent now, or let it wait; return whether a requester is shown more reports.
+
+    Of each new report there is the sender.
+    """
+    if any(batch.people[one].waits for one in senders):
+        return release_waiting(connection, campaign, set(senders))
+    show_at_once(connection, campaign, reports=len(senders))
+    return True
+
+
 def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person]:
     """Return participants and the state of their campaigns, and keep both from changing.
 
-    All who write lock campaigns first and then participants: nobody waits for each other. Where
-    workers wait to be shown together, one transaction at a time counts them.
+    All who write lock campaigns first and then participants: nobody waits for each other. One
+    transaction at a time counts what is new of a campaign. Where workers do not wait to be shown
+    together, results can be written meanwhile.
     """
     person, campaign = tables.participant.c, tables.campaign.c
     wanted = person.id.in_(list(ids))
@@ -200,7 +207,7 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
             select(campaign.id, campaign.state, campaign.config_hash, campaign.at_least)
             .where(met, which)
             .order_by(campaign.id)
-            .with_for_update(read=not waits)
+            .with_for_update(key_share=not waits)
         )
     }
     found = connection.execute(

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.recounts import recount
 from quietcrowd.campaign.store.replay import replay
 from quietcrowd.campaign.store.revisions import (
     Revision,
@@ -215,6 +216,7 @@ def ready_database(settings: Settings) -> Iterator[Database]:
             require_current(database)
             with closing(Departures.open(settings)) as departures:
                 replay(database, departures, time.time())
+            recount(database)
             yield database
         finally:
             database.close()

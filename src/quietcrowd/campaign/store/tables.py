@@ -4,6 +4,8 @@
 codes and tokens of requesters have as `expires_at`, from when they were made.
 `campaign.closes_on` is a day that the requester named.
 `participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
+What a requester is told of a campaign in numbers is kept in its row and not counted, as campaigns
+may hold many millions of rows.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ __all__ = [
     "participant",
     "report",
     "requester",
+    "result_page",
     "sketch",
     "task",
     "withdrawn",
@@ -141,7 +144,7 @@ campaign = Table(
     Column("completion_code", Text),
     Column("closes_on", Text),
     Column("max_joined", _WHOLE),
-    *(_counted(name, 0) for name in ("joined", "crowded", "exclusions")),
+    *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
     **_STRICT,
 )
 
@@ -248,9 +251,12 @@ inference = Table(
     Column("method", Text),
     Column("etag", Text, nullable=False),
     Column("snapshot", Text, nullable=False),
-    _counted("exclusions", 0),
+    Column("pages_etag", Text),
+    Column("head", Text),
+    *(_counted(name, 0) for name in ("truths", "workers", "exclusions")),
     **_STRICT,
 )
+"""Heads of results; servers before revision 0006 read `snapshot` alone: see `result_pages`."""
 
 exclusion = Table(
     "exclusion",
@@ -261,3 +267,19 @@ exclusion = Table(
     Column("in_force", _WHOLE, nullable=False),
     **_STRICT,
 )
+
+result_page = Table(
+    "result_page",
+    metadata,
+    Column(
+        "campaign_id",
+        LargeBinary,
+        ForeignKey("inference.campaign_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("kind", Text, primary_key=True),
+    Column("number", _WHOLE, primary_key=True),
+    Column("content", Text, nullable=False),
+    **_STRICT,
+)
+"""Pages go with the head of their results."""

@@ -30,5 +30,5 @@ export function showCampaigns(campaigns, choose) {
   byId("campaigns-found").hidden = rows.length === 0;
   say(byId("campaigns-none"), rows.length ? "" : "There is none yet: quietcrowd campaign create makes one.");
   say(byId("campaigns-note"), rows.length ? `Yours: ${count(rows.length)}.` : "");
-  table.show(columns, rows);
+  table.show(columns, rows, null);
 }

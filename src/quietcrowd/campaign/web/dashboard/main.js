@@ -6,9 +6,10 @@ import { isKey, takeFragment } from "./credentials.js";
 import { downloadFrom, offerDownloads } from "./downloads.js";
 import { byId, say } from "./elements.js";
 import { showAgreement, showCampaign, showPrivacy, showWarnings } from "./facts.js";
+import { lookAtResults } from "./pages.js";
 import { poll } from "./polling.js";
 import { forgetQuestions, readQuestions } from "./questions.js";
-import { showTruths } from "./truths.js";
+import { showTruths, showTruthsAgain } from "./truths.js";
 import { showWorkers } from "./workers.js";
 
 const PAUSE = 3_000;
@@ -25,11 +26,13 @@ let current = null; // what is followed: a campaign, or a requester for the list
 let requester = null; // with the key; null without one
 let latest = null; // results
 
-function showResults(results) {
+/** Show what was found, or that nothing was. */
+function showFound(found) {
+  const { results, truths, workers } = found ?? { results: null, truths: null, workers: null };
   latest = results;
   showWarnings(results);
-  showTruths(results);
-  showWorkers(results);
+  showTruths(results, truths);
+  showWorkers(results, workers);
   showAgreement(results);
   showPrivacy(results);
 }
@@ -54,7 +57,7 @@ function follow(api, step) {
 function ask(message) {
   requester = null;
   follow(null);
-  showResults(null);
+  showFound(null);
   forgetQuestions();
   document.title = "Dashboard – quietcrowd";
   say(byId("connection"), "");
@@ -86,7 +89,7 @@ function tellOf(error) {
 }
 
 function start(api) {
-  showResults(null);
+  showFound(null);
   forgetQuestions();
   downloadFrom(api);
   byId("all-campaigns").hidden = !api.showsWorkers;
@@ -97,20 +100,20 @@ function start(api) {
 
 async function lookAtCampaign(api) {
   const campaign = await api.campaign();
-  const results = await api.results();
+  const found = await lookAtResults(api);
   if (api === current) {
-    show(campaign, results);
+    show(campaign, found);
     if (latest !== null) {
-      readQuestions(api, () => api === current && showTruths(latest));
+      readQuestions(api, () => api === current && showTruthsAgain());
     }
   }
   return true;
 }
 
-function show(campaign, results) {
+function show(campaign, found) {
   showCampaign(campaign);
-  if (results !== undefined) {
-    showResults(results);
+  if (found !== undefined) {
+    showFound(found);
   }
   offerDownloads(campaign, latest);
   say(byId("connection"), "live");
