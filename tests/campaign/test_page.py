@@ -31,6 +31,18 @@ def example():
     return textwrap.dedent(lines)
 
 
+def play_keys(play, ends, names, monkeypatch):
+    """Play the commands that make, list and end keys."""
+    yearly, replacing, listing, revoking = ends
+    leaked = play(yearly)
+    names[revoking[-1]] = leaked[-4:]
+    assert leaked[-4:] in play(listing)
+    play(revoking)
+    assert " revoked " in next(line for line in play(listing).splitlines() if leaked[-4:] in line)
+    monkeypatch.setenv("QUIETCROWD_KEY", play(replacing))
+    assert play(listing).count(" valid ") == 1
+
+
 @pytest.mark.slow
 def test_the_page(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -38,7 +50,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         "birds.csv", index=False
     )
     pd.DataFrame({"task": ["t1", "t7"], "label": ["yes", "no"]}).to_csv("mine.csv", index=False)
-    requester, worker = commands()
+    requester, ends, worker = commands()
     names = {}
 
     def play(words, *options):
@@ -80,4 +92,5 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert f"{names['ID']} closed Birds" in " ".join(play(listing).split())
         play(delete, "--yes")
         assert names["ID"] not in play(listing)
+        play_keys(play, ends, names, monkeypatch)
     assert {"reports.jsonl", "tasks.json"} <= {path.name for path in tmp_path.iterdir()}

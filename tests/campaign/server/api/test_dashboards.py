@@ -11,14 +11,18 @@ from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.terms.tokens import new_token
 
 PSEUDONYM = "worker-[0-9a-f]{16}"
+PARTS = ("/results", "/results/head", "/results/truths")
 
 
 @pytest.fixture
 def campaign(desk, server):
     """Return a campaign with results."""
     made = desk.campaign(join_mode="open", completion_code="BIRD-77")
-    for _ in range(3):
+    for _ in range(4):
         desk.worker(made).send_values(1, 0, 1)
+    Inferrer(server.database).infer(bytes.fromhex(made))
+    named = desk.client.get(f"/campaigns/{made}/results").json()["workers"][0]["worker"]
+    desk.client.put(f"/campaigns/{made}/excluded/{named}").raise_for_status()
     Inferrer(server.database).infer(bytes.fromhex(made))
     return made
 
@@ -77,16 +81,26 @@ def test_a_token_reads_the_results_of_one_campaign_and_no_worker(desk, campaign)
     assert seen.pop("completion_code") is None
     assert own == seen
     results, shown = (client.get(f"{url}/results") for client in (desk.client, reader))
-    assert shown.json() == {**results.json(), "workers": []}
+    assert len(results.json()["excluded"]) == 1
+    unnamed = {"workers": [], "excluded": []}
+    assert shown.json() | {"warnings": []} == {**results.json(), **unnamed, "warnings": []}
     assert re.search(PSEUDONYM, results.text)
-    for path in ("", "/results", "/truths", "/truths?format=csv", "/tasks"):
+    check_problem(reader.get(f"{url}/results/workers"), 401, "credential")
+    for path in ("", *PARTS, "/truths", "/truths?format=csv", "/tasks"):
         answer = reader.get(f"{url}{path}")
         assert answer.status_code == 200
         assert re.search(PSEUDONYM, answer.text) is None
     assert reader.get(f"{url}/truths").text == desk.client.get(f"{url}/truths").text
-    etag = shown.headers["etag"]
-    assert reader.get(f"{url}/results", headers={"If-None-Match": etag}).status_code == 304
-    assert desk.client.get(f"{url}/results", headers={"If-None-Match": etag}).status_code == 200
+    for path in PARTS:
+        seen, own = (one.get(url + path).headers["etag"] for one in (reader, desk.client))
+        for client, etag, status in (
+            (reader, seen, 304),
+            (reader, own, 200),
+            (desk.client, seen, 200),
+            (desk.client, own, 304),
+        ):
+            answer = client.get(url + path, headers={"If-None-Match": etag})
+            assert answer.status_code == status
     check_problem(reader.get(f"/campaigns/{desk.campaign()}"), 404, "not-found")
 
 
