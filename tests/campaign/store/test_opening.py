@@ -193,3 +193,29 @@ def test_one_server_at_a_time(tmp_path):
 def test_a_database_server_needs_no_lock():
     with only_server(None), only_server(None):
         pass
+
+
+HEAD = 100
+"""Bytes of a file of SQLite before its pages: they count changes."""
+
+
+def test_a_file_does_not_tell_who_came_before_whom_once_its_server_has_ended(tmp_path):
+    rows = [
+        {"campaign_id": b"c", "token_sha256": place.to_bytes(32, "big")} for place in range(300)
+    ]
+    files = []
+    for name, order in (("one", rows), ("another", rows[::-1])):
+        settings = Settings(database=f"sqlite:///{tmp_path}/{name}.db", departures="none")
+        with ready_database(settings) as database:
+            with database.write() as connection:
+                connection.execute(insert(tables.requester), {"id": b"r", "name": "birds"})
+                fill_older(connection, b"c", at_least=5)
+            for row in order:
+                with database.write() as connection:
+                    connection.execute(insert(tables.invite), row)
+            database.empty_journal()
+            before = database.path.read_bytes()[HEAD:]
+        files.append(((tmp_path / f"{name}.db").read_bytes()[HEAD:], before))
+    (one, one_before), (another, another_before) = files
+    assert one == another
+    assert one_before != another_before

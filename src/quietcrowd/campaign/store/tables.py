@@ -51,7 +51,7 @@ _WHOLE = BigInteger().with_variant(Integer(), "sqlite")
 """64 bits, in a type that strict tables of SQLite know."""
 
 _STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
-"""Rows lie in the order of their random keys: that of their arrival is nowhere."""
+"""Pages lie in the order of random keys; within, rows as they came: see `Database.write_anew`."""
 
 
 def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) -> Column[Any]:
