@@ -81,16 +81,19 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert in_time(lambda: run(*(names.get(word, word) for word in results))[0] == 0)
         found = json.loads(play(results))
         assert found["participants"] == 4
-        exclude, erase, revoke, reports, infer, truths, listing, delete = more
+        exclude, erase, revoke, reports, infer, divide, pass_over, truths, listing, delete = more
         names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
         assert play(exclude) == f"{names['WORKER']}  excluded"
         play(erase, "--yes")
         play(revoke)
         play(reports)
         assert len(play(infer).splitlines()) > 2
+        play(divide)
+        play(pass_over)
         play(truths)
         assert f"{names['ID']} closed Birds" in " ".join(play(listing).split())
         play(delete, "--yes")
         assert names["ID"] not in play(listing)
         play_keys(play, ends, names, monkeypatch)
-    assert {"reports.jsonl", "tasks.json"} <= {path.name for path in tmp_path.iterdir()}
+    made = {path.name for path in tmp_path.iterdir()}
+    assert {"reports.jsonl", "tasks.json", "truths.parquet"} <= made
