@@ -178,7 +178,9 @@ def test_uploads_go_on_while_results_are_written(server, desk, campaign):
     worker = desk.worker(campaign)
     upload = sent(worker, worker.report(worker.tasks()[0]["task_id"], 1))
     found = failed_findings(config_hash="", reports=9, participants=1, reason="It failed.")
-    provenance = Provenance(campaign=bytes.fromhex(campaign), reports=9, erasures=0, method=None)
+    provenance = Provenance(
+        campaign=bytes.fromhex(campaign), reports=9, erasures=0, method=None, exclusions=0
+    )
     with found.in_pages() as pages, server.database.write() as connection:
         assert write_results(connection, provenance, pages)
         with ThreadPoolExecutor(1) as pool:
