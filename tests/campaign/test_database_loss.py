@@ -19,6 +19,7 @@ from tests.campaign.waiting import in_time
 from quietcrowd.campaign.server import writer
 from quietcrowd.campaign.store import database
 from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.terms.tokens import new_token
 
 UPLOADERS, TASKS, RECOVERY = 16, 20_000, 5
 
@@ -106,14 +107,18 @@ def lost():
 def check_route(desk, worker, method, path):
     """Check that a route says that there is no database, if it needs one."""
     names = {"campaign": worker.campaign, "participant": worker.id, "sha256": 64 * "0"}
+    names |= {"worker": f"worker-{16 * '0'}", "key": 32 * "0"}
     url = path.format(**names).removeprefix("/api/v1")
     _, request, _ = ROWS[method, path]
     if "config_hash" in request.get("json", {}):
         request = {"json": {**request["json"], "config_hash": worker.config_hash}}
     if "reports" in request.get("json", {}):
         request["json"]["reports"] = [worker.report("0" * 32, 1)]
-    owned = path.startswith("/api/v1/campaigns")
-    answer = (desk if owned else worker).client.request(method, url, **request)
+    owned = path.startswith(("/api/v1/campaigns", "/api/v1/keys"))
+    client = (desk if owned else worker).client
+    if path.endswith("/dashboard-tokens"):
+        client = desk.server.client(new_token("qcd_"))
+    answer = client.request(method, url, **request)
     if path == "/api/v1/healthz":
         assert answer.status_code == 200
     else:
