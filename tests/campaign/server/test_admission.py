@@ -113,7 +113,7 @@ def test_all_strangers_share_one_bucket_and_wait_where_it_is_empty():
 def test_links_of_dashboards_that_are_no_more_are_told_so_by_their_routes():
     reading = asker("GET", f"/api/v1/campaigns/{CAMPAIGN}", TOKEN)
     exchanging = asker("POST", f"/api/v1/campaigns/{CAMPAIGN}/dashboard-tokens", CODE)
-    door = admission(burst=2)
+    door = admission(burst=2, held=[])
     seen = [refusal(door.admit(one)) for one in (reading, exchanging, reading)]
     assert seen == [None, None, "too-many-requests"]
     assert door.lookups.asked == [("token", True), ("code", False), ("token", True)]
