@@ -30,11 +30,28 @@ DatabaseUrl = Annotated[
 
 @app.command()
 def serve(
-    database: DatabaseUrl = "sqlite:///quietcrowd.db",
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="QUIETCROWD_SETTINGS",
+            help="Of settings, in TOML. Options count before variables, and those before the file.",
+        ),
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="sqlite:///FILE or postgresql://USER@HOST/NAME; created or brought up to date. "
+            "Default: sqlite:///quietcrowd.db",
+        ),
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1")
+    ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, metavar="NUMBER", help="0: a free one.")
-    ] = 8000,
+        int | None, typer.Option(metavar="NUMBER", help="0: a free one. Default: 8000")
+    ] = None,
     address: Annotated[
         str | None,
         typer.Option(
@@ -44,14 +61,34 @@ def serve(
         ),
     ] = None,
     infer: Annotated[
-        bool, typer.Option(help="Infer truths from what comes in, in a process of its own.")
-    ] = True,
-    longest_inference: Annotated[
-        float,
+        bool | None,
         typer.Option(
-            min=1, metavar="SECONDS", help="When to end an inference; the results say so then."
+            "--infer/--no-infer",
+            help="Infer truths from what comes in, in a process of its own. Default: --infer",
         ),
-    ] = 600.0,
+    ] = None,
+    longest_inference: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="When to end an inference; the results say so then. Default: 600",
+        ),
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Serve /metrics there, to this machine alone; 0: a free one. Default: no metrics",
+        ),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any other setting of docs/operating.md, as often as you like.",
+        ),
+    ] = None,
 ) -> None:
     """Serve campaigns, until stopped.
 
@@ -61,26 +98,24 @@ def serve(
 
     Example: quietcrowd serve --address https://example.org/crowd
 
-    Example: quietcrowd serve --longest-inference 1800
+    Example: quietcrowd serve --settings crowd.toml --metrics-port 9464
+
+    Example: quietcrowd serve --longest-inference 1800 --set burst=200
     """
     require_server()
     from quietcrowd.campaign.server.app import serve as run
-    from quietcrowd.campaign.terms.settings import Settings, place_of
+    from quietcrowd.campaign.server.setting_sources import read_settings
 
-    settings = Settings(
-        database=database,
-        host=host,
-        port=port,
-        address=address,
-        infer=infer,
-        longest_inference=longest_inference,
-    )
-    run(
-        settings,
-        lambda found: note(
-            f"Serving campaigns on http://{place_of(host, found)}; stop with Ctrl+C."
-        ),
-    )
+    options = {
+        "database": database,
+        "host": host,
+        "port": port,
+        "address": address,
+        "infer": infer,
+        "longest_inference": longest_inference,
+        "metrics_port": metrics_port,
+    }
+    run(read_settings(settings, options, assignments or ()), note)
 
 
 def key(

@@ -15,7 +15,6 @@ from uvicorn.server import ServerState
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
-from quietcrowd.campaign.server import connections
 from quietcrowd.campaign.server.connections import is_whole_post, shedding_protocol
 from quietcrowd.campaign.server.gate import IncomingBodies
 from quietcrowd.campaign.terms.tokens import new_token
@@ -83,9 +82,8 @@ def endless(_):
 
 
 def test_who_takes_nothing_of_an_answer_is_cut_off(start_server, monkeypatch):
-    monkeypatch.setattr(connections, "TAKING_SECONDS", PATIENCE)
     monkeypatch.setattr(ReportExport, "json_lines", endless)
-    own = start_server(at_once=1)
+    own = start_server(at_once=1, taking_seconds=PATIENCE)
     desk = new_desk(own)
     url = f"/campaigns/{desk.campaign()}/reports"
     with own.client(desk.key).stream("GET", url) as answer:
@@ -102,9 +100,8 @@ def check_progress(answer, other):
 
 
 def test_who_takes_an_answer_slowly_gets_all_of_it(start_server, monkeypatch):
-    monkeypatch.setattr(connections, "TAKING_SECONDS", PATIENCE)
     monkeypatch.setattr(ReportExport, "json_lines", lambda _: islice(endless(_), 300))
-    own = start_server()
+    own = start_server(taking_seconds=PATIENCE)
     desk = new_desk(own)
     url = f"/campaigns/{desk.campaign()}/reports"
     size = 0
@@ -118,7 +115,7 @@ def test_who_takes_an_answer_slowly_gets_all_of_it(start_server, monkeypatch):
 def test_a_connection_that_is_not_used_any_more_ends_with_what_was_not_taken():
     loop, transport = asyncio.new_event_loop(), Mock(is_closing=lambda: False)
     config = uvicorn.Config(lambda: None, log_config=None)
-    kind = shedding_protocol(1, IncomingBodies())
+    kind = shedding_protocol(1, IncomingBodies(size=1, patience=60), 60)
     connection = kind(config=config, server_state=ServerState(), app_state={}, _loop=loop)
     connection.transport = transport
     connection.timeout_keep_alive_handler()
@@ -159,7 +156,7 @@ def busy(start_server, monkeypatch):
         assert gate.wait(30)
 
     monkeypatch.setattr("quietcrowd.campaign.server.api.participants.public_campaign", wait)
-    own = start_server(at_once=1)
+    own = start_server(at_once=1, taking_seconds=PATIENCE)
     desk = new_desk(own)
     held = threading.Thread(target=own.client().get, args=(f"/public/campaigns/{'0' * 32}",))
     held.start()

@@ -174,9 +174,10 @@ def test_who_takes_answers_slowly_keeps_nobody_from_being_served(start_server, m
     assert in_time(lambda: slow.client.get("/campaigns").status_code == 200)
 
 
-def test_a_body_counts_with_what_it_is(start_server, monkeypatch):
-    monkeypatch.setattr("quietcrowd.campaign.server.app.MAX_AT_ONCE", MAX_BODY - 1)
-    client = start_server().client(new_token("qcw_"))
+def test_a_body_counts_with_what_it_is(start_server):
+    own = start_server()
+    own.app.user_middleware[0].kwargs["in_flight"].size = MAX_BODY - 1
+    client = own.client(new_token("qcw_"))
     kind = {"Content-Type": "application/json"}
     refused = client.post("/me/reports", content=b" " * MAX_BODY, headers=kind)
     check_problem(refused, 503, "busy")
@@ -244,7 +245,7 @@ def whole(incoming, *parts):
 
 @pytest.mark.parametrize("parts", [[b""], [b"a"], [b"a", b""], [b"", b"a"], [b"a", b"b", b"c"]])
 def test_a_body_is_what_came(parts):
-    incoming = IncomingBodies(size=2)
+    incoming = IncomingBodies(size=2, patience=60)
     assert whole(incoming, *parts) == b"".join(parts)
     assert whole(incoming, *parts) == b"".join(parts)
     assert incoming.waiting == 0
@@ -267,7 +268,7 @@ def test_what_is_refused_leaves_room(parts, name):
 
 
 def test_pieces_have_so_much_room_and_what_is_whole_needs_none():
-    incoming = IncomingBodies(size=3)
+    incoming = IncomingBodies(size=3, patience=60)
     with pytest.raises(ProblemError, match="busy"):
         whole(incoming, b"abcd", b"e")
     assert whole(incoming, b"abcde") == b"abcde"
@@ -278,7 +279,7 @@ def test_a_sender_who_goes_away_is_no_failure():
         return {"type": "http.disconnect"}
 
     with pytest.raises(ProblemError, match="malformed"):
-        asyncio.run(IncomingBodies().whole(receive))
+        asyncio.run(IncomingBodies(size=MAX_BODY, patience=60).whole(receive))
 
 
 def enter(in_flight, size, credential=None):

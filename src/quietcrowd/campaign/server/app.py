@@ -6,7 +6,12 @@ import gc
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from threading import Thread
 from typing import Any
 
@@ -23,10 +28,13 @@ from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.server.start_report import start_lines
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
+from quietcrowd.campaign.store.capacity import Connections, claim_connections
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import ready_database
-from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
+from quietcrowd.campaign.terms.settings import PREFIX, place_of
 from quietcrowd.campaign.web.pages import router as pages
 from quietcrowd.exceptions import ParameterError
 
@@ -38,9 +46,6 @@ __all__ = [
     "serve",
     "serve_in_background",
 ]
-
-_GRACE = 5
-"""Seconds that requests have to end in, once the server is to end."""
 
 _NOT_STARTED = 3
 """The status with which the process ends where the application did not start."""
@@ -78,8 +83,10 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
     app.router.routes.extend(pages.routes)
     limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
-    in_flight = InFlight(requests=settings.at_once, size=MAX_AT_ONCE, each=settings.at_once_each)
-    app.state.incoming = IncomingBodies()
+    in_flight = InFlight(
+        requests=settings.at_once, size=settings.bytes_at_once, each=settings.at_once_each
+    )
+    app.state.incoming = IncomingBodies(size=settings.bytes_at_once, patience=settings.body_seconds)
     app.state.address = settings.address
     app.add_middleware(
         Gate,
@@ -99,7 +106,7 @@ def _lifespan(
         eraser = JournalEraser(database=database)
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
-        writer = Writer(database=database, changed=infer)
+        writer = Writer(database=database, changed=infer, patience=settings.write_seconds)
         retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
         parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
         app.state.service = Service(
@@ -133,7 +140,7 @@ def _nothing(_: bytes) -> None:
     """Infer nothing."""
 
 
-def serve(settings: Settings, announce: Callable[[int], None] | None = None) -> None:
+def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> None:
     """Serve until the process is told to end.
 
     Parameters
@@ -141,16 +148,18 @@ def serve(settings: Settings, announce: Callable[[int], None] | None = None) -> 
     settings : Settings
         Of the server; port 0 takes a free one.
     announce : callable, optional
-        Is given the port as soon as the database is ready and requests can come.
+        Is given what the server says of itself, line by line, as soon as requests can come.
 
     Raises
     ------
     ParameterError, FormatError
-        As of `ready_database` and `listener`.
+        As of `ready_database`, `claim_connections` and `listener`.
     """
-    with ready_database(settings) as database, listener(settings) as found:
+    with _opened(settings) as (database, connections, found):
         if announce is not None:
-            announce(found.getsockname()[1])
+            port = found.getsockname()[1]
+            for line in start_lines(settings, database, connections, port=port, metrics_port=None):
+                announce(line)
         start_log()
         log_what_nobody_catches()
         app = create_app(settings, database)
@@ -161,6 +170,17 @@ def serve(settings: Settings, announce: Callable[[int], None] | None = None) -> 
             server.run([found])
     if not server.started:
         raise SystemExit(_NOT_STARTED)
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[tuple[Database, Connections | None, socket.socket]]:
+    """Give a server's database, what is known of its connections, and where it listens."""
+    sizes = {"pool_size": settings.pool_size}
+    opened = ready_database(settings.database, pool_seconds=settings.pool_seconds, **sizes)
+    with opened as database:
+        connections = claim_connections(database, others=int(settings.infer), **sizes)
+        with listener(settings) as found:
+            yield database, connections, found
 
 
 def listener(settings: Settings) -> socket.socket:
@@ -192,11 +212,11 @@ def listening(settings: Settings, incoming: IncomingBodies) -> dict[str, Any]:
         "port": settings.port,
         "access_log": False,
         "log_config": None,
-        "http": shedding_protocol(settings.at_once, incoming),
+        "http": shedding_protocol(settings.at_once, incoming, settings.taking_seconds),
         "server_header": False,
         "proxy_headers": False,
-        "timeout_graceful_shutdown": _GRACE,
-        "timeout_keep_alive": 30,
+        "timeout_graceful_shutdown": settings.grace,
+        "timeout_keep_alive": settings.keep_alive,
     }
 
 
@@ -230,7 +250,7 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
     ParameterError, FormatError
         As of `quietcrowd.campaign.store.opening.ready_database`; and where nobody can listen there.
     """
-    with ready_database(settings) as database, listener(settings) as found:
+    with _opened(settings) as (database, _, found):
         app = create_app(settings, database)
         server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.incoming)))
         thread = Thread(target=server.run, args=([found],), name="server")

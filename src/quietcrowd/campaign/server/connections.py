@@ -18,7 +18,6 @@ from quietcrowd.campaign.server.cross_origin import VARY
 from quietcrowd.campaign.server.gate import BUSY, HEADERS, IncomingBodies
 from quietcrowd.campaign.server.logs import log_request
 from quietcrowd.campaign.server.problem_responses import as_response
-from quietcrowd.campaign.terms.settings import TAKING_SECONDS
 
 __all__ = ["TimedConnection", "is_whole_post", "shedding_protocol"]
 
@@ -36,7 +35,7 @@ class TimedConnection(H11Protocol):
     The head of the first request has some time from the moment of the connection, that of every
     later one from its first byte; bodies are waited for elsewhere. Between two requests it is
     uvicorn that waits, for as long as connections are kept alive. An answer that waits to be taken
-    does so for `TAKING_SECONDS` from one piece to the next, and no longer than a connection that
+    does so for some time from one piece to the next, and no longer than a connection that
     is kept alive where it is the last piece. What is left of it then is thrown away.
     """
 
@@ -46,6 +45,11 @@ class TimedConnection(H11Protocol):
     @property
     def patience(self) -> float:
         """Seconds in which a head has to be whole."""
+        raise NotImplementedError
+
+    @property
+    def taking(self) -> float:
+        """Seconds in which the next piece of an answer has to be taken."""
         raise NotImplementedError
 
     @override
@@ -98,7 +102,7 @@ class TimedConnection(H11Protocol):
 
     def _await_taking(self, *, pending: bool) -> None:
         """End the connection in time where an answer waits to be taken."""
-        self._piece = self._timer(self._piece, TAKING_SECONDS if pending else None)
+        self._piece = self._timer(self._piece, self.taking if pending else None)
 
     def _timer(
         self, running: asyncio.TimerHandle | None, seconds: float | None
@@ -126,7 +130,9 @@ def is_whole_post(data: bytes) -> bool:
     )
 
 
-def shedding_protocol(at_once: int, incoming: IncomingBodies) -> type[H11Protocol]:
+def shedding_protocol(
+    at_once: int, incoming: IncomingBodies, taking_seconds: float
+) -> type[H11Protocol]:
     """Return the protocol of a server that works on so many requests at once.
 
     What does not come in one piece is parsed, and refused by the application. Requests whose
@@ -138,6 +144,8 @@ def shedding_protocol(at_once: int, incoming: IncomingBodies) -> type[H11Protoco
         Most requests that are worked on.
     incoming : IncomingBodies
         Of the application: bodies that are coming in.
+    taking_seconds : float
+        Seconds in which the next piece of an answer has to be taken.
     """
     refusal = _refusal()
     malformed = as_response(
@@ -149,6 +157,11 @@ def shedding_protocol(at_once: int, incoming: IncomingBodies) -> type[H11Protoco
         @override
         def patience(self) -> float:
             return incoming.patience
+
+        @property
+        @override
+        def taking(self) -> float:
+            return taking_seconds
 
         @override
         def data_received(self, data: bytes) -> None:

@@ -22,7 +22,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.cross_origin import allowed_headers, is_preflight
 from quietcrowd.campaign.server.logs import log_failure, log_request
 from quietcrowd.campaign.server.problem_responses import as_response
-from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY
+from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import has_prefix
 
 __all__ = ["BUSY", "HEADERS", "Gate", "InFlight", "IncomingBodies", "RateLimits"]
@@ -188,8 +188,8 @@ class IncomingBodies:
         How many bodies are coming in now.
     """
 
-    size: int = MAX_AT_ONCE
-    patience: float = BODY_SECONDS
+    size: int
+    patience: float
     waiting: int = field(default=0, init=False)
     _kept: int = field(default=0, init=False)
 

@@ -27,9 +27,6 @@ __all__ = ["JournalEraser", "Writer"]
 _UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
 """What a transaction holds at most, and for how many seconds it waits for more."""
 
-_PATIENCE = 10.0
-"""Seconds that an upload waits for a database that cannot be reached, before it is refused."""
-
 _PAUSE = 0.1
 _CLASHES = 3
 """How often to try again where another process wrote the same meanwhile."""
@@ -47,8 +44,8 @@ _ERASE_AT_LAST = 10
 @frozen(kw_only=True)
 class _Job:
     sent: WorkerUpload
+    until: float
     done: Future[Receipt] = field(factory=Future)
-    until: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
 
 @define(kw_only=True)
@@ -61,10 +58,13 @@ class Writer:
         Where to.
     changed : callable
         Is told, after a commit, of each campaign that has more reports.
+    patience : float
+        Seconds that an upload waits for a database that cannot be reached, before it is refused.
     """
 
     database: Database
     changed: Callable[[bytes], None]
+    patience: float
     _queue: SimpleQueue[_Job | None] = field(factory=SimpleQueue, init=False)
     _thread: Thread = field(init=False)
     _closed: bool = field(default=False, init=False)
@@ -84,7 +84,7 @@ class Writer:
         """
         if self._closed:
             raise ProblemError("busy", "Send the same reports again in a moment.")
-        job = _Job(sent=sent)
+        job = _Job(sent=sent, until=time.monotonic() + self.patience)
         self._queue.put(job)
         return job.done
 

@@ -41,8 +41,8 @@ _BRIEFLY = 0.05
 _CONNECT = "5"
 """Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
 
-_ROOM = 5
-"""Seconds after which there is no connection left to take."""
+_POOL_SIZE, _POOL_SECONDS = 4, 5.0
+"""Of a process that serves nobody."""
 
 _MOST_PARAMETERS = 30_000
 """Parameters of a statement: SQLite takes 32,766 and PostgreSQL 65,535."""
@@ -88,8 +88,19 @@ class Database:
     engine: Engine = field(repr=False)
 
     @classmethod
-    def open(cls, text: str) -> Database:
+    def open(
+        cls, text: str, *, pool_size: int = _POOL_SIZE, pool_seconds: float = _POOL_SECONDS
+    ) -> Database:
         """Return the database at a URL; nothing is connected yet.
+
+        Parameters
+        ----------
+        text : str
+            The URL.
+        pool_size : int
+            Most connections at once.
+        pool_seconds : float
+            For which one is waited for.
 
         Raises
         ------
@@ -100,9 +111,9 @@ class Database:
         engine = create_engine(
             url,
             hide_parameters=True,
-            pool_size=10,
-            max_overflow=40,
-            pool_timeout=_ROOM,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=pool_seconds,
             pool_pre_ping=True,
         )
         if url.drivername == "sqlite":

@@ -16,7 +16,6 @@ from sqlalchemy.exc import DBAPIError
 
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.file_lock import file_lock
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import FormatError, ParameterError
 
 __all__ = ["migrate", "migrate_beside_server", "newest_revision", "only_server", "ready_database"]
@@ -123,15 +122,22 @@ def only_server(database: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def ready_database(settings: Settings) -> Iterator[Database]:
+def ready_database(text: str, *, pool_size: int, pool_seconds: float) -> Iterator[Database]:
     """Give the database of a server: locked where it is a file, and brought up to date.
+
+    Parameters
+    ----------
+    text : str
+        Its URL.
+    pool_size, pool_seconds
+        As of `Database.open`.
 
     Raises
     ------
     ParameterError, FormatError
         Where it cannot be opened, is served already, or was made by a newer version.
     """
-    database = Database.open(settings.database)
+    database = Database.open(text, pool_size=pool_size, pool_seconds=pool_seconds)
     with only_server(database.path):
         try:
             migrate(database)

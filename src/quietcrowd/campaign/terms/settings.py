@@ -1,12 +1,6 @@
-"""How a server is set up."""
+"""Limits of the protocol, and what servers are usually limited to."""
 
 from __future__ import annotations
-
-from attrs import field, frozen
-from attrs.converters import optional
-
-from quietcrowd.campaign.terms.server_address import address_in_page
-from quietcrowd.validation import at_least, check_text, checked_by, whole_number
 
 __all__ = [
     "BODY_SECONDS",
@@ -22,7 +16,6 @@ __all__ = [
     "MAX_TASK_TEXT",
     "PREFIX",
     "TAKING_SECONDS",
-    "Settings",
     "place_of",
 ]
 
@@ -69,50 +62,6 @@ MAX_IMAGES = 1_000
 
 MAX_IMAGE_BYTES = 50 * 2**20
 """Most bytes of all images of a campaign."""
-
-
-@frozen(kw_only=True)
-class Settings:
-    """How a server is set up.
-
-    Attributes
-    ----------
-    database : str
-        URL: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
-    host, port
-        Where to listen.
-    address : str, optional
-        How workers reach the server: it stands in the page that they save. Default: what the
-        request names.
-    infer : bool
-        Whether this server infers truths from what comes in, in a process of its own.
-    debounce : float
-        Seconds from the first change of a campaign to its inference.
-    longest_inference : float
-        Seconds after which an inference is ended, and the results say so.
-    requests_per_second : float
-        What a key or credential may ask for in the long run; 0 for no limit.
-    burst : int
-        What it may ask for at once.
-    at_once : int
-        Most requests that are worked on at once; further ones are refused for a while.
-    at_once_each : int
-        Most of them with one key or credential.
-    """
-
-    database: str = field(
-        default="sqlite:///quietcrowd.db", validator=checked_by(check_text), repr=False
-    )
-    host: str = field(default="127.0.0.1", validator=checked_by(check_text))
-    port: int = field(default=8000, validator=whole_number(0, 65_535))
-    address: str | None = field(default=None, converter=optional(address_in_page))
-    infer: bool = True
-    debounce: float = field(default=2.0, validator=at_least(0))
-    longest_inference: float = field(default=600.0, validator=at_least(1))
-    requests_per_second: float = field(default=20.0, validator=at_least(0))
-    burst: int = field(default=100, validator=whole_number(1))
-    at_once: int = field(default=256, validator=whole_number(1))
-    at_once_each: int = field(default=32, validator=whole_number(1))
 
 
 def place_of(host: str, port: int) -> str:

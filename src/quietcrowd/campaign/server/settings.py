@@ -1,0 +1,154 @@
+"""How a server is set up: every setting, its unit and its bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from typing_extensions import override
+
+from quietcrowd.campaign.server.setting_rules import Unit, mistake
+from quietcrowd.campaign.terms.server_address import address_in_page
+from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY, TAKING_SECONDS
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["PREFIX_OF_VARIABLES", "Settings"]
+
+PREFIX_OF_VARIABLES = "QUIETCROWD_"
+"""What the names of variables begin with, which are else those of the settings in capitals."""
+
+_DAY = 86_400.0
+
+
+class Settings(BaseSettings):
+    """How a server is set up. Each setting says what it is; docs/operating.md lists all.
+
+    What is given here is all that counts; `quietcrowd.campaign.server.setting_sources` reads a
+    file and the environment.
+
+    Raises
+    ------
+    ParameterError
+        Where a value is not one that the setting may have.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX_OF_VARIABLES,
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+    )
+
+    database: str = Field(
+        "sqlite:///quietcrowd.db",
+        repr=False,
+        description="Where all is stored: `sqlite:///FILE` or `postgresql://USER@HOST/NAME`.",
+    )
+    host: str = Field("127.0.0.1", description="The address to listen on.")
+    port: int = Field(8000, ge=0, le=65_535, description="The port to listen on; 0: a free one.")
+    address: Annotated[str | None, AfterValidator(lambda text: text and address_in_page(text))] = (
+        Field(
+            None,
+            description="Where workers reach the server: it stands in the page that they save. "
+            "Without it: the name under which it is asked.",
+        )
+    )
+    infer: bool = Field(
+        True, description="Infer truths from what comes in, in a process of its own."
+    )
+    debounce: Annotated[float, Unit("seconds")] = Field(
+        2.0,
+        ge=0,
+        le=_DAY,
+        description="From the first change of a campaign to its inference: what comes meanwhile "
+        "is part of it.",
+    )
+    longest_inference: Annotated[float, Unit("seconds")] = Field(
+        600.0, ge=1, le=_DAY, description="When to end an inference; the results say so then."
+    )
+    requests_per_second: float = Field(
+        20.0,
+        ge=0,
+        le=1e6,
+        description="What a key or credential may ask for in the long run; 0: no limit.",
+    )
+    burst: Annotated[int, Unit("requests")] = Field(
+        100, ge=1, le=10**6, description="What a key or credential may ask for at once."
+    )
+    at_once: Annotated[int, Unit("requests")] = Field(
+        256, ge=1, le=100_000, description="That are worked on at once; others are refused."
+    )
+    at_once_each: Annotated[int, Unit("requests")] = Field(
+        32, ge=1, le=100_000, description="Of them with one key or credential."
+    )
+    bytes_at_once: Annotated[int, Unit("bytes")] = Field(
+        MAX_AT_ONCE,
+        ge=MAX_BODY,
+        le=2**40,
+        description="Of bodies that are worked on at once, and once more of those that are coming "
+        "in. Read, they take several times as much memory.",
+    )
+    body_seconds: Annotated[float, Unit("seconds")] = Field(
+        BODY_SECONDS,
+        ge=0.1,
+        le=3_600,
+        description="In which the head of a request has to be here, and then its body.",
+    )
+    taking_seconds: Annotated[float, Unit("seconds")] = Field(
+        TAKING_SECONDS,
+        ge=0.1,
+        le=3_600,
+        description="In which the next piece of an answer has to be taken.",
+    )
+    keep_alive: Annotated[float, Unit("seconds")] = Field(
+        30.0, ge=0.1, le=3_600, description="For which a connection is kept that is not used."
+    )
+    grace: Annotated[int, Unit("seconds")] = Field(
+        5, ge=0, le=3_600, description="In which requests have to end once the server is to end."
+    )
+    pool_size: Annotated[int, Unit("connections")] = Field(
+        10,
+        ge=2,
+        le=1_000,
+        description="To the database. In PostgreSQL they are taken at the start and kept; one "
+        "more is for inference.",
+    )
+    pool_seconds: Annotated[float, Unit("seconds")] = Field(
+        5.0, ge=0.01, le=600, description="For which a request waits for one of them."
+    )
+    write_seconds: Annotated[float, Unit("seconds")] = Field(
+        10.0,
+        ge=0,
+        le=600,
+        description="For which an upload waits for a database that cannot be reached.",
+    )
+    metrics_port: int | None = Field(
+        None,
+        ge=0,
+        le=65_535,
+        description="The port of `/metrics`; 0: a free one. Without it there are none.",
+    )
+    metrics_host: str = Field("127.0.0.1", description="The address of `/metrics`.")
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            raise ParameterError(mistake(type(self), name, first)) from None
+
+    @classmethod
+    @override
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is given alone: no variable changes what a program asks for."""
+        return (init_settings,)

@@ -1,0 +1,80 @@
+"""What a server says of itself when it starts, in a few plain lines."""
+
+from __future__ import annotations
+
+import sys
+
+from sqlalchemy import URL
+
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store.capacity import Connections
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.terms.settings import place_of
+
+__all__ = ["file_limit", "start_lines"]
+
+
+def file_limit() -> int | None:
+    """Return how many files, connections among them, the process may have open; None: unknown."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def start_lines(
+    settings: Settings,
+    database: Database,
+    connections: Connections | None,
+    *,
+    port: int,
+    metrics_port: int | None,
+) -> list[str]:
+    """Return the lines.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the server.
+    database : Database
+        Of the server; no password is shown.
+    connections : Connections, optional
+        Of PostgreSQL.
+    port, metrics_port : int
+        Where it listens; None for no metrics.
+    """
+    one = settings
+    each = "no limit of a rate"
+    if one.requests_per_second:
+        each = f"{one.requests_per_second:g} a second, {one.burst:,} at once"
+    infer = "left to other servers"
+    if one.infer:
+        infer = f"in a process of its own, ended after {one.longest_inference:g} seconds"
+    metrics = "none"
+    if metrics_port is not None:
+        metrics = f"http://{place_of(one.metrics_host, metrics_port)}/metrics"
+    memory = f"{one.bytes_at_once:,} bytes of bodies worked on, as many coming in"
+    limit = file_limit()
+    return [
+        f"Serving campaigns on http://{place_of(one.host, port)}; stop with Ctrl+C.",
+        f"  Workers reach it at: {one.address or 'the name under which it is asked'}",
+        f"  Database: {_database_line(database.url, one.pool_size, connections)}",
+        f"  Requests: {one.at_once:,} at once, {one.at_once_each:,} with one key or credential;",
+        f"    with one key or credential: {each}",
+        f"  Memory: {memory}",
+        f"  Open files: {'no known limit' if limit is None else f'at most {limit:,}'}",
+        f"  Inference: {infer}",
+        f"  Metrics: {metrics}",
+    ]
+
+
+def _database_line(url: URL, pool_size: int, connections: Connections | None) -> str:
+    if connections is None:
+        return f"SQLite, {url.database}; {pool_size} connections"
+    shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+    place = shown.render_as_string()
+    return (
+        f"PostgreSQL, {place}; {pool_size} connections, {connections.used} of "
+        f"{connections.given} in use"
+    )

@@ -1,0 +1,46 @@
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.server.start_report import file_limit, start_lines
+from quietcrowd.campaign.store.capacity import Connections
+from quietcrowd.campaign.store.database import Database
+
+URL = "postgresql://me:planted@db.example:5433/crowd?password=planted"
+
+
+def lines(settings, connections=None, metrics_port=None):
+    database = Database.open(settings.database)
+    told = start_lines(settings, database, connections, port=81, metrics_port=metrics_port)
+    database.close()
+    return "\n".join(told)
+
+
+def test_a_server_says_what_it_will_use_and_no_password():
+    told = lines(
+        Settings(database=URL, host="::1", infer=False, requests_per_second=0, metrics_host="::1"),
+        Connections(given=97, used=34),
+        metrics_port=9,
+    )
+    assert told.startswith("Serving campaigns on http://[::1]:81; stop with Ctrl+C.\n")
+    for words in (
+        "PostgreSQL, postgresql://me@db.example:5433/crowd; 10 connections, 34 of 97 in use",
+        "256 at once, 32 with one key or credential",
+        "no limit of a rate",
+        "67,108,864 bytes",
+        f"at most {file_limit():,}",
+        "left to other servers",
+        "http://[::1]:9/metrics",
+    ):
+        assert words in told
+    assert "planted" not in told
+    assert all(len(line) <= 80 for line in told.splitlines() if "postgresql" not in line)
+
+
+def test_what_is_usual_is_told_too(tmp_path):
+    told = lines(Settings(database=f"sqlite:///{tmp_path}/q.db"))
+    for words in (
+        f"SQLite, {tmp_path}/q.db; 10 connections",
+        "20 a second, 100 at once",
+        "in a process of its own, ended after 600 seconds",
+        "Metrics: none",
+        "the name under which it is asked",
+    ):
+        assert words in told
