@@ -54,6 +54,7 @@ def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_se
         ):
             check_problem(answer, 503, "unavailable")
         assert desk.client.get("/campaigns").status_code == 200
+        check_problem(desk.client.get("/readyz"), 503, "unwritable")
     assert worker.send(report).json()["accepted"] == 1
 
 

@@ -34,6 +34,7 @@ from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.capacity import Connections, claim_connections
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import ready_database
+from quietcrowd.campaign.store.write_probe import WriteProbe
 from quietcrowd.campaign.terms.settings import PREFIX, place_of
 from quietcrowd.campaign.web.pages import router as pages
 from quietcrowd.exceptions import ParameterError
@@ -114,6 +115,7 @@ def _lifespan(
             writer=writer,
             infer=infer,
             alive=lambda: all(part.alive for part in parts),
+            unwritable=WriteProbe(database=database).why_not,
         )
         try:
             yield

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.cross_origin import allowed_headers, is_preflight
 from quietcrowd.campaign.server.logs import log_failure, log_request
-from quietcrowd.campaign.server.problem_responses import as_response
+from quietcrowd.campaign.server.problem_responses import as_response, request_id
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import has_prefix
 
@@ -91,10 +91,11 @@ class Gate:
         try:
             await self._pass(scope, receive, send_with_headers)
         except Exception as error:
-            log_failure("request", error)
+            known = request_id(scope)
+            log_failure("request", error, timed=known is not None, request=known)
             if not seen["status"]:
                 problem = ProblemError("internal", "The failure was noted; nothing was changed.")
-                await as_response(problem)(scope, receive, send_with_headers)
+                await as_response(problem, known)(scope, receive, send_with_headers)
         finally:
             route = getattr(scope.get("route"), "path_format", "unknown")
             log_request(scope["method"], route, seen["status"], time.monotonic() - start)

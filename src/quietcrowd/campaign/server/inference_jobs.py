@@ -139,7 +139,7 @@ class InferenceJobs:
                 else:
                     self._serve(campaign)
             except Exception as error:  # all campaigns wait for this thread: it goes on
-                log_failure("inference", error)
+                log_failure("inference", error, timed=True)
                 self.request(campaign, least=_AGAIN)
 
     def _serve(self, campaign: bytes) -> None:
@@ -150,12 +150,12 @@ class InferenceJobs:
             self._failures.pop(campaign, None)
         except _TooLongError as error:
             self._forget_process()
-            log_failure("inference", error)
+            log_failure("inference", error, timed=True)
             self._write_failure(attempt, _TOO_LONG)
         except (OSError, ValueError, _InferenceError) as error:
             self._forget_process()
             if not self._closed:
-                log_failure("inference", error)
+                log_failure("inference", error, timed=True)
                 self._try_later(campaign, attempt)
 
     def _try_later(self, campaign: bytes, attempt: Attempt | None) -> None:

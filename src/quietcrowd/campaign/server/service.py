@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import State
+from quietcrowd.campaign.server.logs import log_unready
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.database import Database
@@ -58,6 +59,8 @@ class Service:
         Asks for an inference of a campaign.
     alive : callable
         Says whether all that works in threads of its own still does.
+    unwritable : callable
+        Says why nothing can be written, or None.
     clock : callable
         Says the seconds since 1970: retention is counted by it.
     """
@@ -66,6 +69,7 @@ class Service:
     writer: Writer
     infer: Callable[[bytes], None]
     alive: Callable[[], bool]
+    unwritable: Callable[[], str | None]
     clock: Callable[[], float] = time.time
 
 
@@ -163,11 +167,15 @@ async def healthy() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", responses=documented("broken"))
+@router.get("/readyz", responses=documented("broken", "unwritable"))
 def ready(service: ServiceOf) -> Health:
-    """Say that the database is there, and that what writes and infers works."""
+    """Say that the database takes what is written, and that what writes and infers works."""
     if not service.alive():
         raise ProblemError("broken", "Restart the server: what was acknowledged is stored.")
     with service.database.read() as connection:
         connection.execute(select(text("1")))
+    why = service.unwritable()
+    if why is not None:
+        log_unready(why)
+        raise ProblemError("unwritable", "Give the database room, or let it be written.")
     return Health(status="ok")

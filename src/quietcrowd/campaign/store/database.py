@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
@@ -13,12 +14,19 @@ from typing import Any
 from attrs import field, frozen
 from sqlalchemy import Connection, Engine, Row, Table, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from quietcrowd.campaign.store.failures import cannot_write, database_code
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["UNAVAILABLE", "Database", "insert_rows", "look_up"]
+__all__ = ["UNAVAILABLE", "Database", "FailedWrite", "insert_rows", "look_up"]
 
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
 """What is raised while a database cannot be reached, has no room or may only be read: try later."""
@@ -73,6 +81,22 @@ def _file(url: URL) -> Path:
 
 
 @frozen(kw_only=True)
+class FailedWrite:
+    """The last write that said that nothing can be written.
+
+    Attributes
+    ----------
+    moment : float
+        When, of a clock that does not go back.
+    code : str
+        What the database said.
+    """
+
+    moment: float
+    code: str
+
+
+@frozen(kw_only=True)
 class Database:
     """A database of campaigns.
 
@@ -86,6 +110,7 @@ class Database:
 
     url: URL
     engine: Engine = field(repr=False)
+    _failed: list[FailedWrite] = field(factory=list, init=False, repr=False)
 
     @classmethod
     def open(
@@ -143,10 +168,21 @@ class Database:
 
         SQLite takes its lock at the start: a lock that is taken halfway cannot be waited for.
         """
-        with self.engine.connect() as connection:
-            connection.execution_options(quietcrowd_write=True)
-            with connection.begin():
-                yield connection
+        try:
+            with self.engine.connect() as connection:
+                connection.execution_options(quietcrowd_write=True)
+                with connection.begin():
+                    yield connection
+        except DBAPIError as error:
+            if cannot_write(error):
+                code = str(database_code(error))
+                self._failed[:] = [FailedWrite(moment=time.monotonic(), code=code)]
+            raise
+
+    @property
+    def failed_write(self) -> FailedWrite | None:
+        """The last write that said that nothing can be written."""
+        return next(iter(self._failed[:1]), None)
 
     def empty_journal(self) -> bool:
         """Take all that is no more, and what tells what came after what, out of SQLite's journal.
