@@ -69,7 +69,7 @@ def fill(file):
 
 
 @pytest.mark.usefixtures("log_as_before")
-def test_a_full_disk_is_told_of_until_there_is_room(start_server, small_disk, monkeypatch):
+def test_a_full_disk_is_told_of_until_there_is_room(small_disk, start_server, monkeypatch):
     monkeypatch.setattr(write_probe, "_EVERY", 0.0)
     own, stream = start_server(database=f"sqlite:///{small_disk}/q.db"), io.StringIO()
     desk = new_desk(own)

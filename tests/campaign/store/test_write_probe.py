@@ -1,3 +1,4 @@
+import secrets
 import time
 from contextlib import contextmanager
 
@@ -48,10 +49,14 @@ def test_what_is_written_is_there_no_more(database, probe):
     assert rows == [newest_revision()]
 
 
+def named(name):
+    return {"id": secrets.token_bytes(16), "name": name}
+
+
 def write_much(database):
     for number in range(1_000):
         with database.write() as connection:
-            connection.execute(insert(requester), {"name": f"{number:09}" * 100})
+            connection.execute(insert(requester), named(f"{number:09}" * 100))
 
 
 @pytest.mark.parametrize("new_database", ["sqlite"], indirect=True)
@@ -95,7 +100,7 @@ def test_it_is_tried_once_in_a_while_and_real_writes_count(database, monkeypatch
     assert len(tries) == 1
     if database.path is not None:
         with told(database, "query_only=ON"), pytest.raises(DBAPIError), database.write() as one:
-            one.execute(insert(requester), {"name": "me"})
+            one.execute(insert(requester), named("me"))
         assert probe.why_not() == "SQLITE_READONLY"
         monkeypatch.setattr(write_probe, "_EVERY", 0.0)
         assert probe.why_not() is None
