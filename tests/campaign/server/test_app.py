@@ -5,7 +5,8 @@ import httpx
 import pytest
 from tests.campaign.ports import has_ipv6
 
-from quietcrowd.campaign.server.app import listener, serve_in_background
+from quietcrowd.campaign.server.app import serve_in_background
+from quietcrowd.campaign.server.resources import listener
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.exceptions import ParameterError
 

@@ -17,6 +17,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.server.connections import is_whole_post, shedding_protocol
 from quietcrowd.campaign.server.gate import IncomingBodies
+from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.terms.tokens import new_token
 
 PATIENCE = 0.5
@@ -115,7 +116,7 @@ def test_who_takes_an_answer_slowly_gets_all_of_it(start_server, monkeypatch):
 def test_a_connection_that_is_not_used_any_more_ends_with_what_was_not_taken():
     loop, transport = asyncio.new_event_loop(), Mock(is_closing=lambda: False)
     config = uvicorn.Config(lambda: None, log_config=None)
-    kind = shedding_protocol(1, IncomingBodies(size=1, patience=60), 60)
+    kind = shedding_protocol(1, IncomingBodies(size=1, patience=60), 60, Tally())
     connection = kind(config=config, server_state=ServerState(), app_state={}, _loop=loop)
     connection.transport = transport
     connection.timeout_keep_alive_handler()

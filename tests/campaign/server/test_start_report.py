@@ -1,3 +1,10 @@
+import socket
+
+from attrs import evolve
+
+from quietcrowd.campaign.server.metrics import otlp
+from quietcrowd.campaign.server.metrics.running import Metrics
+from quietcrowd.campaign.server.resources import Resources
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.server.start_report import file_limit, start_lines
 from quietcrowd.campaign.store.capacity import Connections
@@ -8,9 +15,15 @@ URL = "postgresql://me:planted@db.example:5433/crowd?password=planted"
 
 def lines(settings, connections=None, metrics_port=None):
     database = Database.open(settings.database)
-    told = start_lines(settings, database, connections, port=81, metrics_port=metrics_port)
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        metrics = evolve(Metrics.of(database), port=metrics_port)
+        resources = Resources(
+            database=database, connections=connections, listener=found, metrics=metrics
+        )
+        told = start_lines(settings, resources)
+        port = found.getsockname()[1]
     database.close()
-    return "\n".join(told)
+    return "\n".join(told).replace(f":{port};", ":81;")
 
 
 def test_a_server_says_what_it_will_use_and_no_password():
@@ -44,3 +57,12 @@ def test_what_is_usual_is_told_too(tmp_path):
         "the name under which it is asked",
     ):
         assert words in told
+
+
+def test_it_says_where_opentelemetry_is_asked_for_and_not_there(tmp_path, monkeypatch):
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+    monkeypatch.setattr(otlp, "find_spec", lambda _: None)
+    assert "Metrics: none; OpenTelemetry: not installed, take quietcrowd[otel]" in lines(settings)
+    monkeypatch.setattr(otlp, "find_spec", lambda _: object())
+    assert "Metrics: none; OpenTelemetry: sent" in lines(settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
@@ -25,24 +24,22 @@ from quietcrowd.campaign.server.connections import shedding_protocol
 from quietcrowd.campaign.server.gate import Gate, IncomingBodies, InFlight, RateLimits
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
+from quietcrowd.campaign.server.metrics.running import Metrics
+from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.server.problem_responses import HANDLERS
+from quietcrowd.campaign.server.resources import opened_resources
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.server.start_report import start_lines
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
-from quietcrowd.campaign.store.capacity import Connections, claim_connections
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.opening import ready_database
-from quietcrowd.campaign.store.write_probe import WriteProbe
 from quietcrowd.campaign.terms.settings import PREFIX, place_of
 from quietcrowd.campaign.web.pages import router as pages
-from quietcrowd.exceptions import ParameterError
 
 __all__ = [
     "BackgroundServer",
     "create_app",
-    "listener",
     "listening",
     "serve",
     "serve_in_background",
@@ -60,7 +57,7 @@ _SILENT = {
 }
 
 
-def create_app(settings: Settings, database: Database) -> FastAPI:
+def create_app(settings: Settings, database: Database, metrics: Metrics | None = None) -> FastAPI:
     """Return the application.
 
     Parameters
@@ -68,15 +65,18 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     settings : Settings
         Of the server.
     database : Database
-        As `ready_database` gives it; closed when the application ends.
+        As `opened_resources` gives it; closed when the application ends.
+    metrics : Metrics, optional
+        Of the server. Default: what is counted is shown to nobody.
     """
+    counted = Metrics.of(database) if metrics is None else metrics
     app = FastAPI(
         title="quietcrowd campaigns",
         version=__version__,
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(settings, database),
+        lifespan=_lifespan(settings, database, counted),
         exception_handlers=HANDLERS,
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
@@ -89,25 +89,32 @@ def create_app(settings: Settings, database: Database) -> FastAPI:
     )
     app.state.incoming = IncomingBodies(size=settings.bytes_at_once, patience=settings.body_seconds)
     app.state.address = settings.address
+    app.state.metrics = counted
     app.add_middleware(
         Gate,
         limits=limits,
         in_flight=in_flight,
         incoming=app.state.incoming,
         always=f"{PREFIX}/healthz",
+        tally=counted.tally,
     )
     return app
 
 
 def _lifespan(
-    settings: Settings, database: Database
+    settings: Settings, database: Database, metrics: Metrics
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         eraser = JournalEraser(database=database)
-        jobs = _jobs(settings, database)
+        jobs = _jobs(settings, database, metrics.tally)
         infer = _nothing if jobs is None else jobs.request
-        writer = Writer(database=database, changed=infer, patience=settings.write_seconds)
+        writer = Writer(
+            database=database,
+            changed=infer,
+            patience=settings.write_seconds,
+            tally=metrics.tally,
+        )
         retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
         parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
         app.state.service = Service(
@@ -115,7 +122,7 @@ def _lifespan(
             writer=writer,
             infer=infer,
             alive=lambda: all(part.alive for part in parts),
-            unwritable=WriteProbe(database=database).why_not,
+            unwritable=metrics.probe.why_not,
         )
         try:
             yield
@@ -130,11 +137,14 @@ def _lifespan(
     return lifespan
 
 
-def _jobs(settings: Settings, database: Database) -> InferenceJobs | None:
+def _jobs(settings: Settings, database: Database, tally: Tally) -> InferenceJobs | None:
     if not settings.infer:
         return None
     return InferenceJobs(
-        database=database, debounce=settings.debounce, longest=settings.longest_inference
+        database=database,
+        debounce=settings.debounce,
+        longest=settings.longest_inference,
+        tally=tally,
     )
 
 
@@ -155,66 +165,34 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
     Raises
     ------
     ParameterError, FormatError
-        As of `ready_database`, `claim_connections` and `listener`.
+        As of `quietcrowd.campaign.server.resources.opened_resources`.
     """
-    with _opened(settings) as (database, connections, found):
+    with opened_resources(settings) as resources:
         if announce is not None:
-            port = found.getsockname()[1]
-            for line in start_lines(settings, database, connections, port=port, metrics_port=None):
+            for line in start_lines(settings, resources):
                 announce(line)
         start_log()
         log_what_nobody_catches()
-        app = create_app(settings, database)
-        config = uvicorn.Config(app, **listening(settings, app.state.incoming))
-        server = uvicorn.Server(config)
+        app = create_app(settings, resources.database, resources.metrics)
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app)))
         gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
         with suppress(KeyboardInterrupt):
-            server.run([found])
+            server.run([resources.listener])
     if not server.started:
         raise SystemExit(_NOT_STARTED)
 
 
-@contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[Database, Connections | None, socket.socket]]:
-    """Give a server's database, what is known of its connections, and where it listens."""
-    sizes = {"pool_size": settings.pool_size}
-    opened = ready_database(settings.database, pool_seconds=settings.pool_seconds, **sizes)
-    with opened as database:
-        connections = claim_connections(database, others=int(settings.infer), **sizes)
-        with listener(settings) as found:
-            yield database, connections, found
-
-
-def listener(settings: Settings) -> socket.socket:
-    """Return a socket that listens where a server is to.
-
-    Raises
-    ------
-    ParameterError
-        Where nobody can listen there.
-    """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        found = socket.create_server((settings.host, settings.port), family=family)
-    except OSError as error:
-        raise ParameterError(
-            f"cannot listen on {place_of(settings.host, settings.port)}: {error.strerror}; take "
-            "another port"
-        ) from None
-    # asyncio does so only where a socket names its protocol: an answer is two packets, and the
-    # second would wait 40 ms for the first to be confirmed
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return found
-
-
-def listening(settings: Settings, incoming: IncomingBodies) -> dict[str, Any]:
+def listening(settings: Settings, app: FastAPI) -> dict[str, Any]:
     """Return how uvicorn is to serve an application: it logs nothing of its own."""
+    protocol = shedding_protocol(
+        settings.at_once, app.state.incoming, settings.taking_seconds, app.state.metrics.tally
+    )
     return {
         "host": settings.host,
         "port": settings.port,
         "access_log": False,
         "log_config": None,
-        "http": shedding_protocol(settings.at_once, incoming, settings.taking_seconds),
+        "http": protocol,
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": settings.grace,
@@ -250,17 +228,17 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
     Raises
     ------
     ParameterError, FormatError
-        As of `quietcrowd.campaign.store.opening.ready_database`; and where nobody can listen there.
+        As of `quietcrowd.campaign.server.resources.opened_resources`.
     """
-    with _opened(settings) as (database, _, found):
-        app = create_app(settings, database)
-        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.incoming)))
-        thread = Thread(target=server.run, args=([found],), name="server")
+    with opened_resources(settings) as resources:
+        app = create_app(settings, resources.database, resources.metrics)
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app)))
+        thread = Thread(target=server.run, args=([resources.listener],), name="server")
         thread.start()
         try:
             while not server.started and thread.is_alive():
                 time.sleep(0.01)
-            host, port, *_ = found.getsockname()
+            host, port, *_ = resources.listener.getsockname()
             yield BackgroundServer(url=f"http://{place_of(host, port)}", app=app)
         finally:
             server.should_exit = True

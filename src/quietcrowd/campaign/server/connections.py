@@ -16,7 +16,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.cross_origin import VARY
 from quietcrowd.campaign.server.gate import BUSY, HEADERS, IncomingBodies
-from quietcrowd.campaign.server.logs import log_request
+from quietcrowd.campaign.server.metrics.requests import note_request
+from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.server.problem_responses import as_response
 
 __all__ = ["TimedConnection", "is_whole_post", "shedding_protocol"]
@@ -131,7 +132,7 @@ def is_whole_post(data: bytes) -> bool:
 
 
 def shedding_protocol(
-    at_once: int, incoming: IncomingBodies, taking_seconds: float
+    at_once: int, incoming: IncomingBodies, taking_seconds: float, tally: Tally
 ) -> type[H11Protocol]:
     """Return the protocol of a server that works on so many requests at once.
 
@@ -146,6 +147,8 @@ def shedding_protocol(
         Of the application: bodies that are coming in.
     taking_seconds : float
         Seconds in which the next piece of an answer has to be taken.
+    tally : Tally
+        What is counted.
     """
     refusal = _refusal()
     malformed = as_response(
@@ -172,7 +175,7 @@ def shedding_protocol(
             self.await_head(coming=False)
             self.transport.write(refusal)
             self.on_response_complete()
-            log_request("POST", "unknown", 503, 0.0)
+            note_request(tally, "workers", "POST", "unknown", 503, 0.0)
 
         @override
         def send_400_response(self, msg: str) -> None:
@@ -185,7 +188,7 @@ def shedding_protocol(
                 ):
                     self.transport.write(self.conn.send(event))
             self.transport.close()
-            log_request("unknown", "unknown", 400, 0.0)
+            note_request(tally, "workers", "unknown", "unknown", 400, 0.0)
 
         @property
         def _may_shed(self) -> bool:

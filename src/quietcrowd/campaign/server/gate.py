@@ -19,8 +19,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server.cross_origin import allowed_headers, is_preflight
-from quietcrowd.campaign.server.logs import log_failure, log_request
+from quietcrowd.campaign.server.cross_origin import allowed_headers, is_for_requesters, is_preflight
+from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.server.metrics.kinds import Mover
+from quietcrowd.campaign.server.metrics.requests import note_request
+from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.server.problem_responses import as_response, request_id
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import has_prefix
@@ -65,6 +68,8 @@ class Gate:
         Bodies that are coming in.
     always : str
         The path that is answered whatever the load.
+    tally : Tally
+        What is counted.
     """
 
     app: ASGIApp
@@ -72,6 +77,7 @@ class Gate:
     in_flight: InFlight
     incoming: IncomingBodies
     always: str
+    tally: Tally
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -98,7 +104,10 @@ class Gate:
                 await as_response(problem, known)(scope, receive, send_with_headers)
         finally:
             route = getattr(scope.get("route"), "path_format", "unknown")
-            log_request(scope["method"], route, seen["status"], time.monotonic() - start)
+            mover: Mover = "others" if is_for_requesters(scope["path"]) else "workers"
+            note_request(
+                self.tally, mover, scope["method"], route, seen["status"], time.monotonic() - start
+            )
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == self.always:

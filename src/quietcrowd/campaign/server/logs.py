@@ -18,6 +18,7 @@ from quietcrowd.campaign.store.failures import database_code
 
 __all__ = [
     "FIELDS",
+    "known_method",
     "log_failure",
     "log_request",
     "log_unready",
@@ -80,9 +81,14 @@ def start_log(stream: TextIO | None = None) -> None:
     _LOGGER.setLevel(logging.INFO)
 
 
+def known_method(method: str) -> str:
+    """Return a method of HTTP, or ``other``."""
+    return method if method in _METHODS else "other"
+
+
 def log_request(method: str, route: str, status: int, seconds: float) -> None:
     """Log a request: its method and the template of its route, never what stands in it."""
-    known = method if method in _METHODS else "other"
+    known = known_method(method)
     bucket = next((f"<{limit:g}s" for limit in _BUCKETS if seconds < limit), "slow")
     fields = {"method": known, "route": route, "status": status, "duration": bucket}
     _LOGGER.info("request", extra={"event": "request", **fields})

@@ -6,9 +6,10 @@ import sys
 
 from sqlalchemy import URL
 
+from quietcrowd.campaign.server.metrics.otlp import asked_for
+from quietcrowd.campaign.server.resources import Resources
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.capacity import Connections
-from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.terms.settings import place_of
 
 __all__ = ["file_limit", "start_lines"]
@@ -23,26 +24,15 @@ def file_limit() -> int | None:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
-def start_lines(
-    settings: Settings,
-    database: Database,
-    connections: Connections | None,
-    *,
-    port: int,
-    metrics_port: int | None,
-) -> list[str]:
-    """Return the lines.
+def start_lines(settings: Settings, resources: Resources) -> list[str]:
+    """Return the lines; no password is in them.
 
     Parameters
     ----------
     settings : Settings
         Of the server.
-    database : Database
-        Of the server; no password is shown.
-    connections : Connections, optional
-        Of PostgreSQL.
-    port, metrics_port : int
-        Where it listens; None for no metrics.
+    resources : Resources
+        Of the server.
     """
     one = settings
     each = "no limit of a rate"
@@ -52,20 +42,22 @@ def start_lines(
     if one.infer:
         infer = f"in a process of its own, ended after {one.longest_inference:g} seconds"
     metrics = "none"
-    if metrics_port is not None:
-        metrics = f"http://{place_of(one.metrics_host, metrics_port)}/metrics"
+    if resources.metrics.port is not None:
+        metrics = f"http://{place_of(one.metrics_host, resources.metrics.port)}/metrics"
     memory = f"{one.bytes_at_once:,} bytes of bodies worked on, as many coming in"
     limit = file_limit()
+    port = resources.listener.getsockname()[1]
+    database, sent = resources.database, asked_for()
     return [
         f"Serving campaigns on http://{place_of(one.host, port)}; stop with Ctrl+C.",
         f"  Workers reach it at: {one.address or 'the name under which it is asked'}",
-        f"  Database: {_database_line(database.url, one.pool_size, connections)}",
+        f"  Database: {_database_line(database.url, one.pool_size, resources.connections)}",
         f"  Requests: {one.at_once:,} at once, {one.at_once_each:,} with one key or credential;",
         f"    with one key or credential: {each}",
         f"  Memory: {memory}",
         f"  Open files: {'no known limit' if limit is None else f'at most {limit:,}'}",
         f"  Inference: {infer}",
-        f"  Metrics: {metrics}",
+        f"  Metrics: {metrics}{'' if sent is None else f'; OpenTelemetry: {sent}'}",
     ]
 
 

@@ -23,7 +23,7 @@ from quietcrowd.campaign.terms.channel_config import ReportRule
 from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
 
-__all__ = ["Intake", "WorkerUpload"]
+__all__ = ["Intake", "Taken", "WorkerUpload"]
 
 _CACHED = 64
 
@@ -55,6 +55,25 @@ class WorkerUpload:
         if self.upload.sketch is not None:
             texts.append(self.upload.sketch.report_id)
         return [bytes.fromhex(text) for text in texts]
+
+
+class Taken(NamedTuple):
+    """What became of uploads.
+
+    Attributes
+    ----------
+    outcomes : list of Receipt or ProblemError
+        One for each upload.
+    shown : mapping
+        Campaigns of which a requester is shown more reports now, and from how many workers of whom
+        nothing was shown before.
+    campaigns : list
+        Of each upload the campaign; None where nobody has joined any.
+    """
+
+    outcomes: list[Receipt | ProblemError]
+    shown: Mapping[bytes, int]
+    campaigns: list[bytes | None]
 
 
 class _Person(NamedTuple):
@@ -110,9 +129,7 @@ class Intake:
 
     _known: dict[bytes, _Fixed] = Factory(dict)
 
-    def take(
-        self, connection: Connection, sent: Sequence[WorkerUpload]
-    ) -> tuple[list[Receipt | ProblemError], set[bytes]]:
+    def take(self, connection: Connection, sent: Sequence[WorkerUpload]) -> Taken:
         """Decide about uploads and write what is new, in the connection's transaction.
 
         Parameters
@@ -124,25 +141,26 @@ class Intake:
 
         Returns
         -------
-        outcomes : list of Receipt or ProblemError
-            One for each upload.
-        changed : set of bytes
-            Campaigns of which a requester is shown more reports now.
+        Taken
+            What became of them.
         """
         batch = self._gather(connection, sent)
+        before = {one for one, held in batch.reports.items() if held} | batch.sketches.keys()
         outcomes = [_outcome(batch, one) for one in sent]
         insert_rows(connection, tables.report, batch.new_reports)
         insert_rows(connection, tables.sketch, batch.new_sketches)
         senders: dict[bytes, set[bytes]] = {}
         for campaign, person, *_ in (*batch.new_reports, *batch.new_sketches):
             senders.setdefault(campaign, set()).add(person)
-        changed = {
-            campaign
-            for campaign, sent_now in senders.items()
-            if not any(batch.people[one].waits for one in sent_now)
-            or release_waiting(connection, campaign, sent_now)
-        }
-        return outcomes, changed
+        shown: dict[bytes, int] = {}
+        for campaign, sent_now in senders.items():
+            if not any(batch.people[one].waits for one in sent_now):
+                shown[campaign] = len(sent_now - before)
+            elif released := release_waiting(connection, campaign, sent_now):
+                shown[campaign] = released
+        people = [batch.people.get(one.participant) for one in sent]
+        campaigns = [None if person is None else person.campaign_id for person in people]
+        return Taken(outcomes, shown, campaigns)
 
     def _gather(self, connection: Connection, sent: Sequence[WorkerUpload]) -> _Batch:
         people = _people(connection, {one.participant for one in sent})

@@ -35,6 +35,7 @@ __all__ = [
     "count_of",
     "erasures_shown",
     "from_shown",
+    "largest_at_least",
     "method_shown",
     "release_waiting",
     "reports_shown",
@@ -47,6 +48,13 @@ __all__ = [
 def waits_for_others(campaign: Any) -> bool:
     """Return whether workers of a campaign, a row of its table, wait until they are shown."""
     return bool(campaign.at_least > 1)
+
+
+def largest_at_least(connection: Connection) -> int:
+    """Return how many workers are shown together in the open campaign with most of them, or 1."""
+    campaign = tables.campaign.c
+    found = connection.scalar(select(func.max(campaign.at_least)).where(campaign.state == "open"))
+    return found or 1
 
 
 def from_shown(campaign: Any, participant: Any) -> ColumnElement[bool]:
@@ -109,7 +117,7 @@ def as_released() -> ColumnElement[bool]:
     return or_(campaign.at_least <= 1, campaign.erasures == campaign.shown_erasures)
 
 
-def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> bool:
+def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> int:
     """Let those wait who have just sent; release all who wait, if they are enough.
 
     Parameters
@@ -123,8 +131,8 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
 
     Returns
     -------
-    bool
-        Whether they were released.
+    int
+        How many were released: none, or all who wait.
     """
     person = tables.participant
     connection.execute(
@@ -136,12 +144,12 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     waiting = (person.c.campaign_id == campaign) & (person.c.standing == "waiting")
     count = _count(connection, person, waiting)
     if count < row.at_least:
-        return False
+        return 0
     reports = _reports_of(connection, waiting)
     connection.execute(update(person).where(waiting).values(standing="shown"))
     if row.erasures != row.shown_erasures:
         take_stock(connection, campaign)
-        return True
+        return count
     connection.execute(
         update(tables.campaign)
         .where(tables.campaign.c.id == campaign)
@@ -151,7 +159,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
             shown_method=row.method,
         )
     )
-    return True
+    return count
 
 
 def take_stock(connection: Connection, campaign: bytes) -> None:
