@@ -37,16 +37,8 @@ class Prometheus:
 
     def query(self, expression: str) -> list[dict]:
         """Return what an expression gives now."""
-        return self._ask("query", query=expression)
-
-    def query_range(self, expression: str, seconds: float) -> list[dict]:
-        """Return what an expression gave in the last seconds, once a second."""
-        now = time.time()
-        return self._ask("query_range", query=expression, start=now - seconds, end=now, step=1)
-
-    def _ask(self, what: str, **parameters: object) -> list[dict]:
-        url = f"http://127.0.0.1:{self.port}/api/v1/{what}"
-        answer = httpx.get(url, params=parameters, verify=PLAIN)
+        url = f"http://127.0.0.1:{self.port}/api/v1/query"
+        answer = httpx.get(url, params={"query": expression}, verify=PLAIN)
         assert answer.status_code == 200, answer.text
         return answer.json()["data"]["result"]
 
