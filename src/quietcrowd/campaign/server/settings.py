@@ -109,14 +109,14 @@ class Settings(BaseSettings):
         5, ge=0, le=3_600, description="In which requests have to end once the server is to end."
     )
     pool_size: Annotated[int, Unit("connections")] = Field(
-        10,
+        15,
         ge=2,
         le=1_000,
         description="To the database. In PostgreSQL they are taken at the start and kept; one "
         "more is for inference.",
     )
     pool_seconds: Annotated[float, Unit("seconds")] = Field(
-        5.0, ge=0.01, le=600, description="For which a request waits for one of them."
+        20.0, ge=0.01, le=600, description="For which a request waits for one of them."
     )
     write_seconds: Annotated[float, Unit("seconds")] = Field(
         10.0,
