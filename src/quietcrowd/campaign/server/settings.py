@@ -109,7 +109,7 @@ class Settings(BaseSettings):
         5, ge=0, le=3_600, description="In which requests have to end once the server is to end."
     )
     pool_size: Annotated[int, Unit("connections")] = Field(
-        15,
+        10,
         ge=2,
         le=1_000,
         description="To the database. In PostgreSQL they are taken at the start and kept; one "
