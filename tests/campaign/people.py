@@ -17,6 +17,7 @@ from quietcrowd.campaign.server.app import create_app, serve_in_background
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.mechanisms import why_not_in_page
@@ -220,7 +221,9 @@ class Desk:
 def api_document() -> dict:
     """Return the OpenAPI document."""
     settings = Settings()
-    return create_app(settings, Database.open(settings.database)).openapi()
+    return create_app(
+        settings, Database.open(settings.database), Departures(journal=None)
+    ).openapi()
 
 
 def documented_paths() -> dict[str, dict]:

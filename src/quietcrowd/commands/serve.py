@@ -1,4 +1,4 @@
-"""``quietcrowd serve``, ``campaign key`` and ``campaign backup``: for whoever owns the database.
+"""``quietcrowd serve`` and ``campaign key``: for whoever owns the database.
 
 They need no requester's key.
 """
@@ -6,7 +6,7 @@ They need no requester's key.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,10 @@ from quietcrowd.campaign.extra import require_server
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["app", "backup", "key", "serve"]
+if TYPE_CHECKING:
+    from quietcrowd.campaign.server.settings import Settings
+
+__all__ = ["app", "key", "serve"]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -23,7 +26,7 @@ DatabaseUrl = Annotated[
     typer.Option(
         metavar="URL",
         envvar="QUIETCROWD_DATABASE",
-        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created or brought up to date.",
+        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none.",
     ),
 ]
 
@@ -42,8 +45,17 @@ def serve(
         str | None,
         typer.Option(
             metavar="URL",
-            help="sqlite:///FILE or postgresql://USER@HOST/NAME; created or brought up to date. "
+            help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none. "
             "Default: sqlite:///quietcrowd.db",
+        ),
+    ] = None,
+    departures: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where it is kept who left, outside of the database and its copies: "
+            "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that of "
+            "SQLite",
         ),
     ] = None,
     host: Annotated[
@@ -74,6 +86,22 @@ def serve(
             help="When to end an inference; the results say so then. Default: 600",
         ),
     ] = None,
+    joins_per_minute: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="New workers from one source, in campaigns that are open to all; 100 at once. 0: "
+            "no limit. Default: 30",
+        ),
+    ] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of the server before this one, or its network as 10.0.0.0/24: who it says in "
+            "X-Forwarded-For that it speaks for is a source. Default: who connects",
+        ),
+    ] = None,
     metrics_port: Annotated[
         int | None,
         typer.Option(
@@ -98,9 +126,14 @@ def serve(
 
     Example: quietcrowd serve --address https://example.org/crowd
 
+    Example: quietcrowd serve --database postgresql://me@db/crowd \
+        --departures postgresql://me@db/crowd_departures
+
     Example: quietcrowd serve --settings crowd.toml --metrics-port 9464
 
     Example: quietcrowd serve --longest-inference 1800 --set burst=200
+
+    Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
     require_server()
     from quietcrowd.campaign.server.app import serve as run
@@ -108,14 +141,29 @@ def serve(
 
     options = {
         "database": database,
+        "departures": departures,
         "host": host,
         "port": port,
         "address": address,
         "infer": infer,
         "longest_inference": longest_inference,
+        "joins_per_minute": joins_per_minute,
+        "proxy": proxy,
         "metrics_port": metrics_port,
     }
-    run(read_settings(settings, options, assignments or ()), note)
+    found = read_settings(settings, options, assignments or ())
+    _require_departures(found)
+    run(found, note)
+
+
+def _require_departures(settings: Settings) -> None:
+    """Refuse a PostgreSQL without a place for who left: a dump of it must not hold that."""
+    if settings.departures is None and settings.database.startswith("postgresql"):
+        raise ParameterError(
+            "say with --departures where it is kept who left: another database, as sqlite:///FILE "
+            "or, for servers on several machines, postgresql://USER@HOST/OTHER. With none, who "
+            "left comes back with a copy of the database."
+        )
 
 
 def key(
@@ -134,36 +182,10 @@ def key(
     """
     require_server()
     from quietcrowd.campaign.store.database import Database
-    from quietcrowd.campaign.store.opening import migrate_beside_server
+    from quietcrowd.campaign.store.opening import ready_beside_server
     from quietcrowd.campaign.store.requesters import issue_key
 
     opened = Database.open(database)
-    migrate_beside_server(opened)
+    ready_beside_server(opened)
     typer.echo(issue_key(opened, name, replace=replace))
     opened.close()
-
-
-def backup(
-    target: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
-    database: Annotated[
-        str,
-        typer.Option(
-            metavar="URL", envvar="QUIETCROWD_DATABASE", help="Of the server: sqlite:///FILE."
-        ),
-    ] = "sqlite:///quietcrowd.db",
-) -> None:
-    """Copy an SQLite database to a file, while the server runs.
-
-    What is deleted later stays in the copy: delete old copies too.
-
-    Example: quietcrowd campaign backup copy.db
-    """
-    require_server()
-    from quietcrowd.campaign.store.database import Database
-
-    opened = Database.open(database)
-    if opened.path is not None and not opened.path.exists():
-        raise ParameterError(f"there is no database {opened.path}")
-    opened.backup(target)
-    opened.close()
-    note(f"Copied to {target}.")

@@ -27,6 +27,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "operating.md"
         {"requests_per_second": float("inf")},
         {"pool_size": 1},
         {"host": 7},
+        {"joins_per_minute": -1.0},
+        {"joins_at_once": 0},
+        {"proxy": "crowd.example"},
         {"no_such_thing": 7},
     ],
 )

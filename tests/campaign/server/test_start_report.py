@@ -9,26 +9,40 @@ from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.server.start_report import file_limit, start_lines
 from quietcrowd.campaign.store.capacity import Connections
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 
 URL = "postgresql://me:planted@db.example:5433/crowd?password=planted"
 
 
 def lines(settings, connections=None, metrics_port=None):
-    database = Database.open(settings.database)
+    database, departures = Database.open(settings.database), Departures.open(settings)
     with socket.create_server(("127.0.0.1", 0)) as found:
-        metrics = evolve(Metrics.of(database), port=metrics_port)
+        metrics = evolve(Metrics.of(database, departures), port=metrics_port)
         resources = Resources(
-            database=database, connections=connections, listener=found, metrics=metrics
+            database=database,
+            departures=departures,
+            connections=connections,
+            listener=found,
+            metrics=metrics,
         )
         told = start_lines(settings, resources)
         port = found.getsockname()[1]
+    departures.close()
     database.close()
     return "\n".join(told).replace(f":{port};", ":81;")
 
 
 def test_a_server_says_what_it_will_use_and_no_password():
     told = lines(
-        Settings(database=URL, host="::1", infer=False, requests_per_second=0, metrics_host="::1"),
+        Settings(
+            database=URL,
+            host="::1",
+            infer=False,
+            requests_per_second=0,
+            joins_per_minute=0,
+            proxy="10.0.0.0/24",
+            metrics_host="::1",
+        ),
         Connections(given=97, used=34),
         metrics_port=9,
     )
@@ -36,7 +50,9 @@ def test_a_server_says_what_it_will_use_and_no_password():
     for words in (
         "PostgreSQL, postgresql://me@db.example:5433/crowd; 10 connections, 34 of 97 in use",
         "256 at once, 32 with one key or credential",
+        "Who left: kept in the database alone; comes back with a copy",
         "no limit of a rate",
+        "from one source: no limit;\n    a source is what 10.0.0.0/24 says",
         "67,108,864 bytes",
         f"at most {file_limit():,}",
         "left to other servers",
@@ -51,7 +67,9 @@ def test_what_is_usual_is_told_too(tmp_path):
     told = lines(Settings(database=f"sqlite:///{tmp_path}/q.db"))
     for words in (
         f"SQLite, {tmp_path}/q.db; 10 connections",
+        f"Who left: SQLite, {tmp_path}/q.db.departures",
         "20 a second, 100 at once",
+        "from one source: 30 a minute, 100 at once;\n    a source is who connects",
         "in a process of its own, ended after 600 seconds",
         "Metrics: none",
         "the name under which it is asked",

@@ -1,15 +1,22 @@
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
+from tests.campaign.older_databases import all_revisions, upgrade_to
 
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store import opening
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import (
     migrate,
-    migrate_beside_server,
-    newest_revision,
     only_server,
+    pending,
+    ready_beside_server,
+    ready_database,
+    require_current,
 )
+from quietcrowd.campaign.store.revisions import newest_revision
 from quietcrowd.campaign.store.tables import metadata
 from quietcrowd.exceptions import FormatError, ParameterError
 
@@ -71,25 +78,83 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path, kind):
     assert "\n" not in str(caught.value)
 
 
+OLDER = """
+INSERT INTO requester (id, name) VALUES (x'01', 'r');
+INSERT INTO campaign (id, requester_id, state, version, title, description, mechanism, join_mode,
+  max_participants, erasures, invites_used, at_least, invites_made) VALUES
+  (x'0a', x'01', 'open', 1, '', '', '', 'invite', NULL, 0, 3, 1, 0),
+  (x'0b', x'01', 'open', 1, '', '', '', 'invite', NULL, 0, 3, 5, 7),
+  (x'0c', x'01', 'open', 1, '', '', '', 'open', 20, 0, 0, 5, 0),
+  (x'0d', x'01', 'open', 1, '', '', '', 'open', 2000, 0, 0, 5, 0),
+  (x'0e', x'01', 'draft', 1, '', '', '', 'open', 20, 0, 0, 5, 0);
+INSERT INTO invite (campaign_id, token_sha256) VALUES
+  (x'0a', x'01'), (x'0a', x'02'), (x'0b', x'03');
+INSERT INTO participant (id, campaign_id, token_sha256, pseudonym, consent_hash) VALUES
+  (x'01', x'0a', x'01', 'a', x'01'), (x'02', x'0c', x'01', 'a', x'01'),
+  (x'03', x'0c', x'01', 'b', x'01')
+"""
+"""Rows of revision 0005: campaigns with invites, with and without releases, and open to all."""
+
+
+def test_older_campaigns_count_invites_as_before_and_get_room(database):
+    with database.write() as connection:
+        config = opening._config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0005")
+    with database.write() as connection:
+        for statement in OLDER.split(";"):
+            connection.execute(text(statement))
+    migrate(database)
+    with database.read() as connection:
+        rows = connection.execute(
+            text("SELECT invites_made, joined, max_joined, crowded FROM campaign ORDER BY id")
+        ).all()
+        revoked = connection.execute(text("SELECT revoked FROM invite")).scalars().all()
+    assert [tuple(row) for row in rows] == [
+        (5, 1, None, 0),
+        (7, 0, None, 0),
+        (0, 2, 10_000, 0),
+        (0, 0, 20_000, 0),
+        (0, 0, None, 0),
+    ]
+    assert revoked == [0, 0, 0]
+
+
 def revision(database):
     with database.read() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
-def test_what_nobody_serves_is_brought_up_to_date(database):
-    migrate_beside_server(database)
+def test_what_is_new_gets_its_tables(database):
+    ready_beside_server(database)
     assert revision(database) == newest_revision()
     with only_server(database.path):
-        migrate_beside_server(database)
+        ready_beside_server(database)
 
 
-def test_nothing_is_changed_below_a_server(database):
+def test_no_tables_are_made_below_a_server(database):
     with (
         only_server(database.path),
         pytest.raises(ParameterError, match="stop that one first"),
     ):
-        migrate_beside_server(database)
+        ready_beside_server(database)
     assert revision(database) is None
+
+
+def test_an_older_database_is_changed_by_nobody_who_was_not_asked_to(database):
+    upgrade_to(database, "0001")
+    settings = Settings(database=f"sqlite:///{database.path}")
+    for use in (ready_beside_server, require_current):
+        with pytest.raises(FormatError, match="quietcrowd campaign migrate"):
+            use(database)
+    with pytest.raises(FormatError, match="quietcrowd campaign migrate"), ready_database(settings):
+        pass
+    assert [one.name for one in pending(database)] == all_revisions()[1:]
+    assert revision(database) == "0001"
+    migrate(database)
+    assert pending(database) == []
+    with ready_database(settings):
+        pass
 
 
 def test_one_server_at_a_time(tmp_path):

@@ -78,6 +78,7 @@ def test_who_withdraws_does_not_make_up_the_number(desk):
 
 
 def test_who_sends_at_the_same_time_is_counted_once(desk):
+    """Who comes behind a release waits: how many these are is up to the threads."""
     campaign = desk.campaign(at_least=4)
     workers = [desk.worker(campaign) for _ in range(8)]
     threads = [threading.Thread(target=worker.send_values, args=(1,)) for worker in workers]
@@ -85,7 +86,9 @@ def test_who_sends_at_the_same_time_is_counted_once(desk):
         thread.start()
     for thread in threads:
         thread.join()
-    assert counts(desk, campaign) == (8, 8)
+    shown, reports = counts(desk, campaign)
+    assert shown == reports
+    assert 8 - 4 < shown <= 8
 
 
 def test_results_are_of_the_reports_of_a_release_or_there_are_none(server, desk):

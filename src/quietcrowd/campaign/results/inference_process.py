@@ -20,7 +20,12 @@ from attrs import define, field, frozen
 from sqlalchemy import select
 
 from quietcrowd.campaign.results.snapshots import count_reports, snapshot
-from quietcrowd.campaign.results.stored_reports import StoredReports, read_stored
+from quietcrowd.campaign.results.stored_reports import (
+    LeftOut,
+    StoredReports,
+    read_left_out,
+    read_stored,
+)
 from quietcrowd.campaign.results.stored_results import (
     Provenance,
     failed_snapshot,
@@ -45,6 +50,7 @@ class _Earlier:
     """An estimate to start from, and what it was made of."""
 
     erasures: int
+    exclusions: int
     estimate: TruthEstimate
 
 
@@ -79,23 +85,32 @@ class Inferrer:
                 self._earlier.pop(campaign, None)
                 return False
             stored = None if row is None else read_stored(connection, row)
-        if row is None or stored is None:
+            left_out = None if row is None else read_left_out(connection, row)
+        if row is None or left_out is None or (stored is None and not left_out.reports):
             self._earlier.pop(campaign, None)
             return False
-        return self._write(row, self._snapshot(row, stored))
+        return self._write(row, left_out, self._snapshot(row, stored, left_out))
 
-    def _snapshot(self, row: Any, stored: StoredReports) -> dict[str, Any]:
+    def _snapshot(
+        self, row: Any, stored: StoredReports | None, left_out: LeftOut
+    ) -> dict[str, Any]:
         """Return what the reports say, or why they say nothing."""
+        config_hash = row.config_hash.hex()
+        if stored is None:
+            return failed_snapshot(
+                config_hash=config_hash,
+                reports=0,
+                participants=0,
+                excluded=left_out.workers,
+                reason="All workers who sent reports are excluded.",
+            )
         reports = stored.reports
         name = usual_method(reports.table.domain, reports.mechanism)
         method = METHODS[name]() if row.named is None else method_from_dict(json.loads(row.named))
         earlier = self._earlier.pop(row.id, None)
-        warm = earlier is not None and (earlier.erasures, earlier.estimate.method) == (
-            row.withdrawals,
-            method,
-        )
+        before = earlier and (earlier.erasures, earlier.exclusions, earlier.estimate.method)
+        warm = before == (row.withdrawals, row.exclusions, method)
         start = earlier.estimate if earlier is not None and warm else None
-        config_hash = row.config_hash.hex()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
@@ -105,11 +120,14 @@ class Inferrer:
                     config_hash=config_hash,
                     reports=count_reports(reports),
                     participants=len(reports.table.workers),
+                    excluded=left_out.workers,
                     reason=str(error),
                 )
         while len(self._earlier) >= _CACHED:
             self._earlier.pop(next(iter(self._earlier)))
-        self._earlier[row.id] = _Earlier(erasures=row.withdrawals, estimate=estimate)
+        self._earlier[row.id] = _Earlier(
+            erasures=row.withdrawals, exclusions=row.exclusions, estimate=estimate
+        )
         return snapshot(
             estimate,
             stored.reports,
@@ -119,11 +137,17 @@ class Inferrer:
                 str(one.message) for one in caught if issubclass(one.category, QuietcrowdWarning)
             ],
             answers=json.loads(row.config)["answers_per_participant"],
+            excluded=left_out.workers,
+            open_to_all=row.join_mode == "open",
         )
 
-    def _write(self, row: Any, result: dict[str, Any]) -> bool:
+    def _write(self, row: Any, left_out: LeftOut, result: dict[str, Any]) -> bool:
         provenance = Provenance(
-            campaign=row.id, reports=result["reports"], erasures=row.withdrawals, method=row.named
+            campaign=row.id,
+            reports=result["reports"] + left_out.reports,
+            erasures=row.withdrawals,
+            method=row.named,
+            exclusions=row.exclusions,
         )
         with self.database.write() as connection:
             written = write_results(connection, provenance, result)

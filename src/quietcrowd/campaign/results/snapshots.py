@@ -15,6 +15,7 @@ from quietcrowd.campaign.results.agreement import (
     agreement,
     too_consistent,
 )
+from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.formats.json_files import json_ready
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
@@ -52,6 +53,8 @@ def snapshot(
     config_hash: str,
     messages: Sequence[str],
     answers: int,
+    excluded: Sequence[str] = (),
+    open_to_all: bool = False,
 ) -> dict[str, Any]:
     """Return what an estimate says, JSON-ready.
 
@@ -69,11 +72,16 @@ def snapshot(
         Warnings of the library.
     answers : int
         Most answers of a worker.
+    excluded : sequence of str
+        Workers who are left out.
+    open_to_all : bool
+        Whether nobody needs an invite.
     """
     tasks = len(reports.table.tasks)
     guarantee = reports.mechanism.guarantee(answers=answers, tasks=tasks)
     agreed = agreement(independent)
     cautions = [
+        *([Caution(code="open-to-all", message=ANYONE)] if open_to_all else []),
         *_about_the_fit(estimate),
         *(Caution(code="assumption", message=message) for message in dict.fromkeys(messages)),
         *_about_the_reports(reports),
@@ -89,6 +97,7 @@ def snapshot(
         "converged": estimate.converged,
         "truths": _rows(estimate.truths_as("pyarrow")),
         "workers": _with_losses(_rows(estimate.workers_as("pyarrow")), reports, guarantee),
+        "excluded": list(excluded),
         "privacy": _privacy(reports.mechanism, guarantee),
         "agreement": {name: json_ready(value) for name, value in asdict(agreed).items()},
         "warnings": [one.model_dump() for one in cautions],

@@ -12,12 +12,13 @@ from attrs import frozen
 from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.exclusions import names_in_force, not_excluded
 from quietcrowd.campaign.store.releases import from_shown
 from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.mechanisms import Mechanism, Reports
 
-__all__ = ["StoredReports", "read_stored"]
+__all__ = ["LeftOut", "StoredReports", "read_left_out", "read_stored"]
 
 
 @frozen(kw_only=True)
@@ -40,8 +41,47 @@ class StoredReports:
     known_truths: pa.Table | None
 
 
+@frozen(kw_only=True)
+class LeftOut:
+    """What is shown of a campaign and not inferred from: its requester leaves workers out.
+
+    Attributes
+    ----------
+    workers : list of str
+        Their pseudonyms.
+    reports : int
+        How many reports they gave; sketches count as one each.
+    """
+
+    workers: list[str]
+    reports: int
+
+
+def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
+    """Return who is left out of a campaign's results; parameters as those of `read_stored`."""
+    workers = names_in_force(connection, campaign.id)
+    reports = 0
+    for table in (tables.report, tables.sketch) if workers else ():
+        sent = table.c.participant_id
+        reports += (
+            connection.scalar(
+                select(func.count())
+                .select_from(table)
+                .where(
+                    table.c.campaign_id == campaign.id,
+                    from_shown(campaign, sent),
+                    ~not_excluded(campaign.id, sent),
+                )
+            )
+            or 0
+        )
+    return LeftOut(workers=workers, reports=reports)
+
+
 def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
     """Return the reports of a campaign that its requester is shown, or None where there are none.
+
+    Those of workers who are left out are not among them.
 
     Parameters
     ----------
@@ -97,7 +137,9 @@ def _reports(
     report = tables.report.c
     rows = connection.execute(
         select(report.participant_id, report.task_id, report.value, report.bit).where(
-            report.campaign_id == campaign.id, from_shown(campaign, report.participant_id)
+            report.campaign_id == campaign.id,
+            from_shown(campaign, report.participant_id),
+            not_excluded(campaign.id, report.participant_id),
         )
     ).all()
     columns = {
@@ -139,7 +181,9 @@ def _sketches(connection: Connection, campaign: Any, people: dict[bytes, str]) -
     length = rule.sketch_length or 0
     rows = connection.execute(
         select(sketch.participant_id, sketch.numbers).where(
-            sketch.campaign_id == campaign.id, from_shown(campaign, sketch.participant_id)
+            sketch.campaign_id == campaign.id,
+            from_shown(campaign, sketch.participant_id),
+            not_excluded(campaign.id, sketch.participant_id),
         )
     ).all()
     numbers = [np.frombuffer(row.numbers, rule.dtype) for row in rows]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -16,6 +16,7 @@ from sqlalchemy import Connection, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.exclusions import names_in_force
 from quietcrowd.campaign.store.releases import (
     as_released,
     erasures_shown,
@@ -45,17 +46,20 @@ class Provenance:
     campaign : bytes
         Its id.
     reports : int
-        How many there were; sketches count as one each.
+        How many there were, also of who is left out; sketches count as one each.
     erasures : int
         How often somebody had withdrawn.
     method : str or None
         As the campaign names it.
+    exclusions : int
+        How often those who are left out had become others.
     """
 
     campaign: bytes
     reports: int
     erasures: int
     method: str | None
+    exclusions: int
 
 
 @frozen(kw_only=True)
@@ -79,10 +83,11 @@ def write_results(
 ) -> bool:
     """Write results; return whether they are those of the campaign now.
 
-    They are not where somebody withdrew or the method was changed meanwhile (another inference is
-    asked for already), or where another server has written those of more reports. Neither can
-    happen until the transaction ends; uploads go on. Why there are no results is written where
-    nothing of as many reports is, so that no failure replaces results that another server found.
+    They are not where somebody withdrew, or the method or who is left out was changed meanwhile
+    (another inference is asked for already), or where another server has written those of more
+    reports. Neither can happen until the transaction ends; uploads go on. Why there are no results
+    is written where nothing of as many reports is, so that no failure replaces results that another
+    server found.
     """
     if not _still_so(connection, provenance):
         return False
@@ -92,6 +97,7 @@ def write_results(
         "reports": provenance.reports,
         "erasures": provenance.erasures,
         "method": provenance.method,
+        "exclusions": provenance.exclusions,
         "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
         "snapshot": text,
     }
@@ -99,14 +105,15 @@ def write_results(
 
 
 def _still_so(connection: Connection, provenance: Provenance) -> bool:
-    """Return whether nobody withdrew or changed the method; nobody does until the end, then."""
+    """Return whether nobody withdrew, or changed the method or who is left out; until the end."""
     campaign = tables.campaign.c
     now = connection.execute(
-        select(erasures_shown(), method_shown())
+        select(erasures_shown(), method_shown(), campaign.exclusions)
         .where(campaign.id == provenance.campaign, as_released())
         .with_for_update(read=True)
     ).one_or_none()
-    return now is not None and tuple(now) == (provenance.erasures, provenance.method)
+    then = (provenance.erasures, provenance.method, provenance.exclusions)
+    return now is not None and tuple(now) == then
 
 
 def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> bool:
@@ -127,6 +134,7 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
             held.reports < new.reports if failed else held.reports <= new.reports,
             held.erasures != new.erasures,
             held.method.is_distinct_from(new.method),
+            held.exclusions != new.exclusions,
         ),
     )
     return connection.execute(put.returning(held.campaign_id)).one_or_none() is not None
@@ -141,9 +149,11 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
             erasures_shown().label("erasures"),
             method_shown().label("method"),
             reports_shown().label("reports"),
+            campaign.c.exclusions,
             inference.c.reports.label("made_of_reports"),
             inference.c.erasures.label("made_after_erasures"),
             inference.c.method.label("made_by_method"),
+            inference.c.exclusions.label("made_after_exclusions"),
         )
         .select_from(campaign.outerjoin(inference))
         .where(campaign.c.state != "draft", as_released())
@@ -152,8 +162,13 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
         row.id
         for row in rows
         if row.reports
-        and (row.reports, row.erasures, row.method)
-        != (row.made_of_reports, row.made_after_erasures, row.made_by_method)
+        and (row.reports, row.erasures, row.method, row.exclusions)
+        != (
+            row.made_of_reports,
+            row.made_after_erasures,
+            row.made_by_method,
+            row.made_after_exclusions,
+        )
     ]
 
 
@@ -162,6 +177,7 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
     row = connection.execute(
         select(
             tables.campaign.c.config_hash,
+            tables.campaign.c.exclusions,
             erasures_shown().label("erasures"),
             method_shown().label("method"),
             reports_shown().label("reports"),
@@ -170,7 +186,11 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
     if row is None or row.config_hash is None:
         return None
     provenance = Provenance(
-        campaign=campaign, reports=row.reports, erasures=row.erasures, method=row.method
+        campaign=campaign,
+        reports=row.reports,
+        erasures=row.erasures,
+        method=row.method,
+        exclusions=row.exclusions,
     )
     return Attempt(provenance=provenance, config_hash=row.config_hash.hex())
 
@@ -192,8 +212,13 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
     found = connection.execute(
         select(tables.inference).where(tables.inference.c.campaign_id == campaign.id)
     ).one_or_none()
-    made_of = (campaign.shown_reports, campaign.shown_erasures, campaign.shown_method)
-    if found is None or (found.reports, found.erasures, found.method) != made_of:
+    now = (
+        campaign.shown_reports,
+        campaign.shown_erasures,
+        campaign.shown_method,
+        campaign.exclusions,
+    )
+    if found is None or (found.reports, found.erasures, found.method, found.exclusions) != now:
         return False
     return json.loads(found.snapshot)["method"] is not None
 
@@ -208,6 +233,7 @@ def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None
         config_hash=attempt.config_hash,
         reports=attempt.provenance.reports,
         participants=_reporting(connection, attempt.provenance.campaign),
+        excluded=names_in_force(connection, attempt.provenance.campaign),
         reason=reason,
     )
     write_results(connection, attempt.provenance, snapshot)
@@ -232,7 +258,7 @@ def _reporting(connection: Connection, campaign: bytes) -> int:
 
 
 def failed_snapshot(
-    *, config_hash: str, reports: int, participants: int, reason: str
+    *, config_hash: str, reports: int, participants: int, reason: str, excluded: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return what is told where nothing can be inferred from the reports of a campaign."""
     return {
@@ -244,6 +270,7 @@ def failed_snapshot(
         "converged": False,
         "truths": [],
         "workers": [],
+        "excluded": list(excluded),
         "privacy": None,
         "agreement": None,
         "warnings": [{"code": "failed", "message": reason}],

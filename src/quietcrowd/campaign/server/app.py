@@ -31,9 +31,11 @@ from quietcrowd.campaign.server.resources import opened_resources
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.start_report import start_lines
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.terms.settings import PREFIX, place_of
 from quietcrowd.campaign.web.pages import router as pages
 
@@ -57,7 +59,12 @@ _SILENT = {
 }
 
 
-def create_app(settings: Settings, database: Database, metrics: Metrics | None = None) -> FastAPI:
+def create_app(
+    settings: Settings,
+    database: Database,
+    departures: Departures,
+    metrics: Metrics | None = None,
+) -> FastAPI:
     """Return the application.
 
     Parameters
@@ -65,18 +72,20 @@ def create_app(settings: Settings, database: Database, metrics: Metrics | None =
     settings : Settings
         Of the server.
     database : Database
-        As `opened_resources` gives it; closed when the application ends.
+        As `opened_resources` gives it.
+    departures : Departures
+        Who left, and what ended, outside of the database.
     metrics : Metrics, optional
         Of the server. Default: what is counted is shown to nobody.
     """
-    counted = Metrics.of(database) if metrics is None else metrics
+    counted = Metrics.of(database, departures) if metrics is None else metrics
     app = FastAPI(
         title="quietcrowd campaigns",
         version=__version__,
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(settings, database, counted),
+        lifespan=_lifespan(settings, database, departures, counted),
         exception_handlers=HANDLERS,
         redirect_slashes=False,
         telemetry=_SILENT,  # type: ignore[arg-type]
@@ -102,11 +111,11 @@ def create_app(settings: Settings, database: Database, metrics: Metrics | None =
 
 
 def _lifespan(
-    settings: Settings, database: Database, metrics: Metrics
+    settings: Settings, database: Database, departures: Departures, metrics: Metrics
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        eraser = JournalEraser(database=database)
+        erasers = [JournalEraser(database=one) for one in (database, departures)]
         jobs = _jobs(settings, database, metrics.tally)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(
@@ -115,14 +124,22 @@ def _lifespan(
             patience=settings.write_seconds,
             tally=metrics.tally,
         )
-        retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
-        parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
+        retention = RetentionKeeper(
+            database=database, departures=departures, clock=time.time, changed=infer
+        )
+        parts = [part for part in (*erasers, jobs, writer, retention) if part is not None]
         app.state.service = Service(
             database=database,
             writer=writer,
             infer=infer,
+            departures=departures,
             alive=lambda: all(part.alive for part in parts),
             unwritable=metrics.probe.why_not,
+            joins=JoinLimits(
+                per_minute=settings.joins_per_minute,
+                at_once=settings.joins_at_once,
+                proxy=settings.proxy,
+            ),
         )
         try:
             yield
@@ -131,8 +148,8 @@ def _lifespan(
             writer.close()
             if jobs is not None:
                 jobs.close()
-            eraser.close()
-            database.close()
+            for eraser in erasers:
+                eraser.close()
 
     return lifespan
 
@@ -173,7 +190,7 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
                 announce(line)
         start_log()
         log_what_nobody_catches()
-        app = create_app(settings, resources.database, resources.metrics)
+        app = create_app(settings, resources.database, resources.departures, resources.metrics)
         server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app)))
         gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
         with suppress(KeyboardInterrupt):
@@ -231,7 +248,7 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
         As of `quietcrowd.campaign.server.resources.opened_resources`.
     """
     with opened_resources(settings) as resources:
-        app = create_app(settings, resources.database, resources.metrics)
+        app = create_app(settings, resources.database, resources.departures, resources.metrics)
         server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app)))
         thread = Thread(target=server.run, args=([resources.listener],), name="server")
         thread.start()

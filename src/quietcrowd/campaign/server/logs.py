@@ -117,15 +117,17 @@ def log_failure(
     _log_failed(event, fields, timed=timed)
 
 
-def log_unready(code: str) -> None:
+def log_unready(place: str, code: str) -> None:
     """Log that nothing can be written.
 
     Parameters
     ----------
+    place : str
+        The database of the campaigns, or where it is kept who left.
     code : str
-        What the database says, or the kind of error.
+        What that says, or the kind of error.
     """
-    _log_failed("unready", {"code": code}, timed=True)
+    _log_failed("unready", {"code": code, "place": place}, timed=True)
 
 
 def _log_failed(event: str, fields: Mapping[str, str | None], *, timed: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from attrs import frozen
 
@@ -12,6 +12,7 @@ from quietcrowd.campaign.server.metrics.running import Metrics, running_metrics
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.capacity import Connections, claim_connections
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import CONNECTIONS, Departures
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import place_of
 from quietcrowd.exceptions import ParameterError
@@ -26,9 +27,11 @@ class Resources:
     Attributes
     ----------
     database : Database
-        Brought up to date, and locked where it is a file.
+        Up to date, and locked where it is a file.
     connections : Connections, optional
         Of PostgreSQL.
+    departures : Departures
+        Who left, and what ended, outside of the database.
     listener : socket
         Where it listens.
     metrics : Metrics
@@ -36,6 +39,7 @@ class Resources:
     """
 
     database: Database
+    departures: Departures
     connections: Connections | None
     listener: socket.socket
     metrics: Metrics
@@ -50,13 +54,29 @@ def opened_resources(settings: Settings) -> Iterator[Resources]:
     ParameterError, FormatError
         As of `ready_database`, `claim_connections`, `listener` and `running_metrics`.
     """
-    size, seconds = settings.pool_size, settings.pool_seconds
-    with ready_database(settings.database, pool_size=size, pool_seconds=seconds) as database:
-        connections = claim_connections(database, pool_size=size, others=int(settings.infer))
-        with listener(settings) as found, running_metrics(settings, database) as metrics:
+    with (
+        ready_database(settings) as database,
+        closing(Departures.open(settings)) as departures,
+    ):
+        connections = _claimed(settings, database, departures)
+        with (
+            listener(settings) as found,
+            running_metrics(settings, database, departures) as metrics,
+        ):
             yield Resources(
-                database=database, connections=connections, listener=found, metrics=metrics
+                database=database,
+                departures=departures,
+                connections=connections,
+                listener=found,
+                metrics=metrics,
             )
+
+
+def _claimed(settings: Settings, database: Database, departures: Departures) -> Connections | None:
+    """Take all connections of a server; those of the journal first, so that the rest sees them."""
+    if departures.journal is not None:
+        claim_connections(departures.journal, pool_size=CONNECTIONS, others=0)
+    return claim_connections(database, pool_size=settings.pool_size, others=int(settings.infer))
 
 
 def listener(settings: Settings) -> socket.socket:

@@ -19,9 +19,12 @@ from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import State
 from quietcrowd.campaign.server.logs import log_unready
 from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.requesters import requester_of
+from quietcrowd.campaign.store.write_probe import Unwritable
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
 
@@ -57,10 +60,14 @@ class Service:
         Who writes reports.
     infer : callable
         Asks for an inference of a campaign.
+    departures : Departures
+        Who left, and what ended, outside of the database.
     alive : callable
         Says whether all that works in threads of its own still does.
     unwritable : callable
-        Says why nothing can be written, or None.
+        Says where nothing can be written and why, or None.
+    joins : JoinLimits
+        How many workers one source brings into campaigns that are open to all.
     clock : callable
         Says the seconds since 1970: retention is counted by it.
     """
@@ -68,8 +75,10 @@ class Service:
     database: Database
     writer: Writer
     infer: Callable[[bytes], None]
+    departures: Departures
     alive: Callable[[], bool]
-    unwritable: Callable[[], str | None]
+    unwritable: Callable[[], Unwritable | None]
+    joins: JoinLimits
     clock: Callable[[], float] = time.time
 
 
@@ -167,6 +176,12 @@ async def healthy() -> Health:
     return Health(status="ok")
 
 
+_WAY_OUT = {
+    "database": "Give the database room, or let it be written.",
+    "departures": "Nobody can leave: give where that is kept room, or let it be written.",
+}
+
+
 @router.get("/readyz", responses=documented("broken", "unwritable"))
 def ready(service: ServiceOf) -> Health:
     """Say that the database takes what is written, and that what writes and infers works."""
@@ -176,6 +191,6 @@ def ready(service: ServiceOf) -> Health:
         connection.execute(select(text("1")))
     why = service.unwritable()
     if why is not None:
-        log_unready(why)
-        raise ProblemError("unwritable", "Give the database room, or let it be written.")
+        log_unready(why.place, why.code)
+        raise ProblemError("unwritable", _WAY_OUT[why.place])
     return Health(status="ok")

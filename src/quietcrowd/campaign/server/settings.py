@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError
@@ -19,6 +20,16 @@ PREFIX_OF_VARIABLES = "QUIETCROWD_"
 """What the names of variables begin with, which are else those of the settings in capitals."""
 
 _DAY = 86_400.0
+
+
+def _network(text: str) -> str:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        raise ParameterError(
+            f"it must be an address as 10.0.0.1, or a network as 10.0.0.0/24; got {text!r}"
+        ) from None
+    return text
 
 
 class Settings(BaseSettings):
@@ -45,6 +56,13 @@ class Settings(BaseSettings):
         "sqlite:///quietcrowd.db",
         repr=False,
         description="Where all is stored: `sqlite:///FILE` or `postgresql://USER@HOST/NAME`.",
+    )
+    departures: str | None = Field(
+        None,
+        repr=False,
+        description="Where it is kept who left, outside of the database and its copies: "
+        "`sqlite:///FILE`, `postgresql://USER@HOST/OTHER` or `none`. Without it: a file beside "
+        "that of SQLite.",
     )
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="The port to listen on; 0: a free one.")
@@ -76,6 +94,22 @@ class Settings(BaseSettings):
     )
     burst: Annotated[int, Unit("requests")] = Field(
         100, ge=1, le=10**6, description="What a key or credential may ask for at once."
+    )
+    joins_per_minute: Annotated[float, Unit("workers")] = Field(
+        30.0,
+        ge=0,
+        le=1e6,
+        description="New ones that one source may bring into campaigns that are open to all, in "
+        "the long run; 0: no limit. A source is an address, or a network of IPv6 of 64 bits.",
+    )
+    joins_at_once: Annotated[int, Unit("workers")] = Field(
+        100, ge=1, le=10**6, description="That it may bring at once."
+    )
+    proxy: Annotated[str | None, AfterValidator(lambda text: text and _network(text))] = Field(
+        None,
+        description="The address of the server before this one, or a network in which it is: "
+        "sources are what it says in `X-Forwarded-For`. Without it they are who connects, and the "
+        "header is not read.",
     )
     at_once: Annotated[int, Unit("requests")] = Field(
         256, ge=1, le=100_000, description="That are worked on at once; others are refused."
@@ -113,7 +147,7 @@ class Settings(BaseSettings):
         ge=2,
         le=1_000,
         description="To the database. In PostgreSQL they are taken at the start and kept; one "
-        "more is for inference.",
+        "more is for inference, two are for `departures` there.",
     )
     pool_seconds: Annotated[float, Unit("seconds")] = Field(
         20.0, ge=0.01, le=600, description="For which a request waits for one of them."

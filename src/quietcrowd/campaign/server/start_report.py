@@ -10,6 +10,7 @@ from quietcrowd.campaign.server.metrics.otlp import asked_for
 from quietcrowd.campaign.server.resources import Resources
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.capacity import Connections
+from quietcrowd.campaign.store.departures import CONNECTIONS, Departures
 from quietcrowd.campaign.terms.settings import place_of
 
 __all__ = ["file_limit", "start_lines"]
@@ -48,12 +49,18 @@ def start_lines(settings: Settings, resources: Resources) -> list[str]:
     limit = file_limit()
     port = resources.listener.getsockname()[1]
     database, sent = resources.database, asked_for()
+    joins = "no limit"
+    if one.joins_per_minute:
+        joins = f"{one.joins_per_minute:g} a minute, {one.joins_at_once:,} at once"
     return [
         f"Serving campaigns on http://{place_of(one.host, port)}; stop with Ctrl+C.",
         f"  Workers reach it at: {one.address or 'the name under which it is asked'}",
         f"  Database: {_database_line(database.url, one.pool_size, resources.connections)}",
+        f"  Who left: {_journal_line(resources.departures)}",
         f"  Requests: {one.at_once:,} at once, {one.at_once_each:,} with one key or credential;",
         f"    with one key or credential: {each}",
+        f"  Joins of what is open to all, from one source: {joins};",
+        f"    a source is {'who connects' if one.proxy is None else f'what {one.proxy} says'}",
         f"  Memory: {memory}",
         f"  Open files: {'no known limit' if limit is None else f'at most {limit:,}'}",
         f"  Inference: {infer}",
@@ -64,9 +71,21 @@ def start_lines(settings: Settings, resources: Resources) -> list[str]:
 def _database_line(url: URL, pool_size: int, connections: Connections | None) -> str:
     if connections is None:
         return f"SQLite, {url.database}; {pool_size} connections"
-    shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
-    place = shown.render_as_string()
     return (
-        f"PostgreSQL, {place}; {pool_size} connections, {connections.used} of "
+        f"PostgreSQL, {_shown(url)}; {pool_size} connections, {connections.used} of "
         f"{connections.given} in use"
     )
+
+
+def _journal_line(departures: Departures) -> str:
+    if departures.journal is None:
+        return "kept in the database alone; comes back with a copy"
+    if departures.path is not None:
+        return f"SQLite, {departures.path}"
+    return f"PostgreSQL, {_shown(departures.journal.url)}; {CONNECTIONS} connections"
+
+
+def _shown(url: URL) -> str:
+    """Return a URL without its query, which may hold a password."""
+    shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database)
+    return shown.render_as_string()

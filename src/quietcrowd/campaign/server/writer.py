@@ -23,6 +23,7 @@ from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.server.metrics.kinds import BATCH_UPLOADS, COMMITS, QUEUE_DEPTH, REPORTS
 from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.intake import Intake, Taken, WorkerUpload
 
 __all__ = ["JournalEraser", "Writer"]
@@ -194,11 +195,11 @@ class JournalEraser:
 
     Attributes
     ----------
-    database : Database
+    database : Database or Departures
         Of SQLite; in PostgreSQL there is nothing to do.
     """
 
-    database: Database
+    database: Database | Departures
     _ended: Event = field(factory=Event, init=False)
     _thread: Thread = field(init=False)
 

@@ -26,7 +26,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from quietcrowd.campaign.store.failures import cannot_write, database_code
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["UNAVAILABLE", "Database", "FailedWrite", "insert_rows", "look_up"]
+__all__ = ["UNAVAILABLE", "Database", "FailedWrite", "create_private", "insert_rows", "look_up"]
 
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
 """What is raised while a database cannot be reached, has no room or may only be read: try later."""
@@ -217,7 +217,7 @@ class Database:
         if self.path is None:
             raise ParameterError("a PostgreSQL database is backed up with pg_dump")
         try:
-            _create_private(target)  # SQLite fills a file that is empty
+            create_private(target)  # SQLite fills a file that is empty
         except FileExistsError:
             raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
         try:
@@ -232,7 +232,7 @@ class Database:
         self.engine.dispose()
 
 
-def _create_private(path: Path) -> None:
+def create_private(path: Path) -> None:
     """Create an empty file that is its owner's alone."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
@@ -243,7 +243,7 @@ def _keep_private(path: Path) -> None:
     What SQLite makes beside the database gets the permissions that this has then.
     """
     with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
-        _create_private(path)
+        create_private(path)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
         file = path.with_name(name)
         with suppress(FileNotFoundError):
@@ -323,8 +323,14 @@ def look_up(
 def _in_postgresql(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement, and its values; OFFSET keeps the inner query as it is."""
-    found = f"SELECT * FROM {table.name} WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
+    """Return a statement, and its values; OFFSET keeps the inner query as it is.
+
+    Columns are named: PostgreSQL ends a prepared ``SELECT *`` once a table has one more.
+    """
+    found = (
+        f"SELECT {', '.join(table.columns.keys())} FROM {table.name} "
+        f"WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
+    )
     statement = (
         f"SELECT found.* FROM unnest(%s::bytea[]) AS wanted(id) CROSS JOIN LATERAL ({found}) found"
     )
@@ -335,9 +341,10 @@ def _in_sqlite(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
     """Return a statement, and its values; a CROSS JOIN is done in the order in which it stands."""
+    columns = ", ".join(f"found.{name}" for name in table.columns.keys())  # noqa: SIM118
     statement = (
         f"WITH wanted(id) AS (VALUES {', '.join(['(?)'] * len(ids))}) "
-        f"SELECT found.* FROM wanted CROSS JOIN {table.name} AS found "
+        f"SELECT {columns} FROM wanted CROSS JOIN {table.name} AS found "
         f"ON found.campaign_id = ? AND found.{column} = wanted.id"
     )
     return statement, (*ids, campaign)

@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.exclusions import renew
 
 __all__ = [
     "as_released",
@@ -150,6 +151,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     if row.erasures != row.shown_erasures:
         take_stock(connection, campaign)
         return count
+    renew(connection, row)
     connection.execute(
         update(tables.campaign)
         .where(tables.campaign.c.id == campaign)
@@ -165,6 +167,8 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
 def take_stock(connection: Connection, campaign: bytes) -> None:
     """Show what there is of those who were released; results from who has withdrawn are deleted.
 
+    Who is to be left out of results is so from now on.
+
     Parameters
     ----------
     connection : Connection
@@ -179,6 +183,7 @@ def take_stock(connection: Connection, campaign: bytes) -> None:
         connection.execute(
             delete(tables.inference).where(tables.inference.c.campaign_id == campaign)
         )
+    renew(connection, row)
     connection.execute(
         update(table)
         .where(table.c.id == campaign)

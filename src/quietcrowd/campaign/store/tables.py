@@ -1,7 +1,8 @@
 """What is stored. No column tells when something came, from where, or after what.
 
 `campaign.delete_at`, in seconds since 1970, follows from when its requester closed it.
-`participant.standing` is joined, waiting or shown: see `releases`.
+`campaign.closes_on` is a day that the requester named.
+`participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sqlalchemy import (
 __all__ = [
     "api_key",
     "campaign",
+    "exclusion",
     "image",
     "inference",
     "invite",
@@ -64,7 +66,7 @@ def _told(name: str) -> Column[Any]:
 
 
 def _counted(name: str, first: int) -> Column[Any]:
-    """Return a column of a whole number that a campaign has from the beginning."""
+    """Return a column of a whole number that rows have from the beginning."""
     return Column(name, _WHOLE, nullable=False, server_default=str(first))
 
 
@@ -131,6 +133,9 @@ campaign = Table(
     ),
     Column("shown_method", Text),
     Column("completion_code", Text),
+    Column("closes_on", Text),
+    Column("max_joined", _WHOLE),
+    *(_counted(name, 0) for name in ("joined", "crowded", "exclusions")),
     **_STRICT,
 )
 
@@ -163,6 +168,7 @@ invite = Table(
     metadata,
     _owner("campaign", primary_key=True),
     Column("token_sha256", LargeBinary, primary_key=True),
+    _counted("revoked", 0),
     **_STRICT,
 )
 
@@ -212,5 +218,16 @@ inference = Table(
     Column("method", Text),
     Column("etag", Text, nullable=False),
     Column("snapshot", Text, nullable=False),
+    _counted("exclusions", 0),
+    **_STRICT,
+)
+
+exclusion = Table(
+    "exclusion",
+    metadata,
+    _owner("campaign", primary_key=True),
+    Column("pseudonym", Text, primary_key=True),
+    Column("wanted", _WHOLE, nullable=False),
+    Column("in_force", _WHOLE, nullable=False),
     **_STRICT,
 )

@@ -188,7 +188,9 @@ def test_nothing_of_workers_is_published_while_nobody_can_say_who_waits(measured
 
     with monkeypatch.context() as without:
         without.setattr(publishing, "largest_at_least", fail)
-        without.setattr(measured.app.state.metrics.publisher, "unwritable", lambda: "53100")
+        without.setattr(
+            measured.app.state.metrics.publisher, "unwritable", lambda: ("database", "53100")
+        )
         assert watch.look() == {"quietcrowd_writable": -1}
     assert watch.look()["quietcrowd_writable"] == 1
 

@@ -1,7 +1,15 @@
 """The routes, one file per resource."""
 
 from quietcrowd.campaign.server import service
-from quietcrowd.campaign.server.api import campaigns, images, participants, reports, results, tasks
+from quietcrowd.campaign.server.api import (
+    campaigns,
+    images,
+    participants,
+    reports,
+    results,
+    tasks,
+    workers,
+)
 
 __all__ = ["ROUTES"]
 
@@ -15,6 +23,7 @@ ROUTES = tuple(
         tasks.router,
         images.router,
         participants.invites,
+        workers.router,
         results.router,
         results.exports,
     )

@@ -16,6 +16,7 @@ from quietcrowd.campaign.server.metrics.kinds import AT_LEAST, QUEUE_DEPTH, WRIT
 from quietcrowd.campaign.server.metrics.tally import Ripe, Tally
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import largest_at_least
+from quietcrowd.campaign.store.write_probe import Unwritable
 
 __all__ = ["Published", "Publisher", "histograms"]
 
@@ -50,14 +51,14 @@ class Publisher:
     database : Database
         Says which campaigns are open.
     unwritable : callable
-        Says why nothing can be written, or None.
+        Says where nothing can be written and why, or None.
     publish : callable
         Is called after each publication.
     """
 
     tally: Tally
     database: Database
-    unwritable: Callable[[], str | None]
+    unwritable: Callable[[], Unwritable | None]
     publish: Callable[[Published], None]
     _of_workers: dict[Sample, int] = field(factory=dict, init=False)
     _of_releases: dict[Sample, int] = field(factory=dict, init=False)

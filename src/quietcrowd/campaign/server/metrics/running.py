@@ -12,6 +12,7 @@ from quietcrowd.campaign.server.metrics.publishing import Publisher
 from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.write_probe import WriteProbe
 
 __all__ = ["Metrics", "running_metrics"]
@@ -24,7 +25,7 @@ class Metrics:
     Attributes
     ----------
     probe : WriteProbe
-        Of the database.
+        Of the database and of who left.
     tally : Tally
         What is counted.
     port : int, optional
@@ -39,13 +40,15 @@ class Metrics:
     publisher: Publisher | None = None
 
     @classmethod
-    def of(cls, database: Database) -> Metrics:
+    def of(cls, database: Database, departures: Departures) -> Metrics:
         """Return what is counted, and shown to nobody."""
-        return cls(probe=WriteProbe(database=database), tally=Tally())
+        return cls(probe=WriteProbe(database=database, departures=departures), tally=Tally())
 
 
 @contextmanager
-def running_metrics(settings: Settings, database: Database) -> Iterator[Metrics]:
+def running_metrics(
+    settings: Settings, database: Database, departures: Departures
+) -> Iterator[Metrics]:
     """Give the metrics of a server, published for as long as it runs.
 
     Parameters
@@ -54,13 +57,15 @@ def running_metrics(settings: Settings, database: Database) -> Iterator[Metrics]
         Of the server.
     database : Database
         Of the server.
+    departures : Departures
+        Of the server.
 
     Raises
     ------
     ParameterError
         Where nobody can listen on the port.
     """
-    metrics, export = Metrics.of(database), exporter()
+    metrics, export = Metrics.of(database, departures), exporter()
     if settings.metrics_port is None and export is None:
         yield metrics
         return

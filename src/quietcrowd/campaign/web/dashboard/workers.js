@@ -11,28 +11,39 @@ function columns(workers) {
   const best = workers.reduce((most, worker) => Math.max(most, worker.quality ?? 0), 0);
   const whole = numbers ? best || 1 : 1;
   return [
-    { name: "Worker", value: (worker) => worker.worker, text: (worker) => worker.worker },
+    { name: "Worker", value: (worker) => worker.worker, text: named },
     {
       name: numbers ? "Share of weight" : "Quality",
       numeric: true,
       value: (worker) => worker.quality,
-      text: (worker) => percent(worker.quality) + interval(worker),
+      text: (worker) => (isExcluded(worker) ? "" : percent(worker.quality) + interval(worker)),
       share: (worker) => (worker.quality === null ? null : worker.quality / whole),
     },
     {
       name: "Reports",
       numeric: true,
       value: (worker) => worker.reports,
-      text: (worker) => count(worker.reports),
+      text: (worker) => (isExcluded(worker) ? "" : count(worker.reports)),
     },
     {
       name: "ε spent",
       numeric: true,
-      value: (worker) => worker.total_tail ?? Infinity,
-      text: (worker) => loss(worker.total_tail),
+      value: (worker) => (isExcluded(worker) ? null : worker.total_tail ?? Infinity),
+      text: (worker) => (isExcluded(worker) ? "" : loss(worker.total_tail)),
     },
   ];
 }
+
+function named(worker) {
+  return isExcluded(worker) ? `${worker.worker} (excluded)` : worker.worker;
+}
+
+/** Return the workers of results, and behind them those who are left out. */
+function listed({ workers, excluded = [] }) {
+  return [...workers, ...excluded.map((worker) => ({ worker, quality: null, reports: null }))];
+}
+
+const isExcluded = ({ reports }) => reports === null;
 
 /** Return the ends of the interval of a quality; nothing where there is none. */
 function interval(worker) {
@@ -42,7 +53,7 @@ function interval(worker) {
 
 /** Show the workers of results, or that there are none. */
 export function showWorkers(results) {
-  const workers = results === null ? [] : results.workers;
+  const workers = results === null ? [] : listed(results);
   byId("workers-found").hidden = workers.length === 0;
   say(byId("workers-none"), workers.length ? "" : "None.");
   table.show(columns(workers), workers);
@@ -50,9 +61,11 @@ export function showWorkers(results) {
 }
 
 function note(workers) {
+  const left = workers.filter(isExcluded).length;
+  const excluded = left ? ` ${count(left)} of them excluded: nothing here is of theirs.` : "";
   const quality =
     workers[0].error === undefined
       ? "Quality is how often answers are right, the noise taken out: most likely, and where it lies in 9 of 10 cases."
       : "Bars are shares of the largest weight.";
-  return `${count(workers.length)} workers, by pseudonym. ${quality}`;
+  return `${count(workers.length)} workers, by pseudonym.${excluded} ${quality}`;
 }
