@@ -91,6 +91,7 @@ class InferenceJobs:
     longest: float
     tally: Tally = field(factory=Tally)
     _asked: dict[bytes, float] = field(factory=dict, init=False)
+    _since: float = field(default=0.0, init=False)
     _due: dict[bytes, float] = field(factory=dict, init=False)
     _rests: dict[bytes, float] = field(factory=dict, init=False)
     _failures: dict[bytes, int] = field(factory=dict, init=False)
@@ -154,9 +155,9 @@ class InferenceJobs:
         with self.database.read() as connection:
             attempt = read_attempt(connection, campaign)
         with self._changed:
-            asked = self._asked.pop(campaign, time.monotonic())
+            self._since = self._asked.pop(campaign, time.monotonic())
         try:
-            self._infer(campaign, asked)
+            self._infer(campaign)
             self._failures.pop(campaign, None)
         except _TooLongError as error:
             self._forget_process()
@@ -168,7 +169,7 @@ class InferenceJobs:
             if not self._closed:
                 log_failure("inference", error, timed=True)
                 self.tally.count("releases", INFERENCES, "failed")
-                self._ask_again(campaign, asked)
+                self._ask_again(campaign)
                 self._try_later(campaign, attempt)
 
     def _try_later(self, campaign: bytes, attempt: Attempt | None) -> None:
@@ -198,12 +199,12 @@ class InferenceJobs:
                 self._changed.wait(left)
         return None
 
-    def _ask_again(self, campaign: bytes, asked: float) -> None:
+    def _ask_again(self, campaign: bytes) -> None:
         """Remember since when a campaign waits."""
         with self._changed:
-            self._asked[campaign] = asked
+            self._asked[campaign] = self._since
 
-    def _infer(self, campaign: bytes, asked: float) -> None:
+    def _infer(self, campaign: bytes) -> None:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -220,7 +221,7 @@ class InferenceJobs:
         if not answer and not self._closed and time.monotonic() >= until:
             raise _TooLongError
         if answer.startswith("later"):
-            self._ask_again(campaign, asked)
+            self._ask_again(campaign)
             self.request(campaign, least=_AGAIN)
         elif not answer or answer.startswith("failed"):
             raise _InferenceError
@@ -229,7 +230,7 @@ class InferenceJobs:
             now = time.monotonic()
             self.tally.count("releases", INFERENCES, "done")
             self.tally.observe("releases", INFERENCE_SECONDS, now - start)
-            self.tally.observe("releases", INFERENCE_LAG, now - asked)
+            self.tally.observe("releases", INFERENCE_LAG, now - self._since)
 
     def _rest(self, campaign: bytes, seconds: float) -> None:
         """Infer nothing of a campaign for a while, though it has changed meanwhile."""
