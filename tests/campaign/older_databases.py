@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 from alembic import command
-from sqlalchemy import MetaData, inspect, select, text
+from sqlalchemy import Connection, MetaData, inspect, select, text
 
 from quietcrowd.campaign.store import revisions
 from quietcrowd.campaign.store.database import Database
@@ -151,3 +151,45 @@ def with_a_later_revision(folder: Path) -> tuple[Path, str]:
     script = LATER.format(name=name, before=before, tables=sorted(metadata.tables))
     (copied / "versions" / f"r{name}_later.py").write_text(script)
     return copied, name
+
+
+def fill_older(connection: Connection, campaign: bytes, *, at_least: int) -> None:
+    """Store a campaign, as revision 0005 knows it: of two workers, one sent reports on two tasks.
+
+    Its requester is there.
+    """
+    known = MetaData()
+    known.reflect(connection)
+    tables = known.tables
+    names = ("state", "title", "description", "mechanism", "join_mode")
+    row = {
+        "id": campaign,
+        "requester_id": connection.scalar(select(tables["requester"].c.id)),
+        **dict.fromkeys(names, "-"),
+        **dict.fromkeys(("version", "erasures"), 0),
+        "invites_used": 2,
+        "at_least": at_least,
+    }
+    connection.execute(tables["campaign"].insert(), row)
+    here = {"campaign_id": campaign}
+    for place in range(2):
+        mine = {**here, "id": campaign + bytes([place])}
+        task = {"position": place, "name": str(place), "data": "{}"}
+        connection.execute(tables["task"].insert(), {**mine, **task})
+        person = {"token_sha256": b"", "pseudonym": str(place), "consent_hash": b""}
+        connection.execute(tables["participant"].insert(), {**mine, **person})
+        invite = {"token_sha256": campaign + bytes([place])}
+        connection.execute(tables["invite"].insert(), {**here, **invite})
+        sent = {"participant_id": campaign + b"\0", "task_id": bytes([place]), "value": 0}
+        connection.execute(tables["report"].insert(), {**here, **sent, "report_id": bytes([place])})
+
+
+def write_older(connection: Connection, campaign: bytes, text: str, *, reports: int) -> None:
+    """Write results as servers before revision 0006 do: all of them as one text."""
+    known = MetaData()
+    known.reflect(connection, only=["inference"])
+    held = known.tables["inference"]
+    row = {"reports": reports, "erasures": 0, "etag": "e", "snapshot": text}
+    changed = connection.execute(held.update().where(held.c.campaign_id == campaign).values(row))
+    if not changed.rowcount:
+        connection.execute(held.insert(), {"campaign_id": campaign, **row})

@@ -117,7 +117,7 @@ def test_so_is_every_answer_after_others(server, schema):
                 self.cast[0].import_csv(response.json()["id"], "a\n1\n")
 
     run_state_machine_as_test(
-        Machine, settings=settings(max_examples=30, stateful_step_count=8, **LIMITED)
+        Machine, settings=settings(max_examples=60, stateful_step_count=8, **LIMITED)
     )
     assert seen["POST /api/v1/campaigns", 201]
     assert seen["POST /api/v1/campaigns/{campaign}/open", 200]

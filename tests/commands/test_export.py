@@ -3,10 +3,10 @@
 import pytest
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.results.exports import ReportExport
+from quietcrowd.campaign.results.report_blocks import ReportBlocks
 
 
-@pytest.mark.parametrize("name", ["r.csv", "r.jsonl"])
+@pytest.mark.parametrize("name", ["r.csv", "r.jsonl", "r.parquet"])
 def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypatch, tmp_path, name):
     one = at_desk.campaign(join_mode="open")
     at_desk.worker(one).send_values(1, 0, 1)
@@ -17,7 +17,7 @@ def test_an_export_that_breaks_off_leaves_the_one_before(run, at_desk, monkeypat
     def breaks_off(*_):
         raise ProblemError("not-found", "The campaign was deleted meanwhile.")
 
-    monkeypatch.setattr(ReportExport, "_last_of_block", breaks_off)
+    monkeypatch.setattr(ReportBlocks, "_read", breaks_off)
     status, _, errors = run(*words)
     assert (status, "cannot be reached" in errors) == (2, True), errors
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before

@@ -36,6 +36,30 @@ def test_rows_may_be_left_out(run, tmp_path):
     assert "2 tasks, 1 worker, 1 answer" in errors
 
 
+@pytest.mark.parametrize("least", [1, 3])
+def test_a_store_of_a_campaign_is_that_of_its_file(run, at_desk, tmp_path, least):
+    one = at_desk.campaign(tasks=3, join_mode="open", at_least=least)
+    for place in range(7):
+        at_desk.worker(one).send_values(*[place % 2] * (1 + place % 3))
+    at_desk.client.post(f"/campaigns/{one}/close").raise_for_status()
+    assert run("campaign", "export", one, "-o", tmp_path / "r.parquet")[0] == 0
+    assert run("partition", tmp_path / "r.parquet", "-o", tmp_path / "of-file")[0] == 0
+    status, _, errors = run("partition", "--campaign", one, "-o", tmp_path / "of-campaign")
+    assert status == 0, errors
+    assert f"{7 - 7 % least} workers" in errors
+    stores = [Store.open(tmp_path / name) for name in ("of-file", "of-campaign")]
+    assert stores[0].fingerprint == stores[1].fingerprint
+    assert {file.name for file in tmp_path.iterdir()} == {"r.parquet", "of-file", "of-campaign"}
+
+
+def test_files_or_a_campaign(run, reports, tmp_path):
+    one = ("--campaign", "0" * 32)
+    for words in ((), (reports, *one), (*one, "--plain", "--labels", "no,yes")):
+        status, _, errors = run("partition", *words, "-o", tmp_path / "big")
+        assert (status, "name files, or the campaign" in errors) == (2, True)
+    assert run("partition", "--campaign", "x", "-o", tmp_path / "big")[0] == 2
+
+
 def test_help_has_an_example(run):
     status, output, _ = run("partition", "--help")
     assert status == 0

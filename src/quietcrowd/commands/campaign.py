@@ -37,6 +37,7 @@ from quietcrowd.commands.export import export
 from quietcrowd.commands.printing import console, note, plain_table, tell_no_signal
 from quietcrowd.commands.questions import agreed
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
+from quietcrowd.commands.results import results
 from quietcrowd.commands.task_file import TaskFile, summarize_tasks
 from quietcrowd.commands.task_images import TaskImages, upload_images
 from quietcrowd.domains import Domain
@@ -405,26 +406,7 @@ def invite(
         typer.echo(f"{ServerAddress.read(server).url}{fragment}")
 
 
-@campaign.command()
-def results(
-    campaign_id: Campaign,
-    server: Server = LOCAL,
-    secret: Key = "",
-) -> None:
-    """Print the latest results as JSON, and warnings as notes.
-
-    Notes say who is excluded, too.
-
-    Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
-    """
-    with requester_client(server, secret) as client:
-        found: dict[str, Any] = checked(client.get(f"/campaigns/{campaign_id}/results")).json()
-        typer.echo(json.dumps(found))
-        for warning in found["warnings"]:
-            note(f"{warning['code']}: {warning['message']}")
-        controls.tell_excluded(client, campaign_id)
-
-
+campaign.command()(results)
 campaign.command()(controls.exclude)
 campaign.command()(controls.erase)
 campaign.command()(controls.revoke)

@@ -15,6 +15,7 @@ from quietcrowd.commands.printing import note
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.formats import FORMATS, check_target, read_reports, write_reports
+from quietcrowd.formats.arrow_streams import write_parquet
 from quietcrowd.formats.files import refuse_overwriting, replacing, sidecar, write_beside
 from quietcrowd.formats.label_config import common_texts, write_label_config
 from quietcrowd.formats.report_files import read_report_note
@@ -24,7 +25,7 @@ from quietcrowd.mechanisms import Mechanism
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["export"]
+__all__ = ["download_parquet", "export"]
 
 
 def export(
@@ -106,11 +107,27 @@ def _export_reports(client: httpx.Client, campaign_id: str, output: Path, chosen
             _download(client, url, "csv", temporary)
             sidecar(output).unlink(missing_ok=True)
         write_beside(output, about.json())
+    elif chosen == "parquet":
+        download_parquet(client, campaign_id, output)
     else:
         with TemporaryDirectory() as folder:
             received = Path(folder) / "reports.jsonl"
             _download(client, url, "jsonl", received)
             write_reports(read_reports(received), output, file_format=chosen)
+
+
+def download_parquet(client: httpx.Client, campaign_id: str, output: Path) -> None:
+    """Write all reports of a campaign to a Parquet file, some rows at a time.
+
+    Raises
+    ------
+    ParameterError
+        Where the server refuses.
+    """
+    with TemporaryDirectory(dir=output.parent) as folder:
+        received = Path(folder) / "reports.arrow"
+        _download(client, f"/campaigns/{campaign_id}/reports", "arrow", received)
+        write_parquet(received, output)
 
 
 def _export_label_config(

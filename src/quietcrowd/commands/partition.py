@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quietcrowd.commands import options
+from quietcrowd.commands.export import download_parquet
 from quietcrowd.commands.files import tell_dropped
 from quietcrowd.commands.printing import counted, note
+from quietcrowd.commands.requester import LOCAL, Key, Server, check_id, requester_client
 from quietcrowd.exceptions import ParameterError
+from quietcrowd.formats.files import check_new
 from quietcrowd.validation import check_choice
 
 if TYPE_CHECKING:
@@ -22,15 +28,20 @@ __all__ = ["app", "partition"]
 app = typer.Typer(rich_markup_mode=None)
 
 
+def _check_campaign(one: str | None) -> str | None:
+    """Return the id of a campaign, if one is named."""
+    return None if one is None else check_id(one)
+
+
 @app.command()
 def partition(
     reports: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="REPORTS",
             help="Parquet files of reports, made alike; or of answers, with --plain.",
         ),
-    ],
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -50,6 +61,16 @@ def partition(
             metavar="NUMBER", help="How many. Default: one for about 2 million rows each."
         ),
     ] = None,
+    campaign: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CAMPAIGN",
+            help="Instead of files: all reports of a campaign, by its id.",
+            callback=_check_campaign,
+        ),
+    ] = None,
+    server: Server = LOCAL,
+    secret: Key = "",
 ) -> None:
     """Make a store of what does not fit into memory, for infer.
 
@@ -59,6 +80,8 @@ def partition(
 
     Example: quietcrowd partition january.parquet february.parquet --plain
     --labels no,yes -o big
+
+    Example: quietcrowd partition --campaign 0123456789abcdef0123456789abcdef -o big
     """
     from quietcrowd.scale import partition_parquet
 
@@ -72,17 +95,33 @@ def partition(
             "--plain: reports carry what they can be"
         )
     check_choice("--duplicates", duplicates, ("error", "first", "last"))
-    store = partition_parquet(
-        reports,
-        output,
-        domain=options.build_domain(labels, levels, between) if plain else None,
-        columns=names,
-        partitions=partitions,
-        duplicates=duplicates,  # type: ignore[arg-type]
-        out_of_domain="skip" if skip_outside else "error",
-        progress=sys.stderr.isatty(),
-    )
+    if bool(reports) == (campaign is not None) or (campaign is not None and plain):
+        raise ParameterError("name files, or the campaign whose reports they are: --campaign ID")
+    with ExitStack() as held:
+        if campaign is not None:
+            check_new(output, "folder")
+            reports = [held.enter_context(_reports_of(campaign, output, server, secret))]
+        store = partition_parquet(
+            reports or [],
+            output,
+            domain=options.build_domain(labels, levels, between) if plain else None,
+            columns=names,
+            partitions=partitions,
+            duplicates=duplicates,  # type: ignore[arg-type]
+            out_of_domain="skip" if skip_outside else "error",
+            progress=sys.stderr.isatty(),
+        )
     _tell(store)
+
+
+@contextmanager
+def _reports_of(campaign: str, output: Path, server: str, secret: str) -> Iterator[Path]:
+    """Give a Parquet file of the reports of a campaign, beside the store to be; it goes again."""
+    with TemporaryDirectory(dir=output.parent) as folder:
+        file = Path(folder) / "reports.parquet"
+        with requester_client(server, secret) as client:
+            download_parquet(client, campaign, file)
+        yield file
 
 
 def _tell(store: Store) -> None:

@@ -17,10 +17,10 @@ from quietcrowd.exceptions import ParameterError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["LOCAL", "Campaign", "Key", "Server", "checked", "requester_client"]
+__all__ = ["LOCAL", "Campaign", "Key", "Server", "check_id", "checked", "requester_client"]
 
 
-def _check_id(one: str) -> str:
+def check_id(one: str) -> str:
     """Return the id of a campaign; ParameterError where it is something else."""
     if re.fullmatch("[0-9a-f]{32}", one) is None:
         raise ParameterError(
@@ -30,7 +30,7 @@ def _check_id(one: str) -> str:
     return one
 
 
-Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.", callback=_check_id)]
+Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its id.", callback=check_id)]
 Server = Annotated[
     str,
     typer.Option(

@@ -106,9 +106,10 @@ class Reader:
         codes, ids = dictionary_codes(column)
         ids = pc.cast(ids, plain_type(ids.type))
         known = self.workers if len(self.workers) else ids[:0]
-        new = ids.filter(pc.invert(pc.is_in(ids, known)))
-        self.workers = pa.concat_arrays([known, new])
-        places = pc.index_in(ids, self.workers).to_numpy().astype(np.int32)
+        places = pc.index_in(ids, known).fill_null(-1).to_numpy().astype(np.int32)
+        new = places < 0
+        places[new] = len(known) + np.arange(new.sum(), dtype=np.int32)
+        self.workers = pa.concat_arrays([known, ids.filter(pa.array(new))])
         rows: npt.NDArray[np.int32] = places[codes]
         return rows
 

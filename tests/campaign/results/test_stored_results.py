@@ -8,7 +8,7 @@ import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.results.stored_results import (
     Provenance,
-    failed_snapshot,
+    failed_findings,
     outdated_campaigns,
     read_attempt,
     write_failure,
@@ -167,7 +167,7 @@ def test_a_failure_after_a_withdrawal_or_a_change_of_method_is_told(server, desk
 
 
 def told_of(reports, reason):
-    return failed_snapshot(config_hash="", reports=reports, participants=1, reason=reason)
+    return failed_findings(config_hash="", reports=reports, participants=1, reason=reason)
 
 
 @pytest.mark.parametrize(("reports", "kept"), [(1, "other"), (2, "one"), (3, "one")])
@@ -187,7 +187,8 @@ def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, 
         provenance = Provenance(
             campaign=campaign, reports=reports, erasures=0, method=None, exclusions=0
         )
-        assert write_results(connection, provenance, told_of(reports, "one"))
+        with told_of(reports, "one").in_pages() as pages:
+            assert write_results(connection, provenance, pages)
         thread.start()
         thread.join(0.5)
         assert thread.is_alive()

@@ -1,6 +1,7 @@
 """What becomes of uploads that are decided together, in one transaction."""
 
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import event
@@ -8,6 +9,11 @@ from tests.campaign.mechanisms import MECHANISMS
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Receipt, Upload
+from quietcrowd.campaign.results.stored_results import (
+    Provenance,
+    failed_findings,
+    write_results,
+)
 from quietcrowd.campaign.store.intake import Intake, WorkerUpload
 
 SKETCH = [1, -2, 2**30, 0]
@@ -159,10 +165,26 @@ def test_campaigns_are_locked_before_workers_and_each_kind_in_order(server, desk
         assert "ORDER BY campaign.id" in campaigns
     assert "ORDER BY participant.id" in people
     if server.database.path is None:  # SQLite locks the whole database
-        assert alone.endswith("FOR SHARE")
+        assert alone.endswith("FOR NO KEY UPDATE")
         assert together.endswith("FOR UPDATE")
         assert people.endswith("FOR UPDATE")
-    assert not any("FOR SHARE" in one or "FOR UPDATE" in one for one in others)
+    assert not any(" FOR " in one.upper() for one in others)
+
+
+def test_uploads_go_on_while_results_are_written(server, desk, campaign):
+    """Where workers wait for nobody; SQLite lets in one who writes at a time."""
+    if server.database.path is not None:
+        return
+    worker = desk.worker(campaign)
+    upload = sent(worker, worker.report(worker.tasks()[0]["task_id"], 1))
+    found = failed_findings(config_hash="", reports=9, participants=1, reason="It failed.")
+    provenance = Provenance(
+        campaign=bytes.fromhex(campaign), reports=9, erasures=0, method=None, exclusions=0
+    )
+    with found.in_pages() as pages, server.database.write() as connection:
+        assert write_results(connection, provenance, pages)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(take, server, upload).result(timeout=20)[0] == [receipt(1)]
 
 
 def test_a_campaign_has_changed_once_its_workers_are_shown(server, desk, campaign):

@@ -1,12 +1,14 @@
+import json
+
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import text
-from tests.campaign.older_databases import all_revisions, upgrade_to
+from sqlalchemy import insert, select, text
+from tests.campaign.older_databases import all_revisions, fill_older, upgrade_to, write_older
 
+from quietcrowd.campaign.results.shown_results import ShownResults
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.store import opening
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import (
     migrate,
@@ -16,6 +18,7 @@ from quietcrowd.campaign.store.opening import (
     ready_database,
     require_current,
 )
+from quietcrowd.campaign.store.result_pages import KINDS
 from quietcrowd.campaign.store.revisions import newest_revision
 from quietcrowd.campaign.store.tables import metadata
 from quietcrowd.exceptions import FormatError, ParameterError
@@ -96,26 +99,23 @@ INSERT INTO participant (id, campaign_id, token_sha256, pseudonym, consent_hash)
 """Rows of revision 0005: campaigns with invites, with and without releases, and open to all."""
 
 
-def test_older_campaigns_count_invites_as_before_and_get_room(database):
-    with database.write() as connection:
-        config = opening._config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0005")
+def test_older_campaigns_get_room(database):
+    upgrade_to(database, "0005")
     with database.write() as connection:
         for statement in OLDER.split(";"):
             connection.execute(text(statement))
     migrate(database)
     with database.read() as connection:
         rows = connection.execute(
-            text("SELECT invites_made, joined, max_joined, crowded FROM campaign ORDER BY id")
+            text("SELECT joined, max_joined, crowded FROM campaign ORDER BY id")
         ).all()
         revoked = connection.execute(text("SELECT revoked FROM invite")).scalars().all()
     assert [tuple(row) for row in rows] == [
-        (5, 1, None, 0),
-        (7, 0, None, 0),
-        (0, 2, 10_000, 0),
-        (0, 0, 20_000, 0),
-        (0, 0, None, 0),
+        (1, None, 0),
+        (0, None, 0),
+        (2, 10_000, 0),
+        (0, 20_000, 0),
+        (0, None, 0),
     ]
     assert revoked == [0, 0, 0]
 
@@ -130,6 +130,27 @@ def test_what_is_new_gets_its_tables(database):
     assert revision(database) == newest_revision()
     with only_server(database.path):
         ready_beside_server(database)
+
+
+def test_results_of_an_older_database_are_kept(new_database, request):
+    database = Database.open(new_database)
+    request.addfinalizer(database.close)
+    upgrade_to(database, "0005")
+    rows = [{"task": f"{place},]}}", "truth": None} for place in range(2_500)]
+    found = {"method": {"a": [1, {}]}, "truths": rows, "workers": [], "warnings": [], "x": -1.5e-9}
+    with database.write() as connection:
+        connection.execute(insert(tables.requester), {"id": b"r", "name": "birds"})
+        fill_older(connection, b"a", at_least=1)
+        whole = json.dumps(found, separators=(",", ":"))
+        write_older(connection, b"a", whole, reports=7)
+    migrate(database)
+    with database.read() as connection:
+        campaign = connection.execute(select(tables.campaign)).one()
+        shown = ShownResults.read(database, connection, campaign, KINDS)
+        truths = ShownResults.read(database, connection, campaign, ["truths"])
+    assert json.loads("".join(shown.document())) == found
+    assert (shown.etag, shown.counts) == ("e", {"truths": 2_500, "workers": 0})
+    assert [len(rows) for rows in truths.rows()] == [1_000, 1_000, 500]
 
 
 def test_no_tables_are_made_below_a_server(database):
@@ -172,3 +193,29 @@ def test_one_server_at_a_time(tmp_path):
 def test_a_database_server_needs_no_lock():
     with only_server(None), only_server(None):
         pass
+
+
+HEAD = 100
+"""Bytes of a file of SQLite before its pages: they count changes."""
+
+
+def test_a_file_does_not_tell_who_came_before_whom_once_its_server_has_ended(tmp_path):
+    rows = [
+        {"campaign_id": b"c", "token_sha256": place.to_bytes(32, "big")} for place in range(300)
+    ]
+    files = []
+    for name, order in (("one", rows), ("another", rows[::-1])):
+        settings = Settings(database=f"sqlite:///{tmp_path}/{name}.db", departures="none")
+        with ready_database(settings) as database:
+            with database.write() as connection:
+                connection.execute(insert(tables.requester), {"id": b"r", "name": "birds"})
+                fill_older(connection, b"c", at_least=5)
+            for row in order:
+                with database.write() as connection:
+                    connection.execute(insert(tables.invite), row)
+            database.empty_journal()
+            before = database.path.read_bytes()[HEAD:]
+        files.append(((tmp_path / f"{name}.db").read_bytes()[HEAD:], before))
+    (one, one_before), (another, another_before) = files
+    assert one == another
+    assert one_before != another_before

@@ -31,6 +31,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "held-back": (409, "Reports of an open campaign are held back"),
     "no-results": (409, "There are no results yet"),
     "not-ready": (409, "The campaign cannot be opened as it is"),
+    "results-changed": (409, "Other results have replaced these"),
     "task-repeated": (409, "A task of that name exists already"),
     "withdrawn": (409, "The worker has left the campaign for good"),
     "version-mismatch": (412, "The campaign has changed since it was read"),

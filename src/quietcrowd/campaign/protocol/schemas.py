@@ -54,6 +54,8 @@ __all__ = [
     "ReportItem",
     "Request",
     "Requested",
+    "ResultHead",
+    "ResultRows",
     "Results",
     "Revocation",
     "SketchItem",
@@ -494,8 +496,8 @@ class Caution(BaseModel):
     message: str
 
 
-class Results(BaseModel):
-    """What an inference found."""
+class _Found(BaseModel):
+    """What an inference found, but for the rows."""
 
     config_hash: Hash
     method: JsonObject | None
@@ -503,6 +505,31 @@ class Results(BaseModel):
     participants: int
     iterations: int
     converged: bool
+    excluded: list[str] = Field(
+        default=[], description="Workers whom the requester leaves out: nothing here is of them."
+    )
+    privacy: Spent | None
+    agreement: Agreement | None
+    warnings: list[Caution]
+
+
+class ResultHead(_Found):
+    """What an inference found, and how many truths and workers there are on pages."""
+
+    truths: int
+    workers: int
+
+
+class ResultRows(BaseModel):
+    """A page of truths or workers; its rows are those that `Results` has of them."""
+
+    items: list[JsonObject]
+    next_cursor: str | None
+
+
+class Results(_Found):
+    """What an inference found."""
+
     truths: list[JsonObject] = Field(
         description="task, truth, reports, and confidence or standard_error, by the method."
     )
@@ -511,12 +538,6 @@ class Results(BaseModel):
         "reports, losses: answer_epsilon, total_epsilon, and their tails answer_tail, total_tail; "
         "by the method."
     )
-    excluded: list[str] = Field(
-        default=[], description="Workers whom the requester leaves out: nothing here is of them."
-    )
-    privacy: Spent | None
-    agreement: Agreement | None
-    warnings: list[Caution]
 
 
 class Requested(BaseModel):

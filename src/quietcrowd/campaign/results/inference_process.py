@@ -19,6 +19,7 @@ from typing import Any
 from attrs import define, field, frozen
 from sqlalchemy import select
 
+from quietcrowd.campaign.results.findings import Findings
 from quietcrowd.campaign.results.snapshots import count_reports, snapshot
 from quietcrowd.campaign.results.stored_reports import (
     LeftOut,
@@ -28,7 +29,7 @@ from quietcrowd.campaign.results.stored_reports import (
 )
 from quietcrowd.campaign.results.stored_results import (
     Provenance,
-    failed_snapshot,
+    failed_findings,
     is_settled,
     write_results,
 )
@@ -89,15 +90,13 @@ class Inferrer:
         if row is None or left_out is None or (stored is None and not left_out.reports):
             self._earlier.pop(campaign, None)
             return False
-        return self._write(row, left_out, self._snapshot(row, stored, left_out))
+        return self._write(row, left_out, self._findings(row, stored, left_out))
 
-    def _snapshot(
-        self, row: Any, stored: StoredReports | None, left_out: LeftOut
-    ) -> dict[str, Any]:
+    def _findings(self, row: Any, stored: StoredReports | None, left_out: LeftOut) -> Findings:
         """Return what the reports say, or why they say nothing."""
         config_hash = row.config_hash.hex()
         if stored is None:
-            return failed_snapshot(
+            return failed_findings(
                 config_hash=config_hash,
                 reports=0,
                 participants=0,
@@ -116,7 +115,7 @@ class Inferrer:
             try:
                 estimate = method.fit(stored.reports, start, gold=stored.known_truths, threads=1)
             except QuietcrowdError as error:
-                return failed_snapshot(
+                return failed_findings(
                     config_hash=config_hash,
                     reports=count_reports(reports),
                     participants=len(reports.table.workers),
@@ -141,16 +140,16 @@ class Inferrer:
             open_to_all=row.join_mode == "open",
         )
 
-    def _write(self, row: Any, left_out: LeftOut, result: dict[str, Any]) -> bool:
+    def _write(self, row: Any, left_out: LeftOut, findings: Findings) -> bool:
         provenance = Provenance(
             campaign=row.id,
-            reports=result["reports"] + left_out.reports,
+            reports=findings.head["reports"] + left_out.reports,
             erasures=row.withdrawals,
             method=row.named,
             exclusions=row.exclusions,
         )
-        with self.database.write() as connection:
-            written = write_results(connection, provenance, result)
+        with findings.in_pages() as pages, self.database.write() as connection:
+            written = write_results(connection, provenance, pages)
         if not written:
             self._earlier.pop(row.id, None)
         return written

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
+import pyarrow as pa
 from attrs import asdict
 
 from quietcrowd.accounting.ledger import PrivacyLedger
@@ -15,8 +17,11 @@ from quietcrowd.campaign.results.agreement import (
     agreement,
     too_consistent,
 )
+from quietcrowd.campaign.results.findings import Findings
+from quietcrowd.campaign.store.result_pages import PAGE_ROWS
 from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.formats.json_files import json_ready
+from quietcrowd.frames import positions_by_text
 from quietcrowd.inference import TruthEstimate
 from quietcrowd.mechanisms import Mechanism, Reports
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
@@ -33,16 +38,18 @@ _UNEVEN = 1.25
 FEW = 3
 """Tasks with fewer reports are warned of."""
 
+_LOSSES = ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
+
 _NAMED = 5
 """So many workers are named in a warning."""
 
 
-def _rows(frame: Any) -> list[dict[str, Any]]:
-    """Return the rows of a frame; what the library calls answers are reports here."""
-    return [
-        {("reports" if name == "answers" else name): json_ready(cell) for name, cell in row.items()}
-        for row in frame.to_pylist()
-    ]
+def _rows(frame: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a frame; what the library calls answers are reports here."""
+    names = ["reports" if name == "answers" else name for name in frame.column_names]
+    for some in frame.rename_columns(names).to_batches(max_chunksize=PAGE_ROWS):
+        for row in some.to_pylist():
+            yield {name: json_ready(cell) for name, cell in row.items()}
 
 
 def snapshot(
@@ -55,8 +62,8 @@ def snapshot(
     answers: int,
     excluded: Sequence[str] = (),
     open_to_all: bool = False,
-) -> dict[str, Any]:
-    """Return what an estimate says, JSON-ready.
+) -> Findings:
+    """Return what an estimate says; rows are made as they are read.
 
     Parameters
     ----------
@@ -88,20 +95,22 @@ def snapshot(
         *_about_the_devices(independent),
         *_about_the_agreement(agreed),
     ]
-    return {
-        "config_hash": config_hash,
-        "method": estimate.method.to_dict(),
-        "reports": count_reports(reports),
-        "participants": len(reports.table.workers),
-        "iterations": estimate.iterations,
-        "converged": estimate.converged,
-        "truths": _rows(estimate.truths_as("pyarrow")),
-        "workers": _with_losses(_rows(estimate.workers_as("pyarrow")), reports, guarantee),
-        "excluded": list(excluded),
-        "privacy": _privacy(reports.mechanism, guarantee),
-        "agreement": {name: json_ready(value) for name, value in asdict(agreed).items()},
-        "warnings": [one.model_dump() for one in cautions],
-    }
+    return Findings(
+        head={
+            "config_hash": config_hash,
+            "method": estimate.method.to_dict(),
+            "reports": count_reports(reports),
+            "participants": len(reports.table.workers),
+            "iterations": estimate.iterations,
+            "converged": estimate.converged,
+            "excluded": list(excluded),
+            "privacy": _privacy(reports.mechanism, guarantee),
+            "agreement": {name: json_ready(value) for name, value in asdict(agreed).items()},
+            "warnings": [one.model_dump() for one in cautions],
+        },
+        truths=_rows(estimate.truths_as("pyarrow")),
+        workers=_with_losses(estimate.workers_as("pyarrow"), reports, guarantee),
+    )
 
 
 def count_reports(reports: Reports) -> int:
@@ -132,21 +141,24 @@ def _tail(tail: TailBound | None) -> dict[str, Any] | None:
 
 
 def _with_losses(
-    workers: list[dict[str, Any]], reports: Reports, guarantee: PrivacyGuarantee
-) -> list[dict[str, Any]]:
-    """Add to each worker what was spent; losses that are infinite are null."""
-    ledger = PrivacyLedger.of_reports(reports)
-    spent = {one.worker: one for one in ledger.spending(guarantee.delta)}
-    return [
-        {
-            **worker,
-            **{
-                name: finite_loss(float(getattr(spent[worker["worker"]], name)))
-                for name in ("answer_epsilon", "total_epsilon", "answer_tail", "total_tail")
-            },
-        }
-        for worker in workers
-    ]
+    workers: pa.Table, reports: Reports, guarantee: PrivacyGuarantee
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of workers with what each has spent; losses that are infinite are null.
+
+    It follows from how many reports somebody made, so it is worked out once for each number.
+    """
+    mechanism, tasks = reports.mechanism, reports.table.tasks
+
+    @cache
+    def spent(count: int) -> dict[str, float | None]:
+        ledger = PrivacyLedger().charge("one", mechanism, answers=count or 1, tasks=tasks)
+        found = ledger.spent("one", guarantee.delta)
+        return {name: finite_loss(float(getattr(found, name))) for name in _LOSSES}
+
+    places = positions_by_text(workers["worker"].combine_chunks(), reports.table.workers)
+    counts = reports.table.answers_per_worker[places]
+    for worker, count in zip(_rows(workers), counts.tolist(), strict=True):
+        yield {**worker, **spent(count)}
 
 
 def _about_the_fit(estimate: TruthEstimate) -> list[Caution]:

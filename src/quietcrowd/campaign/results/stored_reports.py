@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import frozen
 from sqlalchemy import Connection, func, select
 
+from quietcrowd.campaign.results.report_blocks import ReportBlocks
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.exclusions import names_in_force, not_excluded
-from quietcrowd.campaign.store.releases import from_shown
-from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
+from quietcrowd.campaign.store.exclusions import is_excluded, names_in_force
+from quietcrowd.campaign.store.releases import reports_of
+from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
-from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.frames import dictionary_codes
+from quietcrowd.mechanisms import Reports
 
 __all__ = ["LeftOut", "StoredReports", "read_left_out", "read_stored"]
 
@@ -59,23 +62,11 @@ class LeftOut:
 
 def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
     """Return who is left out of a campaign's results; parameters as those of `read_stored`."""
-    workers = names_in_force(connection, campaign.id)
-    reports = 0
-    for table in (tables.report, tables.sketch) if workers else ():
-        sent = table.c.participant_id
-        reports += (
-            connection.scalar(
-                select(func.count())
-                .select_from(table)
-                .where(
-                    table.c.campaign_id == campaign.id,
-                    from_shown(campaign, sent),
-                    ~not_excluded(campaign.id, sent),
-                )
-            )
-            or 0
-        )
-    return LeftOut(workers=workers, reports=reports)
+    mine = tables.participant.c.campaign_id == campaign.id
+    return LeftOut(
+        workers=names_in_force(connection, campaign.id),
+        reports=reports_of(connection, mine & is_excluded(campaign.id)),
+    )
 
 
 def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
@@ -92,33 +83,26 @@ def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
     """
     mechanism = parse_mechanism(campaign.mechanism)
     tasks = connection.execute(
-        select(tables.task.c.id, tables.task.c.name, tables.task.c.gold)
+        select(tables.task.c.name, tables.task.c.gold)
         .where(tables.task.c.campaign_id == campaign.id)
         .order_by(tables.task.c.name)
     ).all()
-    names = {row.id: row.name for row in tasks}
-    people = dict(
-        connection.execute(
-            select(tables.participant.c.id, tables.participant.c.pseudonym).where(
-                tables.participant.c.campaign_id == campaign.id
-            )
-        ).all()
-    )
-    if "task" in mechanism.columns:
-        columns = _reports(connection, campaign, mechanism, names, people)
-    else:
-        columns = _sketches(connection, campaign, people)
+    names = [row.name for row in tasks]
+    excluded = frozenset(names_in_force(connection, campaign.id))
+    blocks = ReportBlocks(campaign=campaign, excluded=excluded)
+    columns = _joined(blocks.of_one_state(connection))
     if not len(columns):
         return None
-    workers = pa.array(sorted(set(columns["worker"].to_pylist())))
+    workers = pc.unique(columns["worker"]).cast(pa.string())
+    workers = workers.take(pc.sort_indices(workers))
 
     def read(rows: pa.Table, listed: Iterable[str]) -> Reports:
         return mechanism.read_reports(rows, pa.array(sorted(listed)), workers, simulated=False)
 
-    reports = independent = read(columns, names.values())
+    reports = independent = read(columns, names)
     copies = _copies(connection, campaign.id) if sent_again(mechanism) else {}
     if copies:
-        questions = {copies.get(name, name) for name in names.values()}
+        questions = {copies.get(name, name) for name in names}
         independent = read(_once(columns, copies), questions)
     return StoredReports(
         reports=reports,
@@ -127,30 +111,16 @@ def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
     )
 
 
-def _reports(
-    connection: Connection,
-    campaign: Any,
-    mechanism: Mechanism,
-    names: dict[bytes, str],
-    people: dict[bytes, str],
-) -> pa.Table:
-    report = tables.report.c
-    rows = connection.execute(
-        select(report.participant_id, report.task_id, report.value, report.bit).where(
-            report.campaign_id == campaign.id,
-            from_shown(campaign, report.participant_id),
-            not_excluded(campaign.id, report.participant_id),
-        )
-    ).all()
-    columns = {
-        "task": pa.array([names[row.task_id] for row in rows], pa.string()),
-        "worker": pa.array([people[row.participant_id] for row in rows], pa.string()),
-        "label": decoded(mechanism.report_domain, [row.value for row in rows]),
-    }
-    bits = mechanism.participation_domain
-    if bits is not None:
-        columns["participation"] = decoded(bits, [row.bit for row in rows])
-    return pa.table(columns)
+def _joined(blocks: Iterable[pa.Table]) -> pa.Table:
+    """Return blocks below each other; texts are stored once each, and rows hold their numbers."""
+    packed = []
+    for block in blocks:
+        columns = {
+            name: column.dictionary_encode() if pa.types.is_string(column.type) else column
+            for name, column in zip(block.column_names, block.columns, strict=True)
+        }
+        packed.append(pa.table(columns))
+    return pa.concat_tables(packed).unify_dictionaries()
 
 
 def _copies(connection: Connection, campaign: bytes) -> dict[str, str]:
@@ -166,35 +136,15 @@ def _copies(connection: Connection, campaign: bytes) -> dict[str, str]:
 
 
 def _once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
-    """Return the rows of reports with copies as one task, one of each worker."""
-    tasks = [copies.get(name, name) for name in columns["task"].to_pylist()]
-    rows = {
-        cell: place
-        for place, cell in enumerate(zip(tasks, columns["worker"].to_pylist(), strict=True))
-    }
-    renamed = columns.set_column(0, "task", pa.array(tasks, pa.string()))
-    return renamed.take(pa.array(sorted(rows.values())))
-
-
-def _sketches(connection: Connection, campaign: Any, people: dict[bytes, str]) -> pa.Table:
-    rule, sketch = stored_rule(campaign.mechanism), tables.sketch.c
-    length = rule.sketch_length or 0
-    rows = connection.execute(
-        select(sketch.participant_id, sketch.numbers).where(
-            sketch.campaign_id == campaign.id,
-            from_shown(campaign, sketch.participant_id),
-            not_excluded(campaign.id, sketch.participant_id),
-        )
-    ).all()
-    numbers = [np.frombuffer(row.numbers, rule.dtype) for row in rows]
-    workers = [people[row.participant_id] for row in rows]
-    return pa.table(
-        {
-            "worker": pa.array(np.repeat(np.array(workers, object), length), pa.string()),
-            "coordinate": pa.array(np.tile(np.arange(length, dtype=np.int32), len(rows))),
-            "number": pa.array(np.concatenate([np.zeros(0, rule.dtype), *numbers])),
-        }
-    )
+    """Return the rows of reports with copies as one task, one of each worker: the last."""
+    tasks, names = dictionary_codes(columns["task"])
+    workers, people = dictionary_codes(columns["worker"])
+    first = pa.array([copies.get(name, name) for name in names.to_pylist()]).dictionary_encode()
+    questions = first.indices.to_numpy()[tasks]
+    cells = questions.astype(np.int64) * len(people) + workers
+    last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
+    renamed = pa.DictionaryArray.from_arrays(questions, first.dictionary)
+    return columns.set_column(0, "task", renamed).take(pa.array(np.sort(last)))
 
 
 def _known_truths(rows: Sequence[Any]) -> pa.Table | None:

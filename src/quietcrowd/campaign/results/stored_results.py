@@ -2,11 +2,12 @@
 
 Where workers wait for others, what there is is what was there at the last release: results are of
 exactly its reports. Who withdraws before they are inferred keeps them away until the next one.
+
+Of results there is a head, and pages of truths and workers: see `result_pages`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,20 +16,21 @@ from attrs import frozen
 from sqlalchemy import Connection, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from quietcrowd.campaign.results.findings import Findings, PagedFindings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import names_in_force
 from quietcrowd.campaign.store.releases import (
     as_released,
     erasures_shown,
     method_shown,
-    reports_shown,
     waits_for_others,
 )
+from quietcrowd.campaign.store.result_pages import FOR_OLDER, are_paged, put_pages
 
 __all__ = [
     "Attempt",
     "Provenance",
-    "failed_snapshot",
+    "failed_findings",
     "is_settled",
     "outdated_campaigns",
     "read_attempt",
@@ -78,30 +80,37 @@ class Attempt:
     config_hash: str
 
 
-def write_results(
-    connection: Connection, provenance: Provenance, result: Mapping[str, Any]
-) -> bool:
+def write_results(connection: Connection, provenance: Provenance, found: PagedFindings) -> bool:
     """Write results; return whether they are those of the campaign now.
 
     They are not where somebody withdrew, or the method or who is left out was changed meanwhile
     (another inference is asked for already), or where another server has written those of more
     reports. Neither can happen until the transaction ends; uploads go on. Why there are no results
     is written where nothing of as many reports is, so that no failure replaces results that another
-    server found.
+    server found. Pages that are there already are not written again.
     """
     if not _still_so(connection, provenance):
         return False
-    text = json.dumps(result, allow_nan=False, separators=(",", ":"))
+    held = tables.inference.c
+    mine = held.campaign_id == provenance.campaign
+    before = connection.scalar(select(held.pages_etag).where(mine).with_for_update())
     row = {
         "campaign_id": provenance.campaign,
         "reports": provenance.reports,
         "erasures": provenance.erasures,
         "method": provenance.method,
         "exclusions": provenance.exclusions,
-        "etag": hashlib.sha256(text.encode()).hexdigest()[:32],
-        "snapshot": text,
+        "etag": found.etag,
+        "snapshot": FOR_OLDER,
+        "pages_etag": found.etag,
+        "head": found.head,
+        **found.counts,
     }
-    return _put(connection, row, failed=result["method"] is None)
+    if not _put(connection, row, failed=found.failed):
+        return False
+    if before != found.etag:
+        put_pages(connection, provenance.campaign, found.pages())
+    return True
 
 
 def _still_so(connection: Connection, provenance: Provenance) -> bool:
@@ -110,7 +119,7 @@ def _still_so(connection: Connection, provenance: Provenance) -> bool:
     now = connection.execute(
         select(erasures_shown(), method_shown(), campaign.exclusions)
         .where(campaign.id == provenance.campaign, as_released())
-        .with_for_update(read=True)
+        .with_for_update(read=True, key_share=True)
     ).one_or_none()
     then = (provenance.erasures, provenance.method, provenance.exclusions)
     return now is not None and tuple(now) == then
@@ -135,6 +144,7 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
             held.erasures != new.erasures,
             held.method.is_distinct_from(new.method),
             held.exclusions != new.exclusions,
+            held.etag.is_distinct_from(held.pages_etag),
         ),
     )
     return connection.execute(put.returning(held.campaign_id)).one_or_none() is not None
@@ -148,21 +158,23 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
             campaign.c.id,
             erasures_shown().label("erasures"),
             method_shown().label("method"),
-            reports_shown().label("reports"),
+            campaign.c.shown_reports,
             campaign.c.exclusions,
             inference.c.reports.label("made_of_reports"),
             inference.c.erasures.label("made_after_erasures"),
             inference.c.method.label("made_by_method"),
             inference.c.exclusions.label("made_after_exclusions"),
         )
-        .select_from(campaign.outerjoin(inference))
+        .select_from(
+            campaign.outerjoin(inference, (inference.c.campaign_id == campaign.c.id) & are_paged())
+        )
         .where(campaign.c.state != "draft", as_released())
     )
     return [
         row.id
         for row in rows
-        if row.reports
-        and (row.reports, row.erasures, row.method, row.exclusions)
+        if row.shown_reports
+        and (row.shown_reports, row.erasures, row.method, row.exclusions)
         != (
             row.made_of_reports,
             row.made_after_erasures,
@@ -180,14 +192,14 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
             tables.campaign.c.exclusions,
             erasures_shown().label("erasures"),
             method_shown().label("method"),
-            reports_shown().label("reports"),
+            tables.campaign.c.shown_reports,
         ).where(tables.campaign.c.id == campaign)
     ).one_or_none()
     if row is None or row.config_hash is None:
         return None
     provenance = Provenance(
         campaign=campaign,
-        reports=row.reports,
+        reports=row.shown_reports,
         erasures=row.erasures,
         method=row.method,
         exclusions=row.exclusions,
@@ -210,7 +222,7 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
     if campaign.erasures != campaign.shown_erasures:
         return True
     found = connection.execute(
-        select(tables.inference).where(tables.inference.c.campaign_id == campaign.id)
+        select(tables.inference).where(tables.inference.c.campaign_id == campaign.id, are_paged())
     ).one_or_none()
     now = (
         campaign.shown_reports,
@@ -220,7 +232,7 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
     )
     if found is None or (found.reports, found.erasures, found.method, found.exclusions) != now:
         return False
-    return json.loads(found.snapshot)["method"] is not None
+    return json.loads(found.head)["method"] is not None
 
 
 def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None:
@@ -229,14 +241,15 @@ def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None
     The reports are those that there were as the inference began, the participants those of now:
     to count them takes as long as to read all reports, and few inferences fail.
     """
-    snapshot = failed_snapshot(
+    findings = failed_findings(
         config_hash=attempt.config_hash,
         reports=attempt.provenance.reports,
         participants=_reporting(connection, attempt.provenance.campaign),
         excluded=names_in_force(connection, attempt.provenance.campaign),
         reason=reason,
     )
-    write_results(connection, attempt.provenance, snapshot)
+    with findings.in_pages() as pages:
+        write_results(connection, attempt.provenance, pages)
 
 
 def _reporting(connection: Connection, campaign: bytes) -> int:
@@ -257,21 +270,23 @@ def _reporting(connection: Connection, campaign: bytes) -> int:
     return sum(filter(None, counts))
 
 
-def failed_snapshot(
+def failed_findings(
     *, config_hash: str, reports: int, participants: int, reason: str, excluded: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> Findings:
     """Return what is told where nothing can be inferred from the reports of a campaign."""
-    return {
-        "config_hash": config_hash,
-        "method": None,
-        "reports": reports,
-        "participants": participants,
-        "iterations": 0,
-        "converged": False,
-        "truths": [],
-        "workers": [],
-        "excluded": list(excluded),
-        "privacy": None,
-        "agreement": None,
-        "warnings": [{"code": "failed", "message": reason}],
-    }
+    return Findings(
+        head={
+            "config_hash": config_hash,
+            "method": None,
+            "reports": reports,
+            "participants": participants,
+            "iterations": 0,
+            "converged": False,
+            "excluded": list(excluded),
+            "privacy": None,
+            "agreement": None,
+            "warnings": [{"code": "failed", "message": reason}],
+        },
+        truths=(),
+        workers=(),
+    )

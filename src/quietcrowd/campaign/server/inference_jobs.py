@@ -42,7 +42,7 @@ _FAILURES = 3
 """After so many failures on end the results say so."""
 
 _EVERY = 60.0
-"""Seconds between two looks for what other servers took in; each counts all reports."""
+"""Seconds between two looks for what other servers took in."""
 
 _LOOK = b""
 """Is due as a campaign is, and stands for a look at all of them."""

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, Select, delete, select, update
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import CampaignDocument
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.releases import count_of, reports_shown, workers_shown
 from quietcrowd.campaign.terms.configuration import Configuration, build_configuration
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.promises import Promises
@@ -41,6 +40,8 @@ _OWNED = (
 def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[CampaignDocument]:
     """Return campaigns as their requester sees them: with the counts of the last release.
 
+    Nothing is counted: it would take long where there are many reports.
+
     Parameters
     ----------
     connection : Connection
@@ -48,11 +49,6 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
     wanted : Select
         Of rows of the table of campaigns.
     """
-    counted = wanted.add_columns(
-        count_of(tables.task).label("tasks"),
-        workers_shown().label("participants"),
-        reports_shown().label("reports"),
-    )
     return [
         CampaignDocument(
             id=row.id.hex(),
@@ -67,8 +63,8 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             linked=row.linked,
             max_participants=row.max_participants,
             tasks=row.tasks,
-            participants=row.participants,
-            reports=row.reports,
+            participants=row.shown_participants,
+            reports=row.shown_reports,
             requester=row.requester_name,
             contact=row.contact,
             purpose=row.purpose,
@@ -79,7 +75,7 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             max_joined=row.max_joined,
             config_hash=None if row.config_hash is None else row.config_hash.hex(),
         )
-        for row in connection.execute(counted)
+        for row in connection.execute(wanted)
     ]
 
 
@@ -150,6 +146,6 @@ def _promises(row: Any) -> Promises:
 
 def delete_campaign(connection: Connection, campaign: bytes) -> None:
     """Delete a campaign and all that belongs to it."""
-    for table in (*_OWNED, tables.inference):
+    for table in (*_OWNED, tables.inference):  # pages of results go with it
         connection.execute(delete(table).where(table.c.campaign_id == campaign))
     connection.execute(delete(tables.campaign).where(tables.campaign.c.id == campaign))

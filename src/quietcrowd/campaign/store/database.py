@@ -46,6 +46,9 @@ _FULL = 2
 _BRIEFLY = 0.05
 """Seconds that emptying the journal waits for readers: those who write wait as long."""
 
+_ANEW = 0.5
+"""Seconds that writing a file anew waits for others."""
+
 _CONNECT = "5"
 """Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
 
@@ -205,6 +208,25 @@ class Database:
             return self.path.with_name(f"{self.path.name}-wal").stat().st_size > 0
         except FileNotFoundError:
             return False
+
+    def write_anew(self) -> bool:
+        """Write a file of SQLite anew: within its pages rows lie in the order in which they came.
+
+        Afterwards they lie in the order of their keys.
+
+        Returns
+        -------
+        bool
+            Whether that was done: not where somebody else has it just then.
+        """
+        assert self.path is not None
+        try:
+            with closing(sqlite3.connect(self.path, timeout=_ANEW)) as raw:
+                raw.execute("PRAGMA temp_store=MEMORY")
+                raw.execute("VACUUM")
+        except sqlite3.OperationalError:
+            return False
+        return True
 
     def backup(self, target: Path) -> None:
         """Write a copy of one state of the data to a new file, while others go on.

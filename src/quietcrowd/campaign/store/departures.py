@@ -12,10 +12,8 @@ its time is over; that it ended stays.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypeAlias
@@ -58,9 +56,9 @@ Ending: TypeAlias = Literal["closed", "deleted"]
 _LOCK = 7_117_203
 """Of PostgreSQL: two servers that start at once make the tables one after the other."""
 
-_SMALL, _SELDOM, _BRIEFLY = 2**20, 60.0, 0.5
+_SMALL, _SELDOM = 2**20, 60.0
 """A file of so many bytes is written anew as often as its journal is emptied, a larger one after so
-many seconds; for so many seconds others are waited for."""
+many seconds."""
 
 _SOME = 10_000
 """Entries that are read at once."""
@@ -183,7 +181,7 @@ class Departures:
         """Close all connections."""
         if self.journal is not None:
             if self.journal.path is not None and self._mixed.is_set():
-                self._settle(self.journal.path)
+                self._settle(self.journal)
             self.journal.close()
 
     def leave(self, campaign: bytes, participant: bytes, kept: bytes) -> None:
@@ -258,12 +256,12 @@ class Departures:
             return True
         large = self.journal.path.stat().st_size > _SMALL
         if self._mixed.is_set() and (not large or time.monotonic() > self._settled[0] + _SELDOM):
-            self._settle(self.journal.path)
+            self._settle(self.journal)
         return self.journal.empty_journal()
 
-    def _settle(self, file: Path) -> None:
+    def _settle(self, journal: Database) -> None:
         self._mixed.clear()
-        if not _settle(file):
+        if not journal.write_anew():
             self._mixed.set()
         self._settled[0] = time.monotonic()
 
@@ -315,17 +313,6 @@ class Departures:
                 return
             yield [row.credential_hash for row in some]
             last = some[-1].participant_id
-
-
-def _settle(file: Path) -> bool:
-    """Write a file of SQLite anew; return False where somebody else has it just then."""
-    try:
-        with closing(sqlite3.connect(file, timeout=_BRIEFLY)) as raw:
-            raw.execute("PRAGMA temp_store=MEMORY")
-            raw.execute("VACUUM")
-    except sqlite3.OperationalError:
-        return False
-    return True
 
 
 def _make_tables(journal: Database) -> None:

@@ -23,7 +23,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 
-__all__ = ["MOST", "exclude", "include", "listed", "names_in_force", "not_excluded", "renew"]
+__all__ = ["MOST", "exclude", "include", "is_excluded", "listed", "names_in_force", "renew"]
 
 MOST = 10_000
 """Most workers that a campaign leaves out."""
@@ -122,25 +122,15 @@ def names_in_force(connection: Connection, campaign: bytes) -> list[str]:
     return [row.pseudonym for row in listed(connection, campaign) if row.in_force]
 
 
-def not_excluded(campaign: bytes, participant: Any) -> ColumnElement[bool]:
-    """Return the condition that a column names a participant who is not left out.
+def is_excluded(campaign: bytes) -> ColumnElement[bool]:
+    """Return the condition that a row of the table of participants is left out of results.
 
     Parameters
     ----------
     campaign : bytes
         Its id.
-    participant : Column
-        Of participants' ids.
     """
-    person, table = tables.participant.c, tables.exclusion.c
-    left_out = (
-        select(person.id)
-        .join_from(
-            tables.exclusion,
-            tables.participant,
-            (person.campaign_id == table.campaign_id) & (person.pseudonym == table.pseudonym),
-        )
-        .where(table.campaign_id == campaign, table.in_force == 1)
-    )
-    found: ColumnElement[bool] = participant.not_in(left_out)
+    table = tables.exclusion.c
+    named = select(table.pseudonym).where(table.campaign_id == campaign, table.in_force == 1)
+    found: ColumnElement[bool] = tables.participant.c.pseudonym.in_(named)
     return found

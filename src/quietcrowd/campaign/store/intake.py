@@ -18,7 +18,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import Receipt, Rejected, Upload
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows, look_up
-from quietcrowd.campaign.store.releases import release_waiting, waits_for_others
+from quietcrowd.campaign.store.releases import release_waiting, show_at_once, waits_for_others
 from quietcrowd.campaign.terms.channel_config import ReportRule
 from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
@@ -119,6 +119,7 @@ class _Batch:
     reports: dict[bytes, dict[bytes, _Stored]]
     sketches: dict[bytes, tuple[bytes, bytes]]
     taken: set[tuple[bytes, bytes]]
+    known: frozenset[bytes] = frozenset()  # of whom something is stored already
     new_reports: list[tuple[Any, ...]] = Factory(list)
     new_sketches: list[tuple[Any, ...]] = Factory(list)
 
@@ -145,19 +146,19 @@ class Intake:
             What became of them.
         """
         batch = self._gather(connection, sent)
-        before = {one for one, held in batch.reports.items() if held} | batch.sketches.keys()
+        with_reports = (one for one, held in batch.reports.items() if held)
+        batch.known = frozenset([*batch.sketches, *with_reports])
         outcomes = [_outcome(batch, one) for one in sent]
         insert_rows(connection, tables.report, batch.new_reports)
         insert_rows(connection, tables.sketch, batch.new_sketches)
-        senders: dict[bytes, set[bytes]] = {}
+        senders: dict[bytes, list[bytes]] = {}
         for campaign, person, *_ in (*batch.new_reports, *batch.new_sketches):
-            senders.setdefault(campaign, set()).add(person)
+            senders.setdefault(campaign, []).append(person)
         shown: dict[bytes, int] = {}
-        for campaign, sent_now in senders.items():
-            if not any(batch.people[one].waits for one in sent_now):
-                shown[campaign] = len(sent_now - before)
-            elif released := release_waiting(connection, campaign, sent_now):
-                shown[campaign] = released
+        for campaign, who in senders.items():
+            count = _show(connection, batch, campaign, who)
+            if count is not None:
+                shown[campaign] = count
         people = [batch.people.get(one.participant) for one in sent]
         campaigns = [None if person is None else person.campaign_id for person in people]
         return Taken(outcomes, shown, campaigns)
@@ -202,11 +203,31 @@ class Intake:
         return self._known[campaign]
 
 
+def _show(
+    connection: Connection, batch: _Batch, campaign: bytes, senders: Sequence[bytes]
+) -> int | None:
+    """Show what was sent now, or let it wait.
+
+    Of each new report there is the sender.
+
+    Returns
+    -------
+    int, optional
+        Of how many workers something is shown of whom nothing was before; None where no more is
+        shown than before.
+    """
+    if any(batch.people[one].waits for one in senders):
+        return release_waiting(connection, campaign, set(senders)) or None
+    show_at_once(connection, campaign, reports=len(senders))
+    return len(set(senders) - batch.known)
+
+
 def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person]:
     """Return participants and the state of their campaigns, and keep both from changing.
 
-    All who write lock campaigns first and then participants: nobody waits for each other. Where
-    workers wait to be shown together, one transaction at a time counts them.
+    All who write lock campaigns first and then participants: nobody waits for each other. One
+    transaction at a time counts what is new of a campaign. Where workers do not wait to be shown
+    together, results can be written meanwhile.
     """
     person, campaign = tables.participant.c, tables.campaign.c
     wanted = person.id.in_(list(ids))
@@ -218,7 +239,7 @@ def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person
             select(campaign.id, campaign.state, campaign.config_hash, campaign.at_least)
             .where(met, which)
             .order_by(campaign.id)
-            .with_for_update(read=not waits)
+            .with_for_update(key_share=not waits)
         )
     }
     found = connection.execute(

@@ -20,6 +20,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.places import Places
+from quietcrowd.campaign.store.recounts import recount
 from quietcrowd.campaign.store.replay import replay
 from quietcrowd.campaign.store.revisions import (
     Revision,
@@ -47,6 +48,9 @@ _LOCK = 7_117_202
 _TAKING = 0.3
 """Seconds in which all tables have to be had: so long those who write wait at most, and no longer
 than PostgreSQL waits before it looks for those who wait for each other."""
+
+_LARGEST_ANEW = 2**26
+"""Bytes of an SQLite file up to which a server writes it anew, in memory."""
 
 _PATIENCE = 60.0
 """Seconds after which tables that others are busy with are given up."""
@@ -221,6 +225,17 @@ def ready_database(settings: Places) -> Iterator[Database]:
             require_current(database)
             with closing(Departures.open(settings)) as departures:
                 replay(database, departures, time.time())
-            yield database
+            recount(database)
+            _write_anew(database)
+            try:
+                yield database
+            finally:
+                _write_anew(database)
         finally:
             database.close()
+
+
+def _write_anew(database: Database) -> None:
+    """Put rows of a file in the order of their keys, where that takes a moment; see `Database`."""
+    if database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW:
+        database.write_anew()

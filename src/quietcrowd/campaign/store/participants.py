@@ -18,7 +18,7 @@ from quietcrowd.campaign.protocol.schemas import JoinRequest
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.exclusions import renew
-from quietcrowd.campaign.store.releases import take_stock, waits_for_others, workers_shown
+from quietcrowd.campaign.store.releases import show_at_once, take_stock, waits_for_others
 from quietcrowd.campaign.terms.tokens import (
     erased_hash,
     has_prefix,
@@ -94,7 +94,7 @@ def join(
             raise ProblemError("credential-used", "Draw a new credential for each campaign.")
         return False
     _require_not_withdrawn(connection, row.id, credential)
-    _require_room(connection, row, bytes.fromhex(request.config_hash))
+    _require_room(row, bytes.fromhex(request.config_hash))
     if row.join_mode == "invite":
         _use_invite(connection, row.id, request.invite)
     else:
@@ -110,6 +110,8 @@ def join(
             "consent_hash": row.config_hash,
         },
     )
+    if not waits_for_others(row):
+        show_at_once(connection, row.id, participants=1)
     return True
 
 
@@ -123,7 +125,7 @@ def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: 
         raise ProblemError("withdrawn", "Fresh noise about the same answers would tell more.")
 
 
-def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
+def _require_room(row: Any, agreed: bytes) -> None:
     if row.state != "open":
         raise ProblemError("campaign-closed", "Nobody can join any more.")
     if not same_hash(row.config_hash, agreed):
@@ -132,8 +134,7 @@ def _require_room(connection: Connection, row: Any, agreed: bytes) -> None:
         raise ProblemError("full", "As many have joined the campaign as can.")
     if row.max_participants is None:
         return
-    count = connection.scalar(select(workers_shown()).where(tables.campaign.c.id == row.id))
-    if (count or 0) >= row.max_participants:  # who waits would be told of
+    if row.shown_participants >= row.max_participants:  # who waits would be told of
         raise ProblemError("full", "The campaign has as many participants as it wants.")
 
 
@@ -269,6 +270,7 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     together = waits_for_others(row)
     if not together:
         renew(connection, row)
+        show_at_once(connection, campaign, participants=-1, reports=-sum(erased))
     if not any(erased) or (together and person.standing != "shown"):
         return False
     connection.execute(

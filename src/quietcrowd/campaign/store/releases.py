@@ -8,7 +8,8 @@ What a requester is shown are columns of the campaign that begin with ``shown_``
 computed from exactly the reports of a release, and reports once the campaign is closed. Only
 `release_waiting` and `take_stock` write the columns: the former for at least so many new workers,
 the latter once the campaign is closed. So joining, sending and withdrawing change nothing else that
-is shown. Where `at_least` is 1 nothing waits: all is shown as it is, and the columns are not used.
+is shown. Where `at_least` is 1 nothing waits: all is shown as it is, and `show_at_once` keeps the
+counts of participants and reports; withdrawals and the method are those of the moment.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    true,
     update,
 )
 
@@ -33,16 +33,14 @@ from quietcrowd.campaign.store.exclusions import renew
 
 __all__ = [
     "as_released",
-    "count_of",
     "erasures_shown",
-    "from_shown",
     "largest_at_least",
     "method_shown",
     "release_waiting",
-    "reports_shown",
+    "reports_of",
+    "show_at_once",
     "take_stock",
     "waits_for_others",
-    "workers_shown",
 ]
 
 
@@ -58,48 +56,9 @@ def largest_at_least(connection: Connection) -> int:
     return found or 1
 
 
-def from_shown(campaign: Any, participant: Any) -> ColumnElement[bool]:
-    """Return the condition that a column names a participant whose reports are shown.
-
-    Parameters
-    ----------
-    campaign : Row
-        Of the table of campaigns.
-    participant : Column
-        Of participants' ids.
-    """
-    if not waits_for_others(campaign):
-        return true()
-    person = tables.participant.c
-    shown = select(person.id).where(person.campaign_id == campaign.id, person.standing == "shown")
-    found: ColumnElement[bool] = participant.in_(shown)
-    return found
-
-
-def count_of(table: Any) -> Any:
-    """Return how many rows of a table a campaign of a query has."""
-    return (
-        select(func.count())
-        .select_from(table)
-        .where(table.c.campaign_id == tables.campaign.c.id)
-        .scalar_subquery()
-    )
-
-
 def _now_or_shown(now: Any, shown: Any) -> Any:
     """Return what there is in a campaign of a query, or as of its last release."""
     return case((tables.campaign.c.at_least > 1, shown), else_=now)
-
-
-def reports_shown() -> Any:
-    """Return of how many reports a requester of a query knows; sketches count as one each."""
-    now = count_of(tables.report) + count_of(tables.sketch)
-    return _now_or_shown(now, tables.campaign.c.shown_reports)
-
-
-def workers_shown() -> Any:
-    """Return of how many participants a requester of a query knows."""
-    return _now_or_shown(count_of(tables.participant), tables.campaign.c.shown_participants)
 
 
 def erasures_shown() -> Any:
@@ -116,6 +75,31 @@ def as_released() -> ColumnElement[bool]:
     """Return the condition that reports are those of the last release: nobody withdrew since."""
     campaign = tables.campaign.c
     return or_(campaign.at_least <= 1, campaign.erasures == campaign.shown_erasures)
+
+
+def show_at_once(
+    connection: Connection, campaign: bytes, *, participants: int = 0, reports: int = 0
+) -> None:
+    """Count so many participants and reports more, of a campaign whose workers wait for nobody.
+
+    Parameters
+    ----------
+    connection : Connection
+        In the transaction that stores them, with the campaign locked.
+    campaign : bytes
+        Its id.
+    participants, reports : int
+        How many are new; below 0 of those who leave. Sketches count as one report each.
+    """
+    table = tables.campaign
+    connection.execute(
+        update(table)
+        .where(table.c.id == campaign)
+        .values(
+            shown_participants=table.c.shown_participants + participants,
+            shown_reports=table.c.shown_reports + reports,
+        )
+    )
 
 
 def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> int:
@@ -146,7 +130,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     count = _count(connection, person, waiting)
     if count < row.at_least:
         return 0
-    reports = _reports_of(connection, waiting)
+    reports = reports_of(connection, waiting)
     connection.execute(update(person).where(waiting).values(standing="shown"))
     if row.erasures != row.shown_erasures:
         take_stock(connection, campaign)
@@ -189,7 +173,7 @@ def take_stock(connection: Connection, campaign: bytes) -> None:
         .where(table.c.id == campaign)
         .values(
             shown_participants=_count(connection, person, shown),
-            shown_reports=_reports_of(connection, shown),
+            shown_reports=reports_of(connection, shown),
             shown_erasures=row.erasures,
             shown_method=row.method,
         )
@@ -201,7 +185,7 @@ def _count(connection: Connection, table: Any, wanted: Any) -> int:
     return connection.scalar(select(func.count()).select_from(table).where(wanted)) or 0
 
 
-def _reports_of(connection: Connection, wanted: Any) -> int:
+def reports_of(connection: Connection, wanted: Any) -> int:
     """Return how many reports there are of participants who meet a condition."""
     person = tables.participant
     return sum(

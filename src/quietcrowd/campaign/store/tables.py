@@ -3,6 +3,8 @@
 `campaign.delete_at`, in seconds since 1970, follows from when its requester closed it.
 `campaign.closes_on` is a day that the requester named.
 `participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
+What a requester is told of a campaign in numbers is kept in its row and not counted, as campaigns
+may hold many millions of rows.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ __all__ = [
     "participant",
     "report",
     "requester",
+    "result_page",
     "sketch",
     "task",
     "withdrawn",
@@ -45,7 +48,7 @@ _WHOLE = BigInteger().with_variant(Integer(), "sqlite")
 """64 bits, in a type that strict tables of SQLite know."""
 
 _STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
-"""Rows lie in the order of their random keys: that of their arrival is nowhere."""
+"""Pages lie in the order of random keys; within, rows as they came: see `Database.write_anew`."""
 
 
 def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) -> Column[Any]:
@@ -135,7 +138,7 @@ campaign = Table(
     Column("completion_code", Text),
     Column("closes_on", Text),
     Column("max_joined", _WHOLE),
-    *(_counted(name, 0) for name in ("joined", "crowded", "exclusions")),
+    *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
     **_STRICT,
 )
 
@@ -218,9 +221,12 @@ inference = Table(
     Column("method", Text),
     Column("etag", Text, nullable=False),
     Column("snapshot", Text, nullable=False),
-    _counted("exclusions", 0),
+    Column("pages_etag", Text),
+    Column("head", Text),
+    *(_counted(name, 0) for name in ("truths", "workers", "exclusions")),
     **_STRICT,
 )
+"""Heads of results; servers before revision 0006 read `snapshot` alone: see `result_pages`."""
 
 exclusion = Table(
     "exclusion",
@@ -231,3 +237,19 @@ exclusion = Table(
     Column("in_force", _WHOLE, nullable=False),
     **_STRICT,
 )
+
+result_page = Table(
+    "result_page",
+    metadata,
+    Column(
+        "campaign_id",
+        LargeBinary,
+        ForeignKey("inference.campaign_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("kind", Text, primary_key=True),
+    Column("number", _WHOLE, primary_key=True),
+    Column("content", Text, nullable=False),
+    **_STRICT,
+)
+"""Pages go with the head of their results."""

@@ -11,7 +11,7 @@ from tests.campaign.people import check_problem
 
 import quietcrowd as qc
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.results import exports
+from quietcrowd.campaign.results import report_blocks
 from quietcrowd.campaign.results.exports import ReportExport
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.store import tables
@@ -88,7 +88,7 @@ def test_an_export_in_blocks_holds_every_worker_once_and_whole(desk, monkeypatch
     campaign, sent = send(desk, name, workers=3)
     url = f"/campaigns/{campaign}/reports"
     whole = desk.client.get(url).text
-    monkeypatch.setattr(exports, "_BLOCK", rows)
+    monkeypatch.setattr(report_blocks, "_BLOCK", rows)
     assert desk.client.get(url).text == whole
     workers = [json.loads(line)["worker"] for line in whole.splitlines()[1:]]
     assert [worker for worker, _ in groupby(workers)] == sorted(set(workers), key=workers.index)
@@ -105,7 +105,7 @@ def export(server, campaign):
 
 @pytest.mark.parametrize("kind", ["json_lines", "csv"])
 def test_who_takes_an_export_slowly_keeps_nothing(desk, server, monkeypatch, kind):
-    monkeypatch.setattr(exports, "_BLOCK", 3)
+    monkeypatch.setattr(report_blocks, "_BLOCK", 3)
     campaign, _ = send(desk, "one-layer")
     before = server.database.engine.pool.checkedout()
     streams = [getattr(export(server, campaign), kind)() for _ in range(60)]
@@ -118,7 +118,7 @@ def test_who_takes_an_export_slowly_keeps_nothing(desk, server, monkeypatch, kin
 
 
 def test_an_export_of_a_campaign_that_is_deleted_meanwhile_breaks_off(desk, server, monkeypatch):
-    monkeypatch.setattr(exports, "_BLOCK", 3)
+    monkeypatch.setattr(report_blocks, "_BLOCK", 3)
     campaign, _ = send(desk, "one-layer")
     stream = export(server, campaign).json_lines()
     next(stream)
@@ -129,7 +129,7 @@ def test_an_export_of_a_campaign_that_is_deleted_meanwhile_breaks_off(desk, serv
 
 
 def test_who_withdraws_during_an_export_is_in_it_whole_or_not_at_all(desk, server, monkeypatch):
-    monkeypatch.setattr(exports, "_BLOCK", 4)
+    monkeypatch.setattr(report_blocks, "_BLOCK", 7)
     campaign = desk.campaign(join_mode="open")
     workers = sorted((desk.worker(campaign) for _ in range(3)), key=lambda one: one.id)
     for worker in workers:

@@ -110,13 +110,13 @@ def test_whoever_is_excluded_and_leaves_is_forgotten_with_what_is_shown(server, 
 def test_an_inference_that_was_overtaken_by_an_exclusion_is_not_written(server, desk, monkeypatch):
     campaign, _, names = crowd(desk)
     inferrer = Inferrer(server.database)
-    snapshot = inferrer._snapshot
+    snapshot = inferrer._findings
 
     def slow(*given):
         desk.client.put(f"/campaigns/{campaign}/excluded/{names[0]}").raise_for_status()
         return snapshot(*given)
 
-    monkeypatch.setattr(Inferrer, "_snapshot", lambda _, *given: slow(*given))
+    monkeypatch.setattr(Inferrer, "_findings", lambda _, *given: slow(*given))
     assert not inferrer.infer(bytes.fromhex(campaign))
     monkeypatch.undo()
     assert results(server, desk, campaign)["excluded"] == [names[0]]

@@ -6,6 +6,7 @@ from quietcrowd.campaign.server.api import (
     images,
     participants,
     reports,
+    result_pages,
     results,
     tasks,
     workers,
@@ -24,6 +25,7 @@ ROUTES = tuple(
         images.router,
         participants.invites,
         workers.router,
+        result_pages.router,
         results.router,
         results.exports,
     )

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy import Connection, Row, select
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, Requested, Results
 from quietcrowd.campaign.results.exports import ReportExport, TruthExport
+from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.server.api.result_pages import etag_of, known_already, not_modified
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, ServiceOf
-from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.store.result_pages import KINDS
 from quietcrowd.campaign.terms.settings import PREFIX
+from quietcrowd.formats.arrow_streams import MEDIA_TYPE
 
 __all__ = [
     "ReportQuery",
@@ -27,7 +28,6 @@ __all__ = [
     "export_reports",
     "export_truths",
     "exports",
-    "latest_inference",
     "read_results",
     "request_inference",
     "router",
@@ -38,31 +38,6 @@ router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["results"])
 exports = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}", tags=["exports"])
 
 _TEXT = {"schema": {"type": "string"}}
-
-
-def latest_inference(connection: Connection, campaign: Row[Any]) -> Row[Any]:
-    """Return the latest inference of a campaign; ProblemError where there is none."""
-    found = connection.execute(
-        select(tables.inference).where(tables.inference.c.campaign_id == campaign.id)
-    ).one_or_none()
-    if found is None:
-        raise ProblemError("no-results", _why_none(campaign))
-    return found
-
-
-def _why_none(campaign: Row[Any]) -> str:
-    """Return why a campaign has no results, by what its requester knows anyway."""
-    if campaign.state == "closed" and campaign.retention_days and campaign.delete_at is None:
-        return (
-            f"All of workers was deleted {campaign.retention_days:,} days after the campaign "
-            "closed, and the results with it."
-        )
-    if not waits_for_others(campaign):
-        return "Results follow a moment after the first reports."
-    return (
-        f"Results follow a moment after {campaign.at_least:,} workers more have sent reports, or "
-        "the campaign has closed; never those of fewer."
-    )
 
 
 @router.get(
@@ -80,15 +55,20 @@ def read_results(
     service: ServiceOf,
     if_none_match: Annotated[str | None, Header(max_length=1_000)] = None,
 ) -> Response:
-    """Return what the latest inference found; a moment old at most, and then some."""
+    """Return what the latest inference found; a moment old at most, and then some.
+
+    It comes page by page, all of one inference: where another one replaces it meanwhile, the
+    connection ends before the document does.
+    """
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
-        found = latest_inference(connection, row)
-    headers = {"ETag": f'"{found.etag}"'}
-    known = if_none_match or ""
-    if known == "*" or found.etag in known:
-        return Response(status_code=304, headers=headers)
-    return Response(found.snapshot, headers=headers, media_type="application/json")
+        found = ShownResults.read(service.database, connection, row)
+        if known_already(found, if_none_match):
+            return not_modified(found)
+        found = ShownResults.read(service.database, connection, row, KINDS)
+    return StreamingResponse(
+        found.document(), headers=etag_of(found), media_type="application/json"
+    )
 
 
 @router.post(
@@ -114,7 +94,7 @@ class ReportQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["jsonl", "csv", "mechanism"] = "jsonl"
+    format: Literal["jsonl", "csv", "arrow", "mechanism"] = "jsonl"
 
 
 class TruthQuery(BaseModel):
@@ -130,11 +110,13 @@ class TruthQuery(BaseModel):
     response_class=Response,
     responses={
         200: {
-            "description": "The reports; the first of the JSON Lines says what made them. Beside "
-            "NAME.csv that belongs into NAME.csv.mechanism.json: take it with format=mechanism.",
+            "description": "The reports; the first of the JSON Lines says what made them, and the "
+            "metadata of the Arrow stream's schema. Beside NAME.csv that belongs into "
+            "NAME.csv.mechanism.json: take it with format=mechanism.",
             "content": {
                 "application/x-ndjson": _TEXT,
                 "text/csv": _TEXT,
+                MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
                 "application/json": {"schema": {"type": "object"}},
             },
         },
@@ -159,6 +141,8 @@ def export_reports(
             "Close the campaign first: between two releases a file of reports would show who has "
             "withdrawn. Results, truths and counts are shown already.",
         )
+    if wanted.format == "arrow":
+        return StreamingResponse(export.arrow(), media_type=MEDIA_TYPE)
     stream: Iterator[str] = export.csv() if wanted.format == "csv" else export.json_lines()
     kind = "text/csv" if wanted.format == "csv" else "application/x-ndjson"
     return StreamingResponse(stream, media_type=f"{kind}; charset=utf-8")
@@ -189,8 +173,8 @@ def export_truths(
     """Return the truths of the latest inference as a file."""
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
-        found = json.loads(latest_inference(connection, row).snapshot)
-    export = TruthExport(database=service.database, campaign=row, found=found)
+        found = ShownResults.read(service.database, connection, row, ("truths",))
+    export = TruthExport(campaign=row, found=found)
     streams = {
         "jsonl": (export.json_lines, "application/x-ndjson"),
         "csv": (export.csv, "text/csv"),

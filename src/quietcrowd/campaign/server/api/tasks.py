@@ -95,8 +95,9 @@ def import_tasks(
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
-        update_campaign(connection, row)
-        return _add(connection, row, rows)
+        counted = _add(connection, row, rows)
+        update_campaign(connection, row, tasks=counted.tasks)
+        return counted
 
 
 def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> TaskCount:
@@ -177,6 +178,6 @@ def delete_tasks(campaign: Id, requester: Requester, service: ServiceOf) -> None
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_state(row.state, "draft")
-        update_campaign(connection, row)
+        update_campaign(connection, row, tasks=0)
         for table in (tables.task, tables.image):
             connection.execute(delete(table).where(table.c.campaign_id == row.id))

@@ -27,11 +27,14 @@ export class CampaignApi {
     return (await this.fetch("")).json();
   }
 
-  /** Return the latest results; null where there are none, undefined where they are as before. */
+  /**
+   * Return the latest results but for their rows; null where there are none, undefined where they
+   * are as before.
+   */
   async results() {
     const known = this.#etag === null ? {} : { "If-None-Match": this.#etag };
     try {
-      const response = await this.fetch("/results", known);
+      const response = await this.fetch("/results/head", known);
       if (response.status === UNCHANGED) {
         return undefined;
       }
@@ -45,6 +48,21 @@ export class CampaignApi {
       }
       throw error;
     }
+  }
+
+  /** Return a page of rows of these results; raise Refusal where there are others by now. */
+  async rows(kind, cursor) {
+    const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
+    const response = await this.fetch(`/results/${kind}${query}`);
+    if (response.headers.get("ETag") !== this.#etag) {
+      throw new Refusal(CONFLICT, "There are other results now.");
+    }
+    return response.json();
+  }
+
+  /** Take results as new at the next look, whatever they are. */
+  forget() {
+    this.#etag = null;
   }
 
   /** Return the response to a path below the campaign; raise Refusal where there is none. */

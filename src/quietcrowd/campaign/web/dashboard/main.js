@@ -5,6 +5,7 @@ import { downloadFrom, offerDownloads } from "./downloads.js";
 import { byId, say } from "./elements.js";
 import { showAgreement, showCampaign, showPrivacy, showWarnings } from "./facts.js";
 import { isKey, takeKey } from "./key.js";
+import { lookAtResults } from "./pages.js";
 import { poll } from "./polling.js";
 import { showTruths } from "./truths.js";
 import { showWorkers } from "./workers.js";
@@ -16,11 +17,13 @@ let end = () => {};
 let current = null;
 let latest = null; // results
 
-function showResults(results) {
+/** Show what was found, or that nothing was. */
+function showFound(found) {
+  const { results, truths, workers } = found ?? { results: null, truths: null, workers: null };
   latest = results;
   showWarnings(results);
-  showTruths(results);
-  showWorkers(results);
+  showTruths(results, truths);
+  showWorkers(results, workers);
   showAgreement(results);
   showPrivacy(results);
 }
@@ -35,7 +38,7 @@ function follow(api) {
 
 function ask(message) {
   follow(null);
-  showResults(null);
+  showFound(null);
   byId("campaign").hidden = true;
   byId("ask").hidden = false;
   say(byId("key-error"), message);
@@ -50,9 +53,9 @@ function start(key) {
 async function look(api) {
   try {
     const campaign = await api.campaign();
-    const results = await api.results();
+    const found = await lookAtResults(api);
     if (api === current) {
-      show(campaign, results);
+      show(campaign, found);
     }
   } catch (error) {
     if (api === current) {
@@ -62,10 +65,10 @@ async function look(api) {
   return api === current;
 }
 
-function show(campaign, results) {
+function show(campaign, found) {
   showCampaign(campaign);
-  if (results !== undefined) {
-    showResults(results);
+  if (found !== undefined) {
+    showFound(found);
   }
   offerDownloads(campaign, latest);
   say(byId("connection"), "live");

@@ -20,6 +20,8 @@ function compare(one, other, sign) {
 /**
  * A table of rows, of which the first are shown, and more on demand.
  *
+ * Rows that are not here yet are loaded once all others are shown; sorted is what is here.
+ *
  * A column has a `name`, the `value` that it sorts by, the `text` that it shows, and, where a bar
  * stands beside it, a `share`; all three of a row. Its first column names the row.
  */
@@ -31,26 +33,35 @@ export class SortableTable {
   #sorted = null;
   #sign = 1;
   #shown = FIRST;
+  #load = null;
 
   constructor(table, more) {
     this.#table = table;
     this.#more = more;
-    more.addEventListener("click", () => {
-      this.#shown += FURTHER;
-      this.#fill();
-    });
+    more.addEventListener("click", () => this.#showMore());
   }
 
-  /** Show rows, sorted as those before. */
-  show(columns, rows) {
+  /** Show rows, sorted as those before; `load` brings further ones, null where there are none. */
+  show(columns, rows, load) {
     const same = columns.map((column) => column.name).join() === this.#names();
     this.#columns = columns;
     this.#rows = rows;
+    this.#load = load;
     if (!same) {
       this.#sorted = null;
       this.#makeHead();
     }
     this.#fill();
+  }
+
+  async #showMore() {
+    const all = this.#shown >= this.#rows.length;
+    this.#shown += FURTHER;
+    if (all && this.#load !== null) {
+      await this.#load();
+    } else {
+      this.#fill();
+    }
   }
 
   #names() {
@@ -93,8 +104,8 @@ export class SortableTable {
     const shown = rows.slice(0, this.#shown).map((row) => this.#makeRow(row));
     this.#table.tBodies[0].replaceChildren(...shown);
     const left = rows.length - shown.length;
-    this.#more.hidden = left === 0;
-    say(this.#more, `Show ${count(Math.min(left, FURTHER))} more of ${count(left)}`);
+    this.#more.hidden = left === 0 && this.#load === null;
+    say(this.#more, left ? `Show ${count(Math.min(left, FURTHER))} more of ${count(left)}` : "Load more");
   }
 
   #makeRow(row) {

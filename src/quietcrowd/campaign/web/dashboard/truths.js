@@ -2,15 +2,16 @@
 
 import { byId, say } from "./elements.js";
 import { count, measured, percent, short } from "./numbers.js";
+import { partly } from "./pages.js";
 import { SortableTable } from "./table.js";
 
 const SURE = 0.9;
 
 const table = new SortableTable(byId("truths"), byId("truths-more"));
 const undecided = byId("undecided");
-let latest = null;
+let latest = [null, null];
 
-undecided.addEventListener("change", () => showTruths(latest));
+undecided.addEventListener("change", () => showTruths(...latest));
 
 const TASK = { name: "Task", value: (truth) => truth.task, text: (truth) => String(truth.task) };
 
@@ -64,29 +65,37 @@ function isUndecided(truth) {
   return truth.truth === null || truth.tied || truth.confidence < SURE;
 }
 
-/** Show the truths of results, or that there are none. */
-export function showTruths(results) {
-  latest = results;
-  const truths = results === null ? [] : results.truths;
+/** Show the truths of results that have come, or that there are none. */
+export function showTruths(results, loaded) {
+  latest = [results, loaded];
+  const truths = results === null ? [] : loaded.rows;
   const labels = truths.length > 0 && truths[0].confidence !== undefined;
   byId("truths-found").hidden = truths.length === 0;
   byId("undecided-choice").hidden = !labels;
   const none = results === null ? "None yet: they follow a moment after the first reports are shown." : "None.";
   say(byId("truths-none"), truths.length ? "" : none);
+  const further = results === null || loaded.complete ? null : () => showFurther(results, loaded);
   if (labels) {
-    table.show(LABELS, undecided.checked ? truths.filter(isUndecided) : truths);
+    table.show(LABELS, undecided.checked ? truths.filter(isUndecided) : truths, further);
   } else {
-    table.show(numberColumns(truths), truths);
+    table.show(numberColumns(truths), truths, further);
   }
-  say(byId("truths-note"), truths.length ? note(results, labels) : "");
+  say(byId("truths-note"), truths.length ? note(results, loaded, labels) : "");
 }
 
-function note(results, labels) {
-  const found = `${count(results.truths.length)} tasks, found by ${results.method.method}.`;
+async function showFurther(results, loaded) {
+  await loaded.loadMore();
+  if (latest[1] === loaded) {
+    showTruths(results, loaded);
+  }
+}
+
+function note(results, loaded, labels) {
+  const found = `${count(results.truths)} tasks, found by ${results.method.method}.${partly(loaded)}`;
   if (!labels) {
     return `${found} Standard errors cover the noise, but no bias.`;
   }
-  const open = count(results.truths.filter(isUndecided).length);
+  const open = count(loaded.rows.filter(isUndecided).length);
   const what = `${open} undecided: tied, or less than ${100 * SURE} % sure.`;
   return `${found} ${what} Confidence is how sure the method is if its model holds.`;
 }

@@ -2,9 +2,11 @@
 
 import { byId, say } from "./elements.js";
 import { count, loss, percent } from "./numbers.js";
+import { partly } from "./pages.js";
 import { SortableTable } from "./table.js";
 
 const table = new SortableTable(byId("workers"), byId("workers-more"));
+let latest = null;
 
 function columns(workers) {
   const numbers = workers.length > 0 && workers[0].error !== undefined;
@@ -38,9 +40,9 @@ function named(worker) {
   return isExcluded(worker) ? `${worker.worker} (excluded)` : worker.worker;
 }
 
-/** Return the workers of results, and behind them those who are left out. */
-function listed({ workers, excluded = [] }) {
-  return [...workers, ...excluded.map((worker) => ({ worker, quality: null, reports: null }))];
+/** Return the workers of results that have come, and behind them those who are left out. */
+function listed({ excluded = [] }, loaded) {
+  return [...loaded.rows, ...excluded.map((worker) => ({ worker, quality: null, reports: null }))];
 }
 
 const isExcluded = ({ reports }) => reports === null;
@@ -51,21 +53,32 @@ function interval(worker) {
   return low === null ? "" : ` (${percent(low)} to ${percent(high)})`;
 }
 
-/** Show the workers of results, or that there are none. */
-export function showWorkers(results) {
-  const workers = results === null ? [] : listed(results);
+/** Show the workers of results that have come, or that there are none. */
+export function showWorkers(results, loaded) {
+  latest = loaded;
+  const workers = results === null ? [] : listed(results, loaded);
   byId("workers-found").hidden = workers.length === 0;
   say(byId("workers-none"), workers.length ? "" : "None.");
-  table.show(columns(workers), workers);
-  say(byId("workers-note"), workers.length ? note(workers) : "");
+  const further = results === null || loaded.complete ? null : () => showFurther(results, loaded);
+  table.show(columns(workers), workers, further);
+  say(byId("workers-note"), workers.length ? note(results, loaded) : "");
 }
 
-function note(workers) {
-  const left = workers.filter(isExcluded).length;
-  const excluded = left ? ` ${count(left)} of them excluded: nothing here is of theirs.` : "";
+async function showFurther(results, loaded) {
+  await loaded.loadMore();
+  if (latest === loaded) {
+    showWorkers(results, loaded);
+  }
+}
+
+function note(results, loaded) {
+  const { excluded = [] } = results;
+  const left = excluded.length
+    ? ` ${count(excluded.length)} more excluded: nothing here is of theirs.`
+    : "";
   const quality =
-    workers[0].error === undefined
+    loaded.rows[0]?.error === undefined
       ? "Quality is how often answers are right, the noise taken out: most likely, and where it lies in 9 of 10 cases."
       : "Bars are shares of the largest weight.";
-  return `${count(workers.length)} workers, by pseudonym.${excluded} ${quality}`;
+  return `${count(results.workers)} workers, by pseudonym.${partly(loaded)}${left} ${quality}`;
 }

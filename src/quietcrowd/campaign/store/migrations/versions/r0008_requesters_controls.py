@@ -1,15 +1,14 @@
 """Who is left out of results, a day to close on, revoked invites, and how many have joined.
 
-Where workers are not shown together, invites were counted anew each time. One that is revoked must
-not change that number, which would tell that it was not used: now it is kept. Campaigns that are
-open to all get a largest number of workers who have joined, which newer ones get as they open.
+Campaigns that are open to all get a largest number of workers who have joined, which newer ones get
+as they open.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0008"
-down_revision = "0005"
+down_revision = "0006"
 branch_labels = None
 depends_on = None
 
@@ -45,10 +44,6 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.execute(f"UPDATE campaign SET joined = (SELECT count(*) FROM participant {_OF_IT}")
-    op.execute(
-        "UPDATE campaign SET invites_made = invites_used + "
-        f"(SELECT count(*) FROM invite {_OF_IT} WHERE at_least <= 1"
-    )
     op.execute(
         "UPDATE campaign SET max_joined = "
         "CASE WHEN max_participants > 1000 THEN 10 * max_participants ELSE 10000 END "

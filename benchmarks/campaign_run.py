@@ -1,0 +1,49 @@
+"""Infer a campaign, or run a command; a process of its own, for its time and peak memory.
+
+Usage: python campaign_run.py infer URL CAMPAIGN
+       python campaign_run.py command WORD...
+
+Prints seconds and gigabytes as JSON on the last line.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from peak_memory import peak_gigabytes
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.commands.main import main as run_command
+
+
+def infer(url, campaign):
+    """Write the results of a campaign, as the server's own process does."""
+    database = Database.open(url)
+    assert Inferrer(database).infer(bytes.fromhex(campaign))
+    database.close()
+
+
+def command(*words):
+    """Run a command; what it prints is thrown away."""
+    sys.argv[1:] = words
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        try:
+            run_command()
+        except SystemExit as end:
+            if end.code:
+                raise
+
+
+def main():
+    """Do one of the two."""
+    start = time.perf_counter()
+    {"infer": infer, "command": command}[sys.argv[1]](*sys.argv[2:])
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "gigabytes": peak_gigabytes()}))
+
+
+if __name__ == "__main__":
+    main()

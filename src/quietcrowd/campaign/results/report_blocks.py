@@ -1,0 +1,155 @@
+"""The reports of a campaign that its requester is shown, some workers at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import field, frozen
+from sqlalchemy import Connection, Select, Table, select
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database, look_up
+from quietcrowd.campaign.store.releases import waits_for_others
+from quietcrowd.campaign.terms.mechanisms import decoded, parse_mechanism, stored_rule
+from quietcrowd.mechanisms import Mechanism
+
+__all__ = ["ReportBlocks"]
+
+_BLOCK = 5_000
+"""Rows that are read at once, but for the reports of one worker, which stay together."""
+
+
+@frozen(kw_only=True)
+class ReportBlocks:
+    """Reports in an order that random ids give.
+
+    Attributes
+    ----------
+    campaign : Row
+        Of the table of campaigns.
+    excluded : collection of str
+        Pseudonyms of workers whose reports are left out.
+    """
+
+    campaign: Any
+    excluded: Collection[str] = frozenset()
+    _names: dict[bytes, str] = field(factory=dict, init=False, repr=False)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What made the reports."""
+        return parse_mechanism(self.campaign.mechanism)
+
+    def one_by_one(self, database: Database) -> Iterator[pa.Table]:
+        """Give all reports of some workers at a time; nothing is being read in between.
+
+        Who takes them slowly keeps no connection, and nothing from being erased. There is one table
+        at least. Its columns are those of the mechanism.
+
+        Raises
+        ------
+        ProblemError
+            Where the campaign was deleted meanwhile: half of all reports is none.
+        """
+        after: bytes | None = b""
+        while after is not None:
+            with database.read() as connection:
+                block, after = self._block(connection, after)
+            yield block
+
+    def of_one_state(self, connection: Connection) -> Iterator[pa.Table]:
+        """Give the same in one transaction: what others do meanwhile changes nothing."""
+        after: bytes | None = b""
+        while after is not None:
+            block, after = self._block(connection, after)
+            yield block
+
+    def _block(self, connection: Connection, after: bytes) -> tuple[pa.Table, bytes | None]:
+        """Return the next block, and its last worker, or None where it is the last block."""
+        self._require_campaign(connection)
+        rows, more = self._read(connection, after)
+        people = self._people(connection, {row.participant_id for row in rows})
+        told = [row for row in rows if row.participant_id in people]
+        workers = [people[row.participant_id] for row in told]
+        if self._per_task:
+            block = self._reports(told, workers, self._task_names(connection))
+        else:
+            block = self._sketches(told, workers)
+        return block, rows[-1].participant_id if more else None
+
+    @property
+    def _per_task(self) -> bool:
+        return "task" in self.mechanism.columns
+
+    @property
+    def _table(self) -> Table:
+        return tables.report if self._per_task else tables.sketch
+
+    def _require_campaign(self, connection: Connection) -> None:
+        table = tables.campaign.c
+        if connection.scalar(select(table.id).where(table.id == self.campaign.id)) is None:
+            raise ProblemError("not-found", "The campaign was deleted meanwhile.")
+
+    def _task_names(self, connection: Connection) -> Mapping[bytes, str]:
+        """Return the names of all tasks by their ids: they stay while there are reports."""
+        if not self._names:
+            task = tables.task.c
+            wanted = select(task.id, task.name).where(task.campaign_id == self.campaign.id)
+            self._names.update((row.id, row.name) for row in connection.execute(wanted))
+        return self._names
+
+    def _wanted(self) -> Select[Any]:
+        """Return what is read of reports, in the order of the table's own index."""
+        columns = [one for one in self._table.c if one.name not in ("campaign_id", "report_id")]
+        mine = self._table.c.campaign_id == self.campaign.id
+        return select(*columns).where(mine).order_by(*self._table.primary_key)
+
+    def _read(self, connection: Connection, after: bytes) -> tuple[Sequence[Any], bool]:
+        """Return all rows of the next workers, also of those who wait; and whether to go on."""
+        length = stored_rule(self.campaign.mechanism).sketch_length
+        most = max(2, _BLOCK if length is None else _BLOCK // length)
+        worker = self._table.c.participant_id
+        rows = connection.execute(self._wanted().where(worker > after).limit(most)).all()
+        if len(rows) < most:
+            return rows, False
+        last = rows[-1].participant_id
+        whole = [row for row in rows if row.participant_id != last]
+        if not whole:
+            whole = list(connection.execute(self._wanted().where(worker == last)).all())
+        return whole, True
+
+    def _people(self, connection: Connection, ids: Collection[bytes]) -> dict[bytes, str]:
+        """Return the pseudonyms of those of some workers who are shown and not left out."""
+        found = look_up(connection, tables.participant, self.campaign.id, "id", list(ids))
+        wait = waits_for_others(self.campaign)
+        shown = (row for row in found if row.standing == "shown" or not wait)
+        return {row.id: row.pseudonym for row in shown if row.pseudonym not in self.excluded}
+
+    def _reports(
+        self, rows: Sequence[Any], workers: Sequence[str], names: Mapping[bytes, str]
+    ) -> pa.Table:
+        columns = {
+            "task": pa.array([names[row.task_id] for row in rows], pa.string()),
+            "worker": pa.array(workers, pa.string()),
+            "label": decoded(self.mechanism.report_domain, [row.value for row in rows]),
+        }
+        bits = self.mechanism.participation_domain
+        if bits is not None:
+            columns["participation"] = decoded(bits, [row.bit for row in rows])
+        return pa.table(columns)
+
+    def _sketches(self, rows: Sequence[Any], workers: Sequence[str]) -> pa.Table:
+        rule = stored_rule(self.campaign.mechanism)
+        length = rule.sketch_length or 0
+        numbers = [np.frombuffer(row.numbers, rule.dtype) for row in rows]
+        return pa.table(
+            {
+                "worker": pa.array(np.repeat(np.array(workers, object), length), pa.string()),
+                "coordinate": pa.array(np.tile(np.arange(length, dtype=np.int32), len(rows))),
+                "number": pa.array(np.concatenate([np.zeros(0, rule.dtype), *numbers])),
+            }
+        )

@@ -1,0 +1,148 @@
+"""Results in pieces: a head, and pages of truths and workers, all with one ETag."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.protocol.schemas import Id, ResultHead, ResultRows
+from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.service import (
+    Requester,
+    ServiceOf,
+    read_cursor,
+    write_cursor,
+)
+from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.terms.settings import PREFIX
+
+__all__ = [
+    "ResultQuery",
+    "etag_of",
+    "known_already",
+    "not_modified",
+    "read_head",
+    "read_truths",
+    "read_workers",
+    "router",
+]
+
+router = APIRouter(prefix=f"{PREFIX}/campaigns/{{campaign}}/results", tags=["results"])
+
+_ETAG, _NUMBER = 16, 4
+"""Bytes of a cursor: of which results, and which page."""
+
+_KNOWN = Annotated[str | None, Header(max_length=1_000)]
+_SAID: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed"}}
+
+
+def etag_of(found: ShownResults) -> dict[str, str]:
+    """Return the header that says of which results an answer is."""
+    return {"ETag": f'"{found.etag}"'}
+
+
+def known_already(found: ShownResults, if_none_match: str | None) -> bool:
+    """Return whether who asks has these results."""
+    return if_none_match == "*" or found.etag in (if_none_match or "")
+
+
+def not_modified(found: ShownResults) -> Response:
+    """Return what is answered to whom they are known."""
+    return Response(status_code=304, headers=etag_of(found))
+
+
+class ResultQuery(BaseModel):
+    """Which page is wanted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cursor: Annotated[
+        str | None,
+        Field(max_length=100, description="What the page before gave; none for the first page."),
+    ] = None
+
+
+@router.get(
+    "/head",
+    response_model=None,
+    responses={
+        200: {"model": ResultHead},
+        **_SAID,
+        **documented("credential", "not-found", "no-results"),
+    },
+)
+def read_head(
+    campaign: Id, requester: Requester, service: ServiceOf, if_none_match: _KNOWN = None
+) -> Response:
+    """Return what the latest inference found but for the rows, and how many there are."""
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+        found = ShownResults.read(service.database, connection, row)
+    if known_already(found, if_none_match):
+        return not_modified(found)
+    counted = {**json.loads(found.head), **found.counts}
+    return Response(json.dumps(counted), headers=etag_of(found), media_type="application/json")
+
+
+_PAGE: dict[int | str, dict[str, Any]] = {
+    200: {"model": ResultRows},
+    **_SAID,
+    **documented("credential", "not-found", "no-results", "results-changed"),
+}
+
+
+@router.get("/truths", response_model=None, responses=_PAGE)
+def read_truths(
+    campaign: Id,
+    requester: Requester,
+    service: ServiceOf,
+    page: Annotated[ResultQuery, Query()],
+    if_none_match: _KNOWN = None,
+) -> Response:
+    """Return a page of truths. All pages are of one inference, or refused."""
+    return _page("truths", campaign, requester, service, page.cursor, if_none_match)
+
+
+@router.get("/workers", response_model=None, responses=_PAGE)
+def read_workers(
+    campaign: Id,
+    requester: Requester,
+    service: ServiceOf,
+    page: Annotated[ResultQuery, Query()],
+    if_none_match: _KNOWN = None,
+) -> Response:
+    """Return a page of workers. All pages are of one inference, or refused."""
+    return _page("workers", campaign, requester, service, page.cursor, if_none_match)
+
+
+def _page(
+    kind: str,
+    campaign: str,
+    requester: bytes,
+    service: ServiceOf,
+    cursor: str | None,
+    if_none_match: str | None,
+) -> Response:
+    """Return a page of one kind."""
+    place = read_cursor(cursor, _ETAG + _NUMBER)
+    number = int.from_bytes(place[_ETAG:])
+    with service.database.read() as connection:
+        row = owned_campaign(connection, requester, campaign)
+        found = ShownResults.read(service.database, connection, row)
+        if place and place[:_ETAG].hex() != found.etag:
+            raise ProblemError("results-changed", "Begin with the first page: these are gone.")
+        if known_already(found, if_none_match):
+            return not_modified(found)
+        content, more = found.page(connection, kind, number)
+    place = bytes.fromhex(found.etag) + (number + more).to_bytes(_NUMBER)
+    further = write_cursor(place) if more else None
+    return Response(
+        f'{{"items":{content},"next_cursor":{json.dumps(further)}}}',
+        headers=etag_of(found),
+        media_type="application/json",
+    )

@@ -1,0 +1,66 @@
+// Rows of results: there may be millions, so they come a page at a time.
+
+import { count } from "./numbers.js";
+
+/** The rows of one kind that have come so far. */
+class LoadedRows {
+  #api;
+  #kind;
+  #cursor = null;
+  #busy = false;
+  rows = [];
+  complete = true;
+
+  constructor(api, kind) {
+    this.#api = api;
+    this.#kind = kind;
+  }
+
+  /** Load the next page. */
+  async load() {
+    if (this.#busy) {
+      return;
+    }
+    this.#busy = true;
+    try {
+      const page = await this.#api.rows(this.#kind, this.#cursor);
+      this.rows.push(...page.items);
+      this.#cursor = page.next_cursor;
+      this.complete = page.next_cursor === null;
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /** Load the next page; where it cannot be had, the next look brings what there is. */
+  async loadMore() {
+    try {
+      await this.load();
+    } catch {
+      this.#api.forget();
+    }
+  }
+}
+
+/** Return the latest results with their first pages; null or undefined as `api.results` does. */
+export async function lookAtResults(api) {
+  const results = await api.results();
+  if (!results) {
+    return results;
+  }
+  const truths = new LoadedRows(api, "truths");
+  const workers = new LoadedRows(api, "workers");
+  try {
+    await truths.load();
+    await workers.load();
+  } catch (error) {
+    api.forget();
+    throw error;
+  }
+  return { results, truths, workers };
+}
+
+/** Return a sentence on what is here, where that is not all. */
+export function partly(loaded) {
+  return loaded.complete ? "" : ` Here are the first ${count(loaded.rows.length)}: these are counted and sorted.`;
+}
