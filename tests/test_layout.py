@@ -35,6 +35,7 @@ NO_MIRROR = {
     "test_draws_in_page": "the laws, and the losses, of what the page's modules draw in a browser",
     "test_every_format": "every format, in and out",
     "test_floating_point": "an attack on noise in floats, and every mechanism under it",
+    "test_floods": "the whole server, while strangers send it what nobody asked for",
     "test_grafana_dashboard": "deploy/grafana, against what a server publishes",
     "test_interruptions": "the whole page for workers, whatever comes between",
     "test_layout": "the tests themselves",

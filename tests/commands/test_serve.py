@@ -92,6 +92,15 @@ def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, 
     assert (found, port != "0") == (place, True)
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
+def test_what_is_not_encrypted_is_for_this_machine_alone(run, tmp_path, host):
+    words = ("serve", "--host", host, "--port", 0, "--database", f"sqlite:///{tmp_path}/q.db")
+    status, _, errors = run(*words)
+    assert (status, errors.count("\n")) == (2, 1)
+    assert f"{host} is not this machine alone" in errors
+    assert "--insecure" in errors
+
+
 def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr("quietcrowd.campaign.server.app.serve", lambda one, _: seen.append(one))
@@ -100,11 +109,11 @@ def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
     file = tmp_path / "crowd.toml"
     file.write_text("longest_inference = 7\nhost = '::1'\n")
     told = ("--settings", file, "--longest-inference", 1.5, "--no-infer", "--set", "grace=0")
-    told = (*told, "--port", 0)
+    told = (*told, "--port", 0, "--insecure")
     assert run(*words, *told)[0] == 0
     usual, other = seen
     assert usual == Settings(database=words[-1])
     changed = {"longest_inference": 1.5, "infer": False, "host": "::1", "port": 0, "grace": 0}
-    assert other == usual.model_copy(update=changed)
+    assert other == usual.model_copy(update={**changed, "insecure": True})
     status, _, errors = run(*words, "--longest-inference", 0.5)
     assert (status, "--longest-inference" in errors) == (2, True)

@@ -64,6 +64,14 @@ def serve(
     port: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="0: a free one. Default: 8000")
     ] = None,
+    insecure: Annotated[
+        bool | None,
+        typer.Option(
+            "--insecure",
+            help="Listen on an address that is not this machine, without encryption: where a "
+            "server with HTTPS on another machine is before this one, and nobody else between.",
+        ),
+    ] = None,
     address: Annotated[
         str | None,
         typer.Option(
@@ -133,6 +141,8 @@ def serve(
 
     Example: quietcrowd serve --longest-inference 1800 --set burst=200
 
+    Example: quietcrowd serve --host 10.0.0.2 --insecure --proxy 10.0.0.1
+
     Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
     require_server()
@@ -144,6 +154,7 @@ def serve(
         "departures": departures,
         "host": host,
         "port": port,
+        "insecure": insecure,
         "address": address,
         "infer": infer,
         "longest_inference": longest_inference,

@@ -6,7 +6,7 @@ import pytest
 from tests.campaign.ports import has_ipv6
 
 from quietcrowd.campaign.server.app import serve_in_background
-from quietcrowd.campaign.server.resources import listener
+from quietcrowd.campaign.server.listening import listener
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.exceptions import ParameterError
 
@@ -57,10 +57,3 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path):
             serve_in_background(settings(tmp_path, port)),
         ):
             pass
-
-
-def test_an_answer_does_not_wait_for_its_first_packet_to_be_confirmed(tmp_path):
-    with listener(settings(tmp_path)) as found, socket.create_connection(found.getsockname()):
-        accepted, _ = found.accept()
-        with accepted:
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

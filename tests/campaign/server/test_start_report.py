@@ -2,11 +2,13 @@ import socket
 
 from attrs import evolve
 
+from quietcrowd.campaign.server.door import open_door
+from quietcrowd.campaign.server.listening import file_limit
 from quietcrowd.campaign.server.metrics import otlp
 from quietcrowd.campaign.server.metrics.running import Metrics
 from quietcrowd.campaign.server.resources import Resources
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.server.start_report import file_limit, start_lines
+from quietcrowd.campaign.server.start_report import start_lines
 from quietcrowd.campaign.store.capacity import Connections
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
@@ -25,7 +27,8 @@ def lines(settings, connections=None, metrics_port=None):
             listener=found,
             metrics=metrics,
         )
-        told = start_lines(settings, resources)
+        door = open_door(settings, database, metrics.tally)
+        told = start_lines(settings, resources, door)
         port = found.getsockname()[1]
     departures.close()
     database.close()
@@ -40,6 +43,8 @@ def test_a_server_says_what_it_will_use_and_no_password():
             infer=False,
             requests_per_second=0,
             joins_per_minute=0,
+            connections=900,
+            source_requests_per_second=7,
             proxy="10.0.0.0/24",
             metrics_host="::1",
         ),
@@ -54,7 +59,8 @@ def test_a_server_says_what_it_will_use_and_no_password():
         "no limit of a rate",
         "from one source: no limit;\n    a source is what 10.0.0.0/24 says",
         "67,108,864 bytes",
-        f"at most {file_limit():,}",
+        f"  Connections: 900, 225 of them from one source; open files: at most {file_limit():,}",
+        "from one source: 7 a second, 100 at once",
         "left to other servers",
         "http://[::1]:9/metrics",
     ):

@@ -19,19 +19,25 @@ from attrs import frozen
 from fastapi import FastAPI
 
 from quietcrowd import __version__
+from quietcrowd.campaign.server.admission import Admission
 from quietcrowd.campaign.server.api import ROUTES
 from quietcrowd.campaign.server.connections import shedding_protocol
-from quietcrowd.campaign.server.gate import Gate, IncomingBodies, InFlight, RateLimits
+from quietcrowd.campaign.server.door import Door, open_door
+from quietcrowd.campaign.server.gate import Gate
+from quietcrowd.campaign.server.in_flight import InFlight
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
+from quietcrowd.campaign.server.join_limits import JoinLimits
+from quietcrowd.campaign.server.listening import AT_A_TIME
 from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
+from quietcrowd.campaign.server.lookups import Lookups
 from quietcrowd.campaign.server.metrics.running import Metrics
 from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.server.problem_responses import HANDLERS
+from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.resources import opened_resources
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.start_report import start_lines
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
@@ -92,18 +98,18 @@ def create_app(
     )
     app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
     app.router.routes.extend(pages.routes)
-    limits = RateLimits(rate=settings.requests_per_second, burst=settings.burst)
+    door = open_door(settings, database, counted.tally)
+    app.state.address, app.state.door, app.state.metrics = settings.address, door, counted
     in_flight = InFlight(
         requests=settings.at_once, size=settings.bytes_at_once, each=settings.at_once_each
     )
-    app.state.incoming = IncomingBodies(size=settings.bytes_at_once, patience=settings.body_seconds)
-    app.state.address = settings.address
-    app.state.metrics = counted
     app.add_middleware(
         Gate,
-        limits=limits,
+        admission=lambda: app.state.admission,
         in_flight=in_flight,
-        incoming=app.state.incoming,
+        incoming=door.incoming,
+        connections=door.connections,
+        turning_away=door.turning_away,
         always=f"{PREFIX}/healthz",
         tally=counted.tally,
     )
@@ -127,7 +133,13 @@ def _lifespan(
         retention = RetentionKeeper(
             database=database, departures=departures, clock=time.time, changed=infer
         )
-        parts = [part for part in (*erasers, jobs, writer, retention) if part is not None]
+        lookups = Lookups(database=database)
+        parts = [part for part in (*erasers, jobs, writer, retention, lookups) if part is not None]
+        app.state.admission = Admission(
+            lookups=lookups,
+            limits=RateLimits(rate=settings.requests_per_second, burst=settings.burst),
+            hold_back=app.state.door.turning_away.hold_back,
+        )
         app.state.service = Service(
             database=database,
             writer=writer,
@@ -136,14 +148,15 @@ def _lifespan(
             alive=lambda: all(part.alive for part in parts),
             unwritable=metrics.probe.why_not,
             joins=JoinLimits(
+                sources=app.state.door.connections.sources,
                 per_minute=settings.joins_per_minute,
                 at_once=settings.joins_at_once,
-                proxy=settings.proxy,
             ),
         )
         try:
             yield
         finally:
+            lookups.close()
             retention.close()
             writer.close()
             if jobs is not None:
@@ -185,13 +198,14 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
         As of `quietcrowd.campaign.server.resources.opened_resources`.
     """
     with opened_resources(settings) as resources:
+        app = create_app(settings, resources.database, resources.departures, resources.metrics)
+        resources.listener.door = app.state.door.connections
         if announce is not None:
-            for line in start_lines(settings, resources):
+            for line in start_lines(settings, resources, app.state.door):
                 announce(line)
         start_log()
         log_what_nobody_catches()
-        app = create_app(settings, resources.database, resources.departures, resources.metrics)
-        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app)))
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.door)))
         gc.freeze()  # what stays anyway is not searched for garbage: uploads would wait for that
         with suppress(KeyboardInterrupt):
             server.run([resources.listener])
@@ -199,17 +213,17 @@ def serve(settings: Settings, announce: Callable[[str], None] | None = None) -> 
         raise SystemExit(_NOT_STARTED)
 
 
-def listening(settings: Settings, app: FastAPI) -> dict[str, Any]:
+def listening(settings: Settings, door: Door) -> dict[str, Any]:
     """Return how uvicorn is to serve an application: it logs nothing of its own."""
-    protocol = shedding_protocol(
-        settings.at_once, app.state.incoming, settings.taking_seconds, app.state.metrics.tally
-    )
     return {
         "host": settings.host,
         "port": settings.port,
         "access_log": False,
         "log_config": None,
-        "http": protocol,
+        "loop": "asyncio",  # its sockets are those of `listener`
+        "ws": "none",
+        "backlog": AT_A_TIME,
+        "http": shedding_protocol(door),
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": settings.grace,
@@ -249,7 +263,8 @@ def serve_in_background(settings: Settings) -> Iterator[BackgroundServer]:
     """
     with opened_resources(settings) as resources:
         app = create_app(settings, resources.database, resources.departures, resources.metrics)
-        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app)))
+        resources.listener.door = app.state.door.connections
+        server = uvicorn.Server(uvicorn.Config(app, **listening(settings, app.state.door)))
         thread = Thread(target=server.run, args=([resources.listener],), name="server")
         thread.start()
         try:

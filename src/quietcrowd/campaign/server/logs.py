@@ -6,6 +6,7 @@ import json
 import logging
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -52,6 +53,10 @@ _BUCKETS = (0.01, 0.1, 1.0, 10.0)
 """Seconds: how long a request took is told no finer than this."""
 
 
+_SELDOM = 1.0
+"""Seconds in which the same line of a library is logged once."""
+
+
 class _AllowList(logging.Formatter):
     @override
     def format(self, record: logging.LogRecord) -> str:
@@ -69,12 +74,30 @@ class _KindAlone(logging.Formatter):
         return json.dumps({"event": "library", "error": error, "place": record.name})
 
 
+class _Seldom(logging.Filter):
+    """Lets the same line of a library through once a second: what floods a server fills no disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[tuple[str, type[BaseException] | None], float] = {}
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        line = record.name, record.exc_info[0] if record.exc_info else None
+        now = time.monotonic()
+        if now - self._last.get(line, -_SELDOM) < _SELDOM:
+            return False
+        self._last[line] = now
+        return True
+
+
 def start_log(stream: TextIO | None = None) -> None:
     """Send the log to a stream; default: standard error. Libraries' messages are not in it."""
     handler, others = (logging.StreamHandler(stream or sys.stderr) for _ in range(2))
     handler.setFormatter(_AllowList())
     others.setFormatter(_KindAlone())
     others.setLevel(logging.ERROR)
+    others.addFilter(_Seldom())
     logging.getLogger().handlers = [others]
     _LOGGER.handlers = [handler]
     _LOGGER.propagate = False

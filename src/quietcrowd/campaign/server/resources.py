@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from attrs import frozen
 
+from quietcrowd.campaign.server.listening import Listener, listener
 from quietcrowd.campaign.server.metrics.running import Metrics, running_metrics
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.capacity import Connections, claim_connections
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import CONNECTIONS, Departures
 from quietcrowd.campaign.store.opening import ready_database
-from quietcrowd.campaign.terms.settings import place_of
-from quietcrowd.exceptions import ParameterError
 
-__all__ = ["Resources", "listener", "opened_resources"]
+__all__ = ["Resources", "opened_resources"]
 
 
 @frozen(kw_only=True)
@@ -32,7 +30,7 @@ class Resources:
         Of PostgreSQL.
     departures : Departures
         Who left, and what ended, outside of the database.
-    listener : socket
+    listener : Listener
         Where it listens.
     metrics : Metrics
         What is counted.
@@ -41,7 +39,7 @@ class Resources:
     database: Database
     departures: Departures
     connections: Connections | None
-    listener: socket.socket
+    listener: Listener
     metrics: Metrics
 
 
@@ -77,25 +75,3 @@ def _claimed(settings: Settings, database: Database, departures: Departures) -> 
     if departures.journal is not None:
         claim_connections(departures.journal, pool_size=CONNECTIONS, others=0)
     return claim_connections(database, pool_size=settings.pool_size, others=int(settings.infer))
-
-
-def listener(settings: Settings) -> socket.socket:
-    """Return a socket that listens where a server is to.
-
-    Raises
-    ------
-    ParameterError
-        Where nobody can listen there.
-    """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        found = socket.create_server((settings.host, settings.port), family=family)
-    except OSError as error:
-        raise ParameterError(
-            f"cannot listen on {place_of(settings.host, settings.port)}: {error.strerror}; take "
-            "another port"
-        ) from None
-    # asyncio does so only where a socket names its protocol: an answer is two packets, and the
-    # second would wait 40 ms for the first to be confirmed
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return found

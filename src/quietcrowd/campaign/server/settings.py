@@ -66,6 +66,11 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="The port to listen on; 0: a free one.")
+    insecure: bool = Field(
+        False,
+        description="Whether that may be an address that is not this machine: what is sent is not "
+        "encrypted.",
+    )
     address: Annotated[str | None, AfterValidator(lambda text: text and address_in_page(text))] = (
         Field(
             None,
@@ -94,6 +99,29 @@ class Settings(BaseSettings):
     )
     burst: Annotated[int, Unit("requests")] = Field(
         100, ge=1, le=10**6, description="What a key or credential may ask for at once."
+    )
+    connections: Annotated[int | None, Unit("connections")] = Field(
+        None,
+        ge=1,
+        le=100_000,
+        description="From outside, at most. Without it: as many as the process may have open "
+        "files for, besides its own, and at most 2,048.",
+    )
+    connections_each: Annotated[int | None, Unit("connections")] = Field(
+        None,
+        ge=1,
+        le=100_000,
+        description="Of them from one source; the proxy, and this machine, on which there may be "
+        "one, have as many as there are. Without it: a quarter.",
+    )
+    source_requests_per_second: float = Field(
+        0.0,
+        ge=0,
+        le=1e6,
+        description="What one source may ask for in the long run; 0: no limit.",
+    )
+    source_burst: Annotated[int, Unit("requests")] = Field(
+        100, ge=1, le=10**6, description="What one source may ask for at once."
     )
     joins_per_minute: Annotated[float, Unit("workers")] = Field(
         30.0,

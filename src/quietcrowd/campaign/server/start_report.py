@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from sqlalchemy import URL
 
+from quietcrowd.campaign.server.door import Door
+from quietcrowd.campaign.server.listening import file_limit
 from quietcrowd.campaign.server.metrics.otlp import asked_for
 from quietcrowd.campaign.server.resources import Resources
 from quietcrowd.campaign.server.settings import Settings
@@ -13,19 +13,10 @@ from quietcrowd.campaign.store.capacity import Connections
 from quietcrowd.campaign.store.departures import CONNECTIONS, Departures
 from quietcrowd.campaign.terms.settings import place_of
 
-__all__ = ["file_limit", "start_lines"]
+__all__ = ["start_lines"]
 
 
-def file_limit() -> int | None:
-    """Return how many files, connections among them, the process may have open; None: unknown."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-
-
-def start_lines(settings: Settings, resources: Resources) -> list[str]:
+def start_lines(settings: Settings, resources: Resources, door: Door) -> list[str]:
     """Return the lines; no password is in them.
 
     Parameters
@@ -34,11 +25,12 @@ def start_lines(settings: Settings, resources: Resources) -> list[str]:
         Of the server.
     resources : Resources
         Of the server.
+    door : Door
+        Of the server.
     """
     one = settings
-    each = "no limit of a rate"
-    if one.requests_per_second:
-        each = f"{one.requests_per_second:g} a second, {one.burst:,} at once"
+    each = _rate(one.requests_per_second, one.burst)
+    source = _rate(one.source_requests_per_second, one.source_burst)
     infer = "left to other servers"
     if one.infer:
         infer = f"in a process of its own, ended after {one.longest_inference:g} seconds"
@@ -46,7 +38,6 @@ def start_lines(settings: Settings, resources: Resources) -> list[str]:
     if resources.metrics.port is not None:
         metrics = f"http://{place_of(one.metrics_host, resources.metrics.port)}/metrics"
     memory = f"{one.bytes_at_once:,} bytes of bodies worked on, as many coming in"
-    limit = file_limit()
     port = resources.listener.getsockname()[1]
     database, sent = resources.database, asked_for()
     joins = "no limit"
@@ -58,14 +49,25 @@ def start_lines(settings: Settings, resources: Resources) -> list[str]:
         f"  Database: {_database_line(database.url, one.pool_size, resources.connections)}",
         f"  Who left: {_journal_line(resources.departures)}",
         f"  Requests: {one.at_once:,} at once, {one.at_once_each:,} with one key or credential;",
-        f"    with one key or credential: {each}",
+        f"    with one key or credential: {each};",
+        f"    from one source: {source}",
         f"  Joins of what is open to all, from one source: {joins};",
         f"    a source is {'who connects' if one.proxy is None else f'what {one.proxy} says'}",
         f"  Memory: {memory}",
-        f"  Open files: {'no known limit' if limit is None else f'at most {limit:,}'}",
+        f"  Connections: {_connections_line(door)}",
         f"  Inference: {infer}",
         f"  Metrics: {metrics}{'' if sent is None else f'; OpenTelemetry: {sent}'}",
     ]
+
+
+def _rate(rate: float, burst: int) -> str:
+    return f"{rate:g} a second, {burst:,} at once" if rate else "no limit of a rate"
+
+
+def _connections_line(door: Door) -> str:
+    one, limit = door.connections, file_limit()
+    files = "no known limit" if limit is None else f"at most {limit:,}"
+    return f"{one.most:,}, {one.each:,} of them from one source; open files: {files}"
 
 
 def _database_line(url: URL, pool_size: int, connections: Connections | None) -> str:

@@ -156,6 +156,12 @@ class Database:
         """The file of SQLite, or None: what a link points to, as SQLite keeps its journal there."""
         return _file(self.url) if self.url.drivername == "sqlite" else None
 
+    @property
+    def files_at_most(self) -> int:
+        """Open files that its connections take: SQLite has the database's and the journal's."""
+        connections: int = self.engine.pool.size()  # type: ignore[attr-defined]
+        return connections * (1 if self.path is None else 2)
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection in a transaction that sees one state of the data."""

@@ -12,6 +12,7 @@ __all__ = [
     "MAX_IMAGE_BYTES",
     "MAX_ITERATIONS",
     "MAX_REPORTS",
+    "MAX_SMALL_BODY",
     "MAX_TASKS",
     "MAX_TASK_TEXT",
     "PREFIX",
@@ -24,6 +25,9 @@ PREFIX = "/api/v1"
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
+
+MAX_SMALL_BODY = 4_096
+"""Most bytes of a request of somebody who is not known yet: to join, or to read what is public."""
 
 BODY_SECONDS = 20.0
 """In which the head of a request has to be here, and then its body: a megabyte, at half a megabit a
