@@ -15,10 +15,12 @@ from quietcrowd.campaign.server.settings import Settings
 ON_SQLITE_ALONE = (
     "test_client",
     "test_contract",
+    "test_dashboard_in_browser",
     "test_cross_origin",
     "test_gate",
     "test_interruptions",
     "test_pages",
+    "test_profile_folder",
     "test_page_refuses",
     "test_roles",
     "test_what_leaves",

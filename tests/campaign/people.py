@@ -194,6 +194,21 @@ class Desk:
         """Return a link that lets one worker in."""
         return f"{self.server.url}/j/{campaign}#i={self.invite(campaign)[0]}"
 
+    def code(self, campaign: str) -> str:
+        """Return a code for the dashboard."""
+        made = self.client.post(f"/campaigns/{campaign}/dashboard-codes")
+        return made.raise_for_status().json()["code"]
+
+    def token(self, campaign: str) -> str:
+        """Return a token that reads the results of a campaign."""
+        exchange = self.server.client(self.code(campaign))
+        made = exchange.post(f"/campaigns/{campaign}/dashboard-tokens")
+        return made.raise_for_status().json()["token"]
+
+    def dashboard(self, campaign: str) -> str:
+        """Return a link to the dashboard, which works once."""
+        return f"{self.server.url}/dashboard/{campaign}#c={self.code(campaign)}"
+
     def guest(self, campaign: str) -> Worker:
         """Return a worker who has not joined."""
         credential = new_token("qcw_")

@@ -53,12 +53,21 @@ def headers(operation, cast):
     """Return what shows that a request may be made."""
     schemes = [name for one in operation.definition.raw.get("security", []) for name in one]
     desk, worker = cast
-    tokens = {"requesterKey": desk.key, "participantCredential": worker.credential}
-    return {"Authorization": f"Bearer {tokens[schemes[0]]}"} if schemes else {}
+    if not schemes:
+        return {}
+    tokens = {
+        "requesterKey": lambda: desk.key,
+        "participantCredential": lambda: worker.credential,
+        "dashboardCode": lambda: desk.code(worker.campaign),
+    }
+    return {"Authorization": f"Bearer {tokens[schemes[0]]()}"}
 
 
 def make_sense(case, cast):
-    """Put in what chance does not find: a mechanism, who asks, a hash, tasks, an image."""
+    """Put in what chance does not find: a mechanism, who asks, a hash, tasks, an image, a code's
+    campaign."""
+    if case.path.endswith("/dashboard-tokens"):
+        case.path_parameters["campaign"] = cast[1].campaign
     if "sha256" in (case.path_parameters or {}):
         case.path_parameters["sha256"] = hash_of(PNG)
         if case.method == "PUT":

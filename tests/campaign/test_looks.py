@@ -9,7 +9,9 @@ wrote it, and nothing else before the next release.
 
 import json
 import random
+import re
 
+import httpx
 import pytest
 from attrs import Factory, define
 from hypothesis import example, given, settings
@@ -43,6 +45,7 @@ SEEN = (
     "/truths?format=csv",
     "/truths?format=label-studio",
 )
+BY_A_LINK = ("", "/tasks", "/results", "/truths", "/truths?format=csv")
 
 
 @define
@@ -54,6 +57,7 @@ class Crowd:
     least: int
     inferrer: Inferrer
     invites: list[str]
+    reader: httpx.Client
     joined: list[Worker] = Factory(list)
     waiting: list[Worker] = Factory(list)
     shown: list[Worker] = Factory(list)
@@ -181,6 +185,7 @@ class Crowd:
         client.post(f"{url}/inferences").raise_for_status()
         self.inferrer.infer(bytes.fromhex(self.campaign))
         answers = {path: client.get(f"{url}{path}") for path in SEEN}
+        answers |= {f"by a link: {path}": self.reader.get(f"{url}{path}") for path in BY_A_LINK}
         answers["list"] = client.get("/campaigns")
         answers["public"] = client.get(f"/public{url}")
         answers["full"] = self.desk.join(self.desk.guest(self.campaign), "qci_none")
@@ -202,7 +207,8 @@ def crowd_of(server: Running, least: int) -> Crowd:
     method = qc.MajorityVote().to_dict()
     campaign = desk.campaign(tasks=TASKS, at_least=least, method=method, max_participants=MOST)
     invites = desk.invite(campaign, 100)
-    return Crowd(desk, campaign, least, Inferrer(server.database), invites)
+    reader = server.client(desk.token(campaign))
+    return Crowd(desk, campaign, least, Inferrer(server.database), invites, reader)
 
 
 def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
@@ -210,6 +216,9 @@ def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
     document = json.loads(seen[""][2])
     assert (document["participants"], document["reports"]) == crowd.told
     assert json.loads(seen["/invites"][2])["used"] == crowd.told[0]
+    by_link = [seen[f"by a link: {path}"] for path in BY_A_LINK]
+    assert [answer[0] for answer in by_link] == [seen[path][0] for path in BY_A_LINK]
+    assert not any(re.search(rb"worker-[0-9a-f]{16}", answer[2]) for answer in by_link)
     listed = {one["worker"]: one["state"] for one in json.loads(seen["/excluded"][2])["items"]}
     assert listed == crowd.left_out
     if crowd.told[0] and crowd.closed:

@@ -31,6 +31,18 @@ def example():
     return textwrap.dedent(lines)
 
 
+def play_keys(play, ends, names, monkeypatch):
+    """Play the commands that make, list and end keys."""
+    yearly, replacing, listing, revoking = ends
+    leaked = play(yearly)
+    names[revoking[-1]] = leaked[-4:]
+    assert leaked[-4:] in play(listing)
+    play(revoking)
+    assert " revoked " in next(line for line in play(listing).splitlines() if leaked[-4:] in line)
+    monkeypatch.setenv("QUIETCROWD_KEY", play(replacing))
+    assert play(listing).count(" valid ") == 1
+
+
 @pytest.mark.slow
 def test_the_page(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -38,7 +50,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         "birds.csv", index=False
     )
     pd.DataFrame({"task": ["t1", "t7"], "label": ["yes", "no"]}).to_csv("mine.csv", index=False)
-    requester, worker = commands()
+    requester, ends, worker = commands()
     names = {}
 
     def play(words, *options):
@@ -46,7 +58,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert status == 0, errors
         return output.strip()
 
-    key, serve, create, begin, invite, close, results, *more = requester
+    key, serve, create, begin, invite, look, close, results, *more = requester
     assert serve[0] == "serve"
     monkeypatch.setenv("QUIETCROWD_KEY", play(key))
     with server_process("sqlite:///quietcrowd.db", tmp_path / "log") as server:
@@ -55,6 +67,7 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(begin)
         links = play(invite).splitlines()
         assert len(links) == 20
+        assert f"/dashboard/{names['ID']}#c=qcd_" in play(look)
         on_terminal, from_file, show, leave = worker
         assert on_terminal[0] == "answer"
         for place, link in enumerate(links[:4]):
@@ -68,15 +81,19 @@ def test_the_page(run, tmp_path, monkeypatch):
         assert in_time(lambda: run(*(names.get(word, word) for word in results))[0] == 0)
         found = json.loads(play(results))
         assert found["participants"] == 4
-        exclude, erase, revoke, reports, infer, truths, listing, delete = more
+        exclude, erase, revoke, reports, infer, divide, pass_over, truths, listing, delete = more
         names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
         assert play(exclude) == f"{names['WORKER']}  excluded"
         play(erase, "--yes")
         play(revoke)
         play(reports)
         assert len(play(infer).splitlines()) > 2
+        play(divide)
+        play(pass_over)
         play(truths)
         assert f"{names['ID']} closed Birds" in " ".join(play(listing).split())
         play(delete, "--yes")
         assert names["ID"] not in play(listing)
-    assert {"reports.jsonl", "tasks.json"} <= {path.name for path in tmp_path.iterdir()}
+        play_keys(play, ends, names, monkeypatch)
+    made = {path.name for path in tmp_path.iterdir()}
+    assert {"reports.jsonl", "tasks.json", "truths.parquet"} <= made

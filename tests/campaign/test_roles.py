@@ -3,14 +3,15 @@
 import secrets
 
 import pytest
-from tests.campaign.people import YES_NO, documented_paths, new_desk
+from tests.campaign.people import YES_NO, Desk, documented_paths, new_desk
 from tests.campaign.pictures import PNG, hash_of
 
 from quietcrowd import RandomizedResponse
 from quietcrowd.campaign.store.requesters import issue_key
+from quietcrowd.campaign.terms.tokens import key_id, token_hash
 
 DRAFT = {"title": "T", "mechanism": RandomizedResponse(domain=YES_NO, epsilon=1.0).to_dict()}
-ANYONE = (200, 200, 200, 200, 200, 200)
+ANYONE = (200,) * 9
 CSV = {"content": b"task,a\nnew,1\n", "headers": {"Content-Type": "text/csv"}}
 OWN = "/api/v1/campaigns/{campaign}"
 INVITE = f"qci_{'A' * 43}"
@@ -19,22 +20,30 @@ PUBLIC = "/api/v1/public/campaigns/{campaign}"
 
 def owners(status, stranger=404):
     """Only the campaign's requester."""
-    return (401, stranger, 401, 401, 401, status)
+    return (401, stranger, 401, 401, 401, status, 401, 401, 401)
+
+
+def readers(status):
+    """The campaign's requester, and whoever has a token for its results; a code is none."""
+    return (401, 404, 401, 401, 401, status, status, 404, 401)
 
 
 def workers(status):
     """Whoever takes part, in whichever campaign: what is shown is their own."""
-    return (401, 401, 401, status, status, 401)
+    return (401, 401, 401, status, status, 401, 401, 401, 401)
 
 
-ROLES = ("nobody", "stranger", "former", "elsewhere", "worker", "owner")
+ROLES = (
+    *("nobody", "stranger", "former", "elsewhere", "worker", "owner"),
+    *("reader", "reader elsewhere", "code"),
+)
 
 ROWS = {
     ("GET", "/api/v1/healthz"): ("open", {}, ANYONE),
     ("GET", "/api/v1/readyz"): ("open", {}, ANYONE),
     ("GET", "/api/v1/campaigns"): ("open", {}, owners(200, stranger=200)),
     ("POST", "/api/v1/campaigns"): ("open", {"json": DRAFT}, owners(201, stranger=201)),
-    ("GET", OWN): ("open", {}, owners(200)),
+    ("GET", OWN): ("open", {}, readers(200)),
     ("PATCH", OWN): (
         "open",
         {"json": {"max_participants": 9}, "headers": {"If-Match": '"3"'}},
@@ -44,7 +53,7 @@ ROWS = {
     ("POST", f"{OWN}/open"): ("draft", {}, owners(200)),
     ("POST", f"{OWN}/close"): ("open", {}, owners(200)),
     ("POST", f"{OWN}/tasks"): ("draft", CSV, owners(200)),
-    ("GET", f"{OWN}/tasks"): ("open", {}, owners(200)),
+    ("GET", f"{OWN}/tasks"): ("open", {}, readers(200)),
     ("DELETE", f"{OWN}/tasks"): ("draft", {}, owners(204)),
     ("PUT", f"{OWN}/images/{{sha256}}"): ("draft", {"content": PNG}, owners(204)),
     ("POST", f"{OWN}/invites"): ("open", {"json": {"count": 1}}, owners(201)),
@@ -55,28 +64,32 @@ ROWS = {
     ("PUT", f"{OWN}/excluded/{{worker}}"): ("open", {}, owners(204)),
     ("DELETE", f"{OWN}/excluded/{{worker}}"): ("open", {}, owners(204)),
     ("DELETE", f"{OWN}/workers/{{worker}}"): ("open", {}, owners(204)),
-    ("GET", f"{OWN}/results"): ("open", {}, owners(409)),
-    ("GET", f"{OWN}/results/head"): ("open", {}, owners(409)),
-    ("GET", f"{OWN}/results/truths"): ("open", {}, owners(409)),
+    ("GET", f"{OWN}/results"): ("open", {}, readers(409)),
+    ("GET", f"{OWN}/results/head"): ("open", {}, readers(409)),
+    ("GET", f"{OWN}/results/truths"): ("open", {}, readers(409)),
     ("GET", f"{OWN}/results/workers"): ("open", {}, owners(409)),
     ("POST", f"{OWN}/inferences"): ("open", {}, owners(202)),
     ("GET", f"{OWN}/reports"): ("open", {}, owners(200)),
-    ("GET", f"{OWN}/truths"): ("open", {}, owners(409)),
+    ("GET", f"{OWN}/truths"): ("open", {}, readers(409)),
+    ("POST", f"{OWN}/dashboard-codes"): ("open", {}, owners(201)),
+    ("POST", f"{OWN}/dashboard-tokens"): ("open", {}, (*[401] * 8, 201)),
+    ("GET", "/api/v1/keys"): ("open", {}, owners(200, stranger=200)),
+    ("DELETE", "/api/v1/keys/{key}"): ("open", {}, owners(204)),
     ("GET", PUBLIC): ("open", {}, ANYONE),
     ("GET", f"{PUBLIC}/config"): ("open", {}, ANYONE),
     ("PUT", f"{PUBLIC}/participants/{{participant}}"): (
         "open",
         {"json": {"config_hash": "of the campaign"}},
-        (401, 401, 401, 401, 200, 401),
+        (401, 401, 401, 401, 200, 401, 401, 401, 401),
     ),
     ("GET", "/api/v1/me"): ("open", {}, workers(200)),
     ("GET", "/api/v1/me/tasks"): ("open", {}, workers(200)),
-    ("GET", "/api/v1/me/images/{sha256}"): ("open", {}, (401, 401, 401, 404, 200, 401)),
+    ("GET", "/api/v1/me/images/{sha256}"): ("open", {}, (401, 401, 401, 404, 200, *[401] * 4)),
     ("GET", "/api/v1/me/reports"): ("open", {}, workers(200)),
     ("POST", "/api/v1/me/reports"): (
         "open",
         {"json": {"config_hash": "of the campaign", "reports": "of a task"}},
-        (401, 401, 401, 409, 200, 401),
+        (401, 401, 401, 409, 200, *[401] * 4),
     ),
     ("DELETE", "/api/v1/me"): ("open", {}, workers(204)),
 }
@@ -95,14 +108,17 @@ def cast(server):
     name = secrets.token_hex(8)
     former = issue_key(server.database, name)
     issue_key(server.database, name, replace=True)
-    desk, other = new_desk(server), new_desk(server)
-    return desk, {"nobody": None, "stranger": other.key, "former": former, "owner": desk.key}
+    spare, key = (issue_key(server.database, f"{name} owns") for _ in range(2))
+    desk, other = Desk(server, key, server.client(key)), new_desk(server)
+    tokens = {"nobody": None, "stranger": other.key, "former": former, "owner": desk.key}
+    tokens["reader elsewhere"] = desk.token(desk.campaign())
+    return desk, tokens, key_id(token_hash(spare)).hex()
 
 
 @pytest.mark.parametrize(("method", "path"), ROWS)
 def test_a_route_answers_those_whom_it_is_for(server, cast, method, path):
     state, request, expected = ROWS[method, path]
-    desk, tokens = cast
+    desk, tokens, key = cast
     campaign = desk.campaign(join_mode="open", image=PNG if "sha256" in path else None)
     worker, elsewhere = desk.worker(campaign), desk.worker(desk.campaign(join_mode="open"))
     if state == "draft":
@@ -116,10 +132,11 @@ def test_a_route_answers_those_whom_it_is_for(server, cast, method, path):
         if "reports" in body:
             task = worker.tasks()[0]["task_id"]
             request["json"]["reports"] = [worker.report(task, 1)]
-    named = {"campaign": campaign, "participant": worker.id, "sha256": hash_of(PNG)}
+    named = {"campaign": campaign, "participant": worker.id, "sha256": hash_of(PNG), "key": key}
     named["worker"] = worker.client.get("/me").json()["pseudonym"]
     url = path.format(**named).removeprefix("/api/v1")
     shown = {**tokens, "elsewhere": elsewhere.credential, "worker": worker.credential}
+    shown |= {"reader": desk.token(campaign), "code": desk.code(campaign)}
     seen = {role: server.client(shown[role]).request(method, url, **request) for role in ROLES}
     statuses = {role: answer.status_code for role, answer in seen.items()}
     assert statuses == dict(zip(ROLES, expected, strict=True))

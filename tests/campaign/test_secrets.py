@@ -48,7 +48,17 @@ def play(desk):
         assert worker.client.get(f"/me/images/{hash_of(PICTURE)}").content == PICTURE
         worker.send_values(1, 0, 1)
     secrets = [desk.key, *invites, *(worker.credential for worker in workers)]
+    secrets += [desk.code(campaign), desk.token(campaign)]
+    look(desk, campaign, secrets[-1])
     return campaign, workers, [*secrets, PLANTED, "127.0.0.1", "python-httpx"]
+
+
+def look(desk, campaign, token):
+    """Look at results with a token, in vain too, and at the requester's keys."""
+    reader = desk.server.client(token)
+    assert reader.get(f"/campaigns/{campaign}").status_code == 200
+    assert reader.get(f"/campaigns/{campaign}/reports").status_code == 401
+    assert desk.client.get("/keys").json()["items"][0]["last4"] == desk.key[-4:]
 
 
 def test_no_file_holds_a_secret(own, tmp_path):
@@ -104,6 +114,7 @@ def test_the_log_says_routes_and_nothing_of_who_or_what(own, logged):
     assert {name for line in lines for name in line} <= set(logs.FIELDS)
     routes = {line["route"] for line in lines}
     assert "/api/v1/campaigns/{campaign}/open" in routes
+    assert "/api/v1/campaigns/{campaign}/dashboard-tokens" in routes
     assert "unknown" in routes
     assert all(line["duration"] in ("<0.01s", "<0.1s", "<1s", "<10s", "slow") for line in lines)
     assert {"/api/v1/me/images/{sha256}", "/j/{campaign}", "/worker/{path}"} <= routes

@@ -31,6 +31,18 @@ def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
         assert count > 0
 
 
+def test_a_key_may_have_an_end_and_replace_those_before(run, server):
+    words = ("campaign", "key", "ends by command", "--database", server.settings.database)
+    keys = [run(*words)[1].strip(), run(*words, "--days", 2)[1].strip()]
+    ends = [one["expires_at"] for one in server.client(keys[1]).get("/keys").json()["items"]]
+    assert sorted(end is None for end in ends) == [False, True]
+    assert 0 <= time.time() + 2 * 86_400 - max(filter(None, ends)) < 60
+    newest = run(*words, "--replace")[1].strip()
+    told = [server.client(key).get("/keys").status_code for key in (*keys, newest)]
+    assert told == [401, 401, 200]
+    assert run(*words, "--days", 0)[0] == 2
+
+
 @pytest.mark.parametrize("name", ["q.db", "link.db"])
 def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path, name):
     (tmp_path / "link.db").symlink_to("q.db")

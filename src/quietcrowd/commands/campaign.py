@@ -34,6 +34,7 @@ from quietcrowd.commands.choices import (
     choose_method,
 )
 from quietcrowd.commands.export import export
+from quietcrowd.commands.keys import dashboard, keys
 from quietcrowd.commands.printing import console, note, plain_table, tell_no_signal
 from quietcrowd.commands.questions import agreed
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
@@ -324,6 +325,7 @@ def open_campaign(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "
     for sentence in public["config"]["consent"]:
         note(sentence)
     note(f"What comes of it: {ServerAddress.read(server).url}/dashboard/{campaign_id}")
+    note(f"It asks for your key. A link without it: quietcrowd campaign dashboard {campaign_id}")
 
 
 @campaign.command()
@@ -406,8 +408,10 @@ def invite(
         typer.echo(f"{ServerAddress.read(server).url}{fragment}")
 
 
+campaign.command()(dashboard)
 campaign.command()(results)
 campaign.command()(controls.exclude)
 campaign.command()(controls.erase)
 campaign.command()(controls.revoke)
 campaign.command()(export)
+campaign.command()(keys)

@@ -87,7 +87,7 @@ def restore(
     database: DatabaseUrl = LOCAL,
     departures: options.Departures = None,
 ) -> None:
-    """Put a copy in the place of an SQLite database that no server has.
+    """Put a copy in place of an SQLite database that no server has.
 
     Who left since stays away, and so do campaigns that were deleted or whose time is over. The copy
     is brought up to date. The former database is kept beside it.

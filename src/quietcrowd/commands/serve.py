@@ -5,6 +5,7 @@ They need no requester's key.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["app", "key", "serve"]
 
 app = typer.Typer(rich_markup_mode=None)
+
+MAX_KEY_DAYS = 3_650
 
 DatabaseUrl = Annotated[
     str,
@@ -183,20 +186,29 @@ def key(
     replace: Annotated[
         bool, typer.Option("--replace", help="End all earlier keys of the requester.")
     ] = False,
+    days: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=MAX_KEY_DAYS, metavar="NUMBER", help="Days until it ends. Default: never."
+        ),
+    ] = None,
 ) -> None:
     """Make a key for a requester.
 
     The requester is added where there is none of that name. The key is printed once: what is
-    stored is a hash.
+    stored is a hash, and its last four characters.
 
-    Example: quietcrowd campaign key "bird group"
+    Example: quietcrowd campaign key "bird group" --days 365
+
+    Example: quietcrowd campaign key "bird group" --replace
     """
     require_server()
     from quietcrowd.campaign.store.database import Database
     from quietcrowd.campaign.store.opening import ready_beside_server
     from quietcrowd.campaign.store.requesters import issue_key
 
+    end = None if days is None else int(time.time()) + days * 86_400
     opened = Database.open(database)
     ready_beside_server(opened)
-    typer.echo(issue_key(opened, name, replace=replace))
+    typer.echo(issue_key(opened, name, replace=replace, expires_at=end))
     opened.close()

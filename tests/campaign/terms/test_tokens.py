@@ -4,6 +4,9 @@ import pytest
 
 from quietcrowd.campaign.terms.tokens import (
     has_prefix,
+    hide_pseudonyms,
+    hide_tokens,
+    key_id,
     new_id,
     new_pseudonym,
     new_token,
@@ -13,13 +16,16 @@ from quietcrowd.campaign.terms.tokens import (
     withdrawn_hash,
 )
 
+KINDS = {"qck_", "qcw_", "qci_", "qcd_", "qcr_"}
 
-@pytest.mark.parametrize("prefix", ["qck_", "qcw_", "qci_"])
+
+@pytest.mark.parametrize("prefix", sorted(KINDS))
 def test_tokens_say_what_they_are_for(prefix):
     token = new_token(prefix)
     assert has_prefix(token, prefix)
     assert len(token) == 47
-    assert not any(has_prefix(token, other) for other in {"qck_", "qcw_", "qci_"} - {prefix})
+    assert not any(has_prefix(token, other) for other in KINDS - {prefix})
+    assert hide_tokens(f"see {token}, {token}") == f"see {prefix}..., {prefix}..."
 
 
 @pytest.mark.parametrize("text", ["qck_", "qck_" + "a" * 42, "qck_" + "a" * 44, "qck_" + "é" * 43])
@@ -44,6 +50,17 @@ def test_a_participant_is_the_beginning_of_the_hash_of_the_credential():
     token = new_token("qcw_")
     assert token_hash(token) == hashlib.sha256(token.encode()).digest()
     assert participant_id(token) == token_hash(token)[:16]
+
+
+def test_a_key_is_called_by_the_beginning_of_its_hash():
+    assert key_id(token_hash("one")) == token_hash("one")[:16]
+
+
+def test_pseudonyms_are_taken_out_of_messages():
+    one, other = new_pseudonym(), new_pseudonym()
+    assert hide_pseudonyms(f"2 of 9 workers ({one}, {other}, ...) agree") == "2 of 9 workers agree"
+    assert hide_pseudonyms(f"{one} gave most (a lot)") == "a worker gave most (a lot)"
+    assert hide_pseudonyms("a worker-bee (worker-1)") == "a worker-bee (worker-1)"
 
 
 def test_hashes_are_compared_whole():

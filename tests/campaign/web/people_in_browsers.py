@@ -187,8 +187,29 @@ class RequesterInBrowser(Person):
     """A requester at the dashboard."""
 
     def open(self, url, campaign, key):
-        self.page.goto(f"{url}/dashboard/{campaign}#k={key}")
-        self.page.get_by_role("heading", level=2, name="Truths").wait_for()
+        """Show a campaign, or, without one, the list of all."""
+        self.page.goto(f"{url}/dashboard/{campaign}")
+        return self.give(key)
+
+    def give(self, key):
+        """Type a key where it is asked for."""
+        self.field.fill(key)
+        self.press("Open")
+        return self.arrived()
+
+    @property
+    def field(self):
+        """Where a key is typed."""
+        return self.page.get_by_label(re.compile("^Requester.s key$"))
+
+    def follow(self, link):
+        """Open a link that works once."""
+        self.page.goto(link)
+        return self.arrived()
+
+    def arrived(self):
+        """Wait for a campaign, or the list of all."""
+        self.page.locator("#list, #campaign").filter(visible=True).wait_for()
         return self
 
     def look_again(self):

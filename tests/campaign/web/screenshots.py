@@ -166,10 +166,18 @@ def dashboards(studio, requester):
     """Show what a requester sees."""
     server, key = studio.desk.server.url, studio.desk.key
     requester.page.goto(f"{server}/dashboard/{studio.labels}")
-    requester.heading("Dashboard of a campaign")
+    requester.heading("Dashboard")
     studio.take(requester, "dashboard-1-key")
+    requester.page.goto(f"{server}/#k={key}")
+    requester.alert()
+    studio.take(requester, "dashboard-5-key-in-the-address")
+    requester.give(key)
+    studio.take(requester, "dashboard-6-list")
+    requester.follow(studio.desk.dashboard(studio.labels))
+    requester.page.get_by_text("live", exact=True).wait_for()
+    requester.page.get_by_text("Is labels: song 1?").wait_for()
+    studio.take(requester, "dashboard-7-by-a-link")
     for place, campaign in enumerate((studio.labels, studio.numbers, studio.levels), start=2):
-        requester.page.goto("about:blank")
         requester.open(server, campaign, key)
         requester.page.get_by_text("live", exact=True).wait_for()
         studio.take(requester, f"dashboard-{place}")

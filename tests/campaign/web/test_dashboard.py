@@ -115,7 +115,7 @@ def test_labels_captions_and_names_are_there():
     wrapped = re.findall(r'<label[^>]*><input id="([\w-]+)"', PAGE)
     for attributes in page.all("input"):
         assert attributes["id"] in labels | set(wrapped)
-    assert len(page.all("caption")) == len(page.all("table")) == 2
+    assert len(page.all("caption")) == len(page.all("table")) == 3
     for _, attributes in page.elements:
         for relation in ("aria-labelledby", "aria-describedby", "for"):
             for target in attributes.get(relation, "").split():
@@ -172,6 +172,7 @@ def test_every_field_that_a_script_reads_is_one_of_the_interface():
         "privacy": set(schemas["Spent"]["properties"]),
         "agreement": set(schemas["Agreement"]["properties"]),
         "warning": set(schemas["Caution"]["properties"]),
+        "task": set(schemas["TaskDocument"]["properties"]),
         "problem": set(ProblemDocument.model_fields),
         "truth": {name for one in results for row in one["truths"] for name in row},
         "worker": {name for one in results for row in one["workers"] for name in row},
@@ -213,7 +214,7 @@ def test_everything_can_be_read_in_both_schemes(scheme):
     backgrounds = {
         "ink": ("ground", "card", "notice"),
         "quiet": ("ground", "card"),
-        "accent": ("card",),
+        "accent": ("ground", "card"),
         "on-accent": ("accent",),
         "error": ("ground", "card"),
     }
@@ -224,9 +225,18 @@ def test_everything_can_be_read_in_both_schemes(scheme):
     assert set(re.findall(r"var\(--([\w-]+)\)", STYLE)) == colours.keys()
 
 
-def test_the_key_goes_from_the_fragment_into_memory_alone():
-    key = SCRIPTS["key.js"]
-    assert 'history.replaceState(null, "", location.pathname)' in key
-    keepers = [name for name, text in SCRIPTS.items() if "#key" in text]
-    assert keepers == ["api.js"]
-    assert SCRIPTS["api.js"].count("this.#key") == 2  # taken in, and shown to the service
+def test_a_key_comes_from_its_field_alone_and_stays_in_memory():
+    fragment = SCRIPTS["credentials.js"]
+    assert 'history.replaceState(null, "", location.pathname)' in fragment
+    assert 'brought.get("c")' in fragment
+    assert 'brought.has("k")' in fragment
+    assert fragment.count("brought.get") == 1
+    assert [name for name, text in SCRIPTS.items() if "location.hash" in text] == [
+        "credentials.js",
+        "main.js",
+    ]
+    assert [name for name, text in SCRIPTS.items() if re.search("#key|#secret", text)] == ["api.js"]
+    [shown] = re.findall(r"`Bearer .*?`", "".join(SCRIPTS.values()))
+    assert shown == "`Bearer ${secret}`"
+    [field] = [attributes for attributes in Page().all("input") if attributes["id"] == "key"]
+    assert (field["type"], field["autocomplete"]) == ("password", "off")

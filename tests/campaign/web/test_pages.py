@@ -43,6 +43,15 @@ def test_the_dashboard_is_the_same_for_all_campaigns(server):
     assert page.content == httpx.get(f"{server.url}/dashboard/{'f' * 32}").content
 
 
+@pytest.mark.parametrize("path", ["/", "/dashboard", "/dashboard/"])
+def test_addresses_without_a_campaign_lead_to_the_dashboard(server, path):
+    page = httpx.get(f"{server.url}{path}", follow_redirects=True)
+    assert (page.status_code, page.url.path) == (200, "/dashboard/")
+    assert page.content == httpx.get(f"{server.url}/dashboard/{CAMPAIGN}").content
+    steps = [answer.headers["location"] for answer in page.history]
+    assert steps == ([] if path == "/dashboard/" else ["dashboard/"])  # below any address
+
+
 def test_the_page_for_workers_is_the_same_for_all_campaigns(desk, server):
     page = httpx.get(f"{server.url}/j/{desk.campaign()}")
     assert page.status_code == 200
@@ -189,7 +198,7 @@ def test_a_browser_is_told_to_load_nothing_from_elsewhere(server, path):
         "/web/dashboard/%2fetc%2fpasswd",
         "/web/dashboard/main.js%00.css",
         "/web/dashboard/..",
-        "/dashboard/",
+        "/dashboard//",
         f"/dashboard/{CAMPAIGN}/",
         f"/dashboard/{CAMPAIGN}/main.js",
         "/worker/",

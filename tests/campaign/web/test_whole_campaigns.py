@@ -83,7 +83,7 @@ def test_a_requester_sees_who_is_excluded_and_that_workers_may_be_invented(perso
     assert [f"{name} (excluded)", "", "", ""] in [[cell.strip() for cell in row] for row in rows]
     assert len(rows) == 3
     page = requester.page
-    page.get_by_text("3 workers, by pseudonym. 1 of them excluded").wait_for()
+    page.get_by_text("2 workers, by pseudonym. 1 more excluded").wait_for()
     page.get_by_text("Anyone who has the link can take part").wait_for()
     page.get_by_text("the link, as often as they like: workers may be invented").wait_for()
     page.get_by_text("at the end of 2099-12-31 (UTC)").wait_for()

@@ -27,6 +27,7 @@ def start(tmp_path):
         started.append(
             subprocess.Popen(
                 [sys.executable, "-m", "quietcrowd", "demo", *words],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -55,21 +56,29 @@ def read_until(process, words):
     return lines
 
 
-def results_at(link):
-    """Ask for the results of the campaign whose dashboard a link is of, with the key in it."""
-    page, key = link.split("#k=")
+def exchanged(link):
+    """Return the answer to whoever opens a link to the dashboard."""
+    page, code = link.split("#c=")
     server, campaign = page.split("/dashboard/")
-    return httpx.get(
-        f"{server}/api/v1/campaigns/{campaign}/results",
-        headers={"Authorization": f"Bearer {key}"},
+    return httpx.post(
+        f"{server}/api/v1/campaigns/{campaign}/dashboard-tokens",
+        headers={"Authorization": f"Bearer {code}"},
         verify=False,
     )
 
 
+def reader_of(link):
+    """Return a way to ask for the results of the campaign whose dashboard a link is of."""
+    token = exchanged(link).json()["token"]
+    address = link.partition("#")[0].replace("/dashboard/", "/api/v1/campaigns/")
+    headers = {"Authorization": f"Bearer {token}"}
+    return lambda: httpx.get(f"{address}/results", headers=headers, verify=False)
+
+
 def is_gone(link):
-    """Return whether nobody knows the key any more: another server may listen there by now."""
+    """Return whether nobody knows the link any more: another server may listen there by now."""
     try:
-        return results_at(link).status_code in (401, 404)
+        return exchanged(link).status_code in (401, 404)
     except httpx.TransportError:
         return True
 
@@ -78,24 +87,31 @@ def is_gone(link):
 def test_a_campaign_from_the_first_line_to_ctrl_c(start, tmp_path):
     process = start("--stay", "--seed", "7")
     lines = read_until(process, "until Ctrl-C")
-    links = [line for line in lines if "#k=" in line]
+    links = [line for line in lines if "#c=" in line]
     guests = [line for line in lines if "#i=" in line]
     assert max(len(line) for line in lines if line not in (*links, *guests)) <= 80
-    assert (len(set(links)), len(set(guests))) == (1, 1)
+    assert (len(set(links)), len(set(guests))) == (2, 1)
     check_what_is_told("\n".join(lines))
     assert httpx.get(links[0].partition("#")[0], verify=False).status_code == 200
-    results = results_at(links[0]).json()
+    read = reader_of(links[0])
+    assert exchanged(links[0]).status_code == 401
+    results = read().json()
     assert (results["participants"], len(results["truths"])) == (WORKERS, TASKS)
     assert httpx.get(guests[0].partition("#")[0], verify=False).status_code == 200
     Client(guests[0], folder=tmp_path / "guest").answer({"statement 01": "yes"})
-    assert in_time(lambda: results_at(links[0]).json()["participants"] == WORKERS + 1)
+    assert in_time(lambda: read().json()["participants"] == WORKERS + 1)
+    process.stdin.write("\n")
+    process.stdin.flush()
+    another = next(line.strip() for line in process.stdout if "#c=" in line)
+    assert another not in links
+    assert exchanged(another).status_code == 201
     shutil.rmtree(tmp_path / "guest")
     assert list(tmp_path.iterdir()) != []
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate(timeout=SECONDS)
     assert (process.returncode, errors) == (0, "")
     assert list(tmp_path.iterdir()) == []
-    assert is_gone(links[0])
+    assert is_gone(links[1])
 
 
 def check_what_is_told(text):
@@ -118,7 +134,7 @@ def check_what_is_told(text):
 @pytest.mark.slow
 def test_whoever_stops_it_halfway_finds_nothing_left(start, tmp_path):
     process = start()
-    link = next(line.strip() for line in read_until(process, "A server runs") if "#k=" in line)
+    link = next(line.strip() for line in read_until(process, "A server runs") if "#c=" in line)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=SECONDS)
     assert (process.returncode, errors) == (130, "quietcrowd: stopped\n")

@@ -42,9 +42,13 @@ def test_what_devices_send_is_what_the_requester_gets(server, key, tmp_path):
     assert [len(device.sent_reports()) for device in devices] == [2, 1, 1]
 
 
-def test_the_key_is_in_the_link_and_in_no_text(server, key):
+def test_the_key_is_in_no_link_and_in_no_text(server, key):
     with requester_of(server.url, key, **WANTED) as campaign:
-        assert campaign.dashboard == f"{server.url}/dashboard/{campaign.id}#k={key}"
+        links = [campaign.dashboard() for _ in range(2)]
+        assert len(set(links)) == 2
+        for link in links:
+            assert link.startswith(f"{server.url}/dashboard/{campaign.id}#c=qcd_")
+            assert key not in link
         assert key not in repr(campaign)
 
 

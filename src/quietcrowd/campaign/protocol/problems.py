@@ -16,7 +16,10 @@ __all__ = [
 
 PROBLEMS: Mapping[str, tuple[int, str]] = {
     "malformed": (400, "The request cannot be read"),
+    "code-invalid": (401, "The link was used, or is too old"),
     "credential": (401, "The key or credential is missing or unknown"),
+    "key-expired": (401, "The key has expired"),
+    "key-revoked": (401, "The key was replaced or revoked"),
     "invite-invalid": (403, "The invite is missing, unknown or used"),
     "not-found": (404, "There is no such thing here"),
     "method-not-allowed": (405, "The method is not possible here"),

@@ -35,6 +35,8 @@ __all__ = [
     "CampaignDraft",
     "CampaignPage",
     "Caution",
+    "DashboardCode",
+    "DashboardToken",
     "Exclusion",
     "Exclusions",
     "Hash",
@@ -43,6 +45,8 @@ __all__ = [
     "InviteOrder",
     "Invites",
     "JoinRequest",
+    "KeyDocument",
+    "Keys",
     "OwnReport",
     "OwnReports",
     "OwnSketch",
@@ -544,3 +548,38 @@ class Requested(BaseModel):
     """An inference will be made."""
 
     campaign: Id
+
+
+class KeyDocument(BaseModel):
+    """A requester's key, by all that is stored of it but its hash."""
+
+    id: Id
+    last4: str | None = Field(
+        description="Its last characters; null of keys that an older version made."
+    )
+    expires_at: int | None = Field(description="Seconds since 1970; null: never.")
+    state: Literal["valid", "expired", "revoked"]
+    shown: bool = Field(description="Whether it is the key of this very request.")
+
+
+class Keys(BaseModel):
+    """All keys of a requester, those that have ended too."""
+
+    items: list[KeyDocument]
+
+
+class DashboardCode(BaseModel):
+    """What lets a page read a campaign's results: shown once; a hash is what is kept."""
+
+    code: str
+    fragment: str = Field(
+        description="Path with the code after #, which a browser never sends to a server."
+    )
+    seconds: int = Field(description="For which the code is good, once.")
+
+
+class DashboardToken(BaseModel):
+    """What reads the results of one campaign, without pseudonyms: for a page's memory alone."""
+
+    token: str
+    seconds: int = Field(description="For which the token is good.")

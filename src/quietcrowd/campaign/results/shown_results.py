@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from sqlalchemy import Connection, select
 
 from quietcrowd.campaign.protocol.problems import ProblemError
@@ -22,6 +22,7 @@ from quietcrowd.campaign.store.result_pages import (
     read_page,
     read_pages,
 )
+from quietcrowd.campaign.terms.tokens import hide_pseudonyms
 
 __all__ = ["ShownResults"]
 
@@ -52,6 +53,8 @@ class ShownResults:
         Which pages are read.
     first : sequence of ResultPage
         Those that were read with the head.
+    names_workers : bool
+        Whether workers are shown, by their pseudonyms.
     """
 
     database: Database
@@ -61,6 +64,7 @@ class ShownResults:
     counts: dict[str, int]
     kinds: Collection[str]
     first: Sequence[ResultPage]
+    names_workers: bool = True
 
     @classmethod
     def read(
@@ -81,7 +85,7 @@ class ShownResults:
         campaign : Row
             Of the table of campaigns.
         kinds : collection of str
-            Which pages are read, those of all kinds for `document`; none by default.
+            Which pages are read; none by default.
 
         Raises
         ------
@@ -104,6 +108,23 @@ class ShownResults:
             first=read_pages(connection, campaign.id, kinds, _FIRST, _AT_ONCE),
         )
 
+    def without_workers(self) -> ShownResults:
+        """Return these, read without pages of workers, in which no worker has a pseudonym."""
+        head = json.loads(self.head)
+        for warning in head["warnings"]:
+            warning["message"] = hide_pseudonyms(warning["message"])
+        return evolve(
+            self,
+            head=json.dumps({**head, "excluded": []}),
+            counts={**self.counts, "workers": 0},
+            names_workers=False,
+        )
+
+    @property
+    def tag(self) -> str:
+        """The ETag as it is sent: another one where no worker is shown."""
+        return f'"{self.etag}"' if self.names_workers else f'"{self.etag}-0"'
+
     def page(self, connection: Connection, kind: str, number: int) -> tuple[str, bool]:
         """Return the rows of a page as a JSON array, and whether a page follows.
 
@@ -120,7 +141,7 @@ class ShownResults:
         return read_page(connection, self.campaign, kind, number), more
 
     def document(self) -> Iterator[str]:
-        """Give all of it as one JSON document, page by page.
+        """Give all of it as one JSON document, page by page; kinds that are not read are empty.
 
         Raises
         ------
@@ -133,6 +154,9 @@ class ShownResults:
             for page in pages:
                 yield "," * (page.number > 0) + page.content[1:-1]
             yield "]"
+        for kind in KINDS:
+            if kind not in self.kinds:
+                yield f',"{kind}":[]'
         yield "}"
 
     def rows(self) -> Iterator[list[dict[str, Any]]]:

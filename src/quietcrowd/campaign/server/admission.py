@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
 
 from attrs import define, frozen
 from starlette.datastructures import Headers
@@ -19,18 +19,24 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.in_flight import ANONYMOUS
 from quietcrowd.campaign.server.lookups import Lookups
 from quietcrowd.campaign.server.rate_limits import RateLimits
-from quietcrowd.campaign.store.shown_tokens import Shown
+from quietcrowd.campaign.store.shown_tokens import Kind, Shown
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY, PREFIX
 from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, token_hash
 
 __all__ = ["NEWCOMER", "Admission", "Asker", "asker_of"]
 
-_REQUESTERS = re.compile(rf"{PREFIX}/campaigns(/.*)?", re.DOTALL)
+_REQUESTERS = re.compile(rf"{PREFIX}/(campaigns|keys)(/.*)?", re.DOTALL)
 _WORKERS = re.compile(rf"{PREFIX}/me(/.*)?", re.DOTALL)
 _JOINING = re.compile(rf"{PREFIX}/public/campaigns/(?P<campaign>[0-9a-f]{{32}})/participants/.*")
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 """HEAD is handled as GET."""
+
+_OF_REQUESTERS: dict[Prefix, Kind] = {"qck_": "key", "qcr_": "token", "qcd_": "code"}
+_OF_WORKERS: dict[Prefix, Kind] = {"qcw_": "credential"}
+
+_BRIEF = ("code", "token")
+"""What is good for a while, and lets nobody send anything: the routes say why it is no more."""
 
 NEWCOMER = b"newcomer"
 """By which all are counted who join."""
@@ -43,16 +49,16 @@ class Asker:
     Attributes
     ----------
     shown : Shown or None
-        A key or credential of the kind that the route wants; None where it wants none, or is shown
-        nothing of the kind.
-    wanted : {"qck_", "qcw_"}, optional
-        What the route wants.
+        A key, credential or the like of a kind that the route wants; None where it wants none or
+        is shown nothing of the kind.
+    wanted : {"key", "credential"}, optional
+        What the route wants; what it takes in the place of a key is the route's to say.
     joins : bytes, optional
         The campaign that is joined: with a credential that nobody knows yet.
     """
 
     shown: Shown | None = None
-    wanted: Prefix | None = None
+    wanted: Literal["key", "credential"] | None = None
     joins: bytes | None = None
 
     @property
@@ -65,12 +71,18 @@ class Asker:
     @property
     def most(self) -> int:
         """Most bytes of its body."""
-        return MAX_SMALL_BODY if self.wanted is None or self.joins is not None else MAX_BODY
+        small = self.wanted is None or self.joins is not None or self.is_brief
+        return MAX_SMALL_BODY if small else MAX_BODY
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it shows a code or a token of a dashboard."""
+        return self.shown is not None and self.shown.kind in _BRIEF
 
     @property
     def refusal(self) -> str:
         """What to do where it is not known."""
-        if self.wanted == "qck_":
+        if self.wanted == "key":
             return "Show a requester's key: Authorization: Bearer qck_..."
         if self.shown is None:
             return "Show a credential: Authorization: Bearer qcw_..."
@@ -84,14 +96,19 @@ def asker_of(scope: Scope, headers: Headers) -> Asker:
         return Asker()  # no route has it
     token = (headers.get("authorization") or "").partition(" ")[2].strip()
     if _REQUESTERS.fullmatch(path):
-        shown = Shown("key", token_hash(token)) if has_prefix(token, "qck_") else None
-        return Asker(shown=shown, wanted="qck_")
+        return Asker(shown=_shown(token, _OF_REQUESTERS), wanted="key")
     joining = _JOINING.fullmatch(path) if scope["method"] == "PUT" else None
     if joining is None and not _WORKERS.fullmatch(path):
         return Asker()
-    shown = Shown("credential", token_hash(token)) if has_prefix(token, "qcw_") else None
     joins = None if joining is None else bytes.fromhex(joining["campaign"])
-    return Asker(shown=shown, wanted="qcw_", joins=joins)
+    return Asker(shown=_shown(token, _OF_WORKERS), wanted="credential", joins=joins)
+
+
+def _shown(token: str, kinds: Mapping[Prefix, Kind]) -> Shown | None:
+    for prefix, kind in kinds.items():
+        if has_prefix(token, prefix):
+            return Shown(kind, token_hash(token))
+    return None
 
 
 @define(kw_only=True)
@@ -119,11 +136,16 @@ class Admission:
         """
         if asker.wanted is None or (asker.joins is not None and asker.shown is not None):
             return
-        if asker.shown is None or not await self.lookups.is_known(asker.shown):
+        if asker.shown is None or not await self._is_known(asker.shown):
             await self._count_stranger()
+            if asker.is_brief:
+                return
             raise ProblemError("credential", asker.refusal)
         if not self.limits.allow(asker.name):
             raise ProblemError("too-many-requests", "Wait a moment.")
+
+    async def _is_known(self, shown: Shown) -> bool:
+        return await self.lookups.is_known(shown, remember=shown.kind != "code")  # used once
 
     async def admit_newcomer(self, asker: Asker, body: bytes) -> None:
         """Let one in who joins, and has an invite, joins what is open to all, or joins again.
@@ -153,7 +175,7 @@ class Admission:
             return
         if asker.joins is not None and status in (200, 201):
             self.lookups.learn(asker.shown)
-        elif asker.joins is None and status == 401:
+        elif asker.shown.kind == "credential" and asker.joins is None and status == 401:
             self.lookups.forget(asker.shown)
 
 

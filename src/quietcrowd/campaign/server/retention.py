@@ -1,4 +1,4 @@
-"""The thread that closes campaigns on their day, and deletes what is held of workers in time."""
+"""The thread that closes campaigns on their day, and deletes what is held once its time is over."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from attrs import define, field
 
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.closing import close_due, due_campaigns
+from quietcrowd.campaign.store.dashboards import delete_ended, some_ended
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.retention import delete_expired, some_expired
@@ -24,6 +25,8 @@ _DAY = 86_400
 @define(kw_only=True)
 class RetentionKeeper:
     """Closes campaigns whose last day is over; deletes workers from those closed for long enough.
+
+    And codes and tokens of dashboards that are good no more.
 
     Attributes
     ----------
@@ -62,12 +65,16 @@ class RetentionKeeper:
         """Close what has to be closed now, and delete what has to go."""
         now = self.clock()
         with self.database.read() as connection:
-            due, expired = due_campaigns(connection, now), some_expired(connection, now)
+            due = due_campaigns(connection, now)
+            expired, ended = some_expired(connection, now), some_ended(connection, now)
         for campaign in due:
             with self.database.write() as connection:
                 changed = close_due(connection, self.departures, campaign, now)
             if changed:
                 self.changed(campaign)
+        if ended:
+            with self.database.write() as connection:
+                delete_ended(connection, now)
         if not expired:
             return
         with self.database.write() as connection:

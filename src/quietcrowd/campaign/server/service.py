@@ -21,16 +21,20 @@ from quietcrowd.campaign.server.join_limits import JoinLimits
 from quietcrowd.campaign.server.logs import log_unready
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.writer import Writer
+from quietcrowd.campaign.store.dashboards import Reader, reader_of
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
-from quietcrowd.campaign.store.requesters import requester_of
+from quietcrowd.campaign.store.requesters import KeyHolder, requester_of
 from quietcrowd.campaign.store.write_probe import Unwritable
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
 
 __all__ = [
+    "Code",
     "Credential",
     "Health",
+    "Holder",
+    "ReaderOf",
     "Requester",
     "Service",
     "ServiceOf",
@@ -90,9 +94,24 @@ async def _service(request: Request) -> Service:  # what is not async runs in a 
 ServiceOf: TypeAlias = Annotated[Service, Depends(_service)]
 
 _KEY = HTTPBearer(
-    scheme_name="requesterKey", description="A requester's key, qck_...", auto_error=False
+    scheme_name="requesterKey",
+    description="A requester's key, qck_... One that has ended is refused as key-expired or "
+    "key-revoked, with 401.",
+    auto_error=False,
 )
 
+
+_TOKEN = HTTPBearer(
+    scheme_name="dashboardToken",
+    description="What a link to the dashboard was exchanged for, qcr_...",
+    auto_error=False,
+)
+
+_CODE = HTTPBearer(
+    scheme_name="dashboardCode",
+    description="What a link to the dashboard has behind #, qcd_...",
+    auto_error=False,
+)
 
 _Shown: TypeAlias = HTTPAuthorizationCredentials | None
 
@@ -115,12 +134,44 @@ _CREDENTIAL = _ParticipantBearer(
 )
 
 
-def _requester(service: ServiceOf, shown: Annotated[_Shown, Security(_KEY)]) -> bytes:
+def _text(shown: _Shown) -> str:
+    return "" if shown is None else shown.credentials
+
+
+def _holder(service: ServiceOf, shown: Annotated[_Shown, Security(_KEY)]) -> KeyHolder:
+    """Return who shows a requester's key."""
+    return requester_of(service.database, _text(shown), service.clock())
+
+
+Holder: TypeAlias = Annotated[KeyHolder, Depends(_holder)]
+
+
+def _requester(holder: Holder) -> bytes:
     """Return whose key a request shows."""
-    return requester_of(service.database, "" if shown is None else shown.credentials)
+    return holder.requester
+
+
+def _reader(
+    service: ServiceOf,
+    shown: Annotated[_Shown, Security(_KEY)],
+    token: Annotated[_Shown, Security(_TOKEN)],
+) -> Reader:
+    """Return what the key or token that a request shows lets read."""
+    if has_prefix(_text(token), "qcr_"):
+        return reader_of(service.database, _text(token), service.clock())
+    return Reader(requester=_holder(service, shown).requester)
+
+
+def _code(shown: Annotated[_Shown, Security(_CODE)]) -> str:
+    """Return the code that a request shows; whose it is the database has to say."""
+    if not has_prefix(_text(shown), "qcd_"):
+        raise ProblemError("credential", "Show a link's code: Authorization: Bearer qcd_...")
+    return _text(shown)
 
 
 Requester: TypeAlias = Annotated[bytes, Depends(_requester)]
+ReaderOf: TypeAlias = Annotated[Reader, Depends(_reader)]
+Code: TypeAlias = Annotated[str, Depends(_code)]
 Credential: TypeAlias = Annotated[str, Security(_CREDENTIAL)]
 
 

@@ -32,6 +32,8 @@ _OWNED = (
     tables.invite,
     tables.task,
     tables.image,
+    tables.dashboard_code,
+    tables.dashboard_token,
     tables.exclusion,
 )
 """What belongs to a campaign, in the order in which it can be deleted."""

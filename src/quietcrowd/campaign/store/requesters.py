@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, insert, select
+from attrs import frozen
+from sqlalchemy import Connection, delete, insert, select, update
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.terms.tokens import has_prefix, new_id, new_token, same_hash, token_hash
+from quietcrowd.campaign.terms.tokens import (
+    has_prefix,
+    new_id,
+    new_token,
+    same_hash,
+    token_hash,
+)
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import check_text
 
-__all__ = ["issue_key", "owned_campaign", "requester_of"]
+__all__ = [
+    "KeyHolder",
+    "issue_key",
+    "key_state",
+    "keys_of",
+    "owned_campaign",
+    "requester_of",
+    "revoke_keys",
+]
+
+_LAST = 4
+"""So many characters of a key are stored, for people to tell keys apart: 24 of its 256 bits."""
 
 
-def issue_key(database: Database, name: str, *, replace: bool = False) -> str:
+@frozen(kw_only=True)
+class KeyHolder:
+    """A requester who shows a key.
+
+    Attributes
+    ----------
+    requester : bytes
+        Whose key it is.
+    key_hash : bytes
+        Of the key.
+    expires_at : int, optional
+        When the key ends, in seconds since 1970.
+    """
+
+    requester: bytes
+    key_hash: bytes
+    expires_at: int | None
+
+
+def issue_key(
+    database: Database, name: str, *, replace: bool = False, expires_at: int | None = None
+) -> str:
     """Return a new key of a requester, who is added where there is none of that name.
 
     Parameters
@@ -27,6 +66,8 @@ def issue_key(database: Database, name: str, *, replace: bool = False) -> str:
         Of the requester; not empty.
     replace : bool
         Whether all earlier keys of the requester end.
+    expires_at : int, optional
+        When the key ends, in seconds since 1970; default: never.
 
     Raises
     ------
@@ -45,34 +86,76 @@ def issue_key(database: Database, name: str, *, replace: bool = False) -> str:
             requester = new_id()
             connection.execute(insert(tables.requester), {"id": requester, "name": name})
         if replace:
-            connection.execute(
-                delete(tables.api_key).where(tables.api_key.c.requester_id == requester)
-            )
-        connection.execute(
-            insert(tables.api_key),
-            {"token_sha256": token_hash(key), "requester_id": requester},
-        )
+            held = keys_of(connection, requester)
+            revoke_keys(connection, [row.token_sha256 for row in held])
+        row = {
+            "token_sha256": token_hash(key),
+            "requester_id": requester,
+            "expires_at": expires_at,
+            "last4": key[-_LAST:],
+        }
+        connection.execute(insert(tables.api_key), row)
     return key
 
 
-def requester_of(database: Database, key: str) -> bytes:
+def keys_of(connection: Connection, requester: bytes) -> list[Any]:
+    """Return the rows of a requester's keys, also of those that have ended."""
+    keys = tables.api_key
+    wanted = select(keys).where(keys.c.requester_id == requester).order_by(keys.c.token_sha256)
+    return list(connection.execute(wanted))
+
+
+def revoke_keys(connection: Connection, hashes: list[bytes]) -> None:
+    """End keys, and all that they have let a dashboard read.
+
+    Their hashes stay, so that whoever shows such a key is told what became of it.
+    """
+    for table in (tables.dashboard_code, tables.dashboard_token):
+        connection.execute(delete(table).where(table.c.key_sha256.in_(hashes)))
+    keys = tables.api_key
+    connection.execute(update(keys).where(keys.c.token_sha256.in_(hashes)).values(revoked=1))
+
+
+def key_state(row: Any, now: float) -> Literal["valid", "expired", "revoked"]:
+    """Return what became of a key, a row of its table, by the seconds since 1970."""
+    if row.revoked:
+        return "revoked"
+    return "valid" if row.expires_at is None or now < row.expires_at else "expired"
+
+
+def requester_of(database: Database, key: str, now: float) -> KeyHolder:
     """Return whose key it is; a text that is none is not looked up.
+
+    Parameters
+    ----------
+    database : Database
+        Where keys are.
+    key : str
+        What is shown.
+    now : float
+        Seconds since 1970.
 
     Raises
     ------
     ProblemError
-        Where it is nobody's.
+        Where it is nobody's, has expired or was revoked: only who shows the very key is told of
+        these two.
     """
+    found = None
     if has_prefix(key, "qck_"):
         hashed = token_hash(key)
         with database.read() as connection:
             found = connection.execute(
                 select(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
             ).one_or_none()
-        if found is not None and same_hash(found.token_sha256, hashed):
-            requester: bytes = found.requester_id
-            return requester
-    raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
+    if found is None or not same_hash(found.token_sha256, hashed):
+        raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
+    state = key_state(found, now)
+    if state != "valid":
+        raise ProblemError(f"key-{state}", "Whoever runs the server makes another: campaign key.")
+    return KeyHolder(
+        requester=found.requester_id, key_hash=found.token_sha256, expires_at=found.expires_at
+    )
 
 
 def owned_campaign(

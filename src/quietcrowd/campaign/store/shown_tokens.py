@@ -1,16 +1,18 @@
-"""Which keys, credentials and invites there are, of those that requests show: many at once."""
+"""Which keys, credentials, invites and the like there are, of those that requests show, at once."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 from attrs import frozen
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Table, select
 
 from quietcrowd.campaign.store import tables
 
-__all__ = ["Shown", "known_among"]
+__all__ = ["Kind", "Shown", "known_among"]
+
+Kind: TypeAlias = Literal["key", "code", "token", "credential", "invite"]
 
 
 @frozen
@@ -19,26 +21,29 @@ class Shown:
 
     Attributes
     ----------
-    kind : {"key", "credential", "invite"}
-        A requester's key, a worker's credential, or an invite; a campaign that is open to all needs
-        none.
+    kind : {"key", "code", "token", "credential", "invite"}
+        A requester's key, the code of a link to a dashboard, a token that reads results, a worker's
+        credential, or an invite; a campaign that is open to all needs none.
     hash : bytes
         SHA-256 of it.
     campaign : bytes
         Whose invite it is.
     """
 
-    kind: Literal["key", "credential", "invite"]
+    kind: Kind
     hash: bytes
     campaign: bytes = b""
 
 
 def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
-    """Return which of these there are."""
+    """Return which of these there are; of keys, codes and tokens also what has ended."""
+    of = {kind: [one for one in shown if one.kind == kind] for kind in get_args(Kind)}
     return {
-        *_credentials(connection, [one for one in shown if one.kind == "credential"]),
-        *_keys(connection, [one for one in shown if one.kind == "key"]),
-        *_invites(connection, [one for one in shown if one.kind == "invite"]),
+        *_credentials(connection, of["credential"]),
+        *_of_requesters(connection, tables.api_key, of["key"]),
+        *_of_requesters(connection, tables.dashboard_code, of["code"]),
+        *_of_requesters(connection, tables.dashboard_token, of["token"]),
+        *_invites(connection, of["invite"]),
     }
 
 
@@ -51,11 +56,11 @@ def _credentials(connection: Connection, shown: Collection[Shown]) -> set[Shown]
     return {one for one in shown if one.hash in found}
 
 
-def _keys(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
+def _of_requesters(connection: Connection, table: Table, shown: Collection[Shown]) -> set[Shown]:
     if not shown:
         return set()
-    table = tables.api_key.c
-    wanted = select(table.token_sha256).where(table.token_sha256.in_([one.hash for one in shown]))
+    hashed = table.c.token_sha256
+    wanted = select(hashed).where(hashed.in_([one.hash for one in shown]))
     found = set(connection.scalars(wanted))
     return {one for one in shown if one.hash in found}
 

@@ -1,6 +1,7 @@
 """What is stored. No column tells when something came, from where, or after what.
 
-`campaign.delete_at`, in seconds since 1970, follows from when its requester closed it.
+`campaign.delete_at`, in seconds since 1970, follows from when its requester closed it; what keys,
+codes and tokens of requesters have as `expires_at`, from when they were made.
 `campaign.closes_on` is a day that the requester named.
 `participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
 What a requester is told of a campaign in numbers is kept in its row and not counted, as campaigns
@@ -28,6 +29,8 @@ from sqlalchemy import (
 __all__ = [
     "api_key",
     "campaign",
+    "dashboard_code",
+    "dashboard_token",
     "exclusion",
     "image",
     "inference",
@@ -104,6 +107,9 @@ api_key = Table(
     metadata,
     Column("token_sha256", LargeBinary, primary_key=True),
     _owner("requester"),
+    Column("expires_at", _WHOLE),
+    Column("last4", Text),
+    _counted("revoked", 0),
     **_STRICT,
 )
 
@@ -141,6 +147,30 @@ campaign = Table(
     *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
     **_STRICT,
 )
+
+
+def _pass(name: str) -> Table:
+    """Return a table of what lets somebody read a campaign's results for a while."""
+    return Table(
+        name,
+        metadata,
+        Column("token_sha256", LargeBinary, primary_key=True),
+        _owner("campaign", index=True),
+        Column(
+            "key_sha256",
+            LargeBinary,
+            ForeignKey("api_key.token_sha256", ondelete="CASCADE"),
+            nullable=False,
+            index=True,
+        ),
+        Column("expires_at", _WHOLE, nullable=False),
+        **_STRICT,
+    )
+
+
+dashboard_code = _pass("dashboard_code")
+
+dashboard_token = _pass("dashboard_token")
 
 task = Table(
     "task",

@@ -1,4 +1,4 @@
-"""Keys, credentials and invites: 32 random bytes each; what is stored of them is a hash."""
+"""Keys, credentials, invites, codes and tokens: 32 random bytes each; a hash of them is stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ __all__ = [
     "Prefix",
     "erased_hash",
     "has_prefix",
+    "hide_pseudonyms",
     "hide_tokens",
+    "key_id",
     "new_id",
     "new_pseudonym",
     "new_token",
@@ -24,14 +26,18 @@ __all__ = [
     "withdrawn_hash",
 ]
 
-Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_"]
-"""Of a requester's key, a worker's credential, an invite: a leak of one can be searched for."""
+Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_", "qcd_", "qcr_"]
+"""Of a requester's key, a worker's credential, an invite, the code of a link to a dashboard, and a
+token that reads results: a leak of one can be searched for."""
 
-PSEUDONYM = r"^worker-[0-9a-f]{16}$"
+_NAME = "worker-[0-9a-f]{16}"
+
+PSEUDONYM = rf"^{_NAME}$"
 """What pseudonyms look like."""
 
-_TOKEN = re.compile(r"qc[kwi]_[A-Za-z0-9_-]{43}", re.ASCII)
-_TOKEN_LIKE = re.compile(r"(qc[kwi]_)[A-Za-z0-9_-]+", re.ASCII)
+_TOKEN = re.compile(r"qc[kwidr]_[A-Za-z0-9_-]{43}", re.ASCII)
+_TOKEN_LIKE = re.compile(r"(qc[kwidr]_)[A-Za-z0-9_-]+", re.ASCII)
+_LISTED = re.compile(rf" \({_NAME}[^()]*\)")
 
 
 def new_token(prefix: Prefix) -> str:
@@ -47,6 +53,11 @@ def has_prefix(token: str, prefix: Prefix) -> bool:
 def hide_tokens(text: str) -> str:
     """Return a text in which nobody can read a token; for messages."""
     return _TOKEN_LIKE.sub(r"\1...", text)
+
+
+def hide_pseudonyms(text: str) -> str:
+    """Return a message without the pseudonyms in it: a list in brackets goes with its brackets."""
+    return re.sub(_NAME, "a worker", _LISTED.sub("", text))
 
 
 def token_hash(token: str) -> bytes:
@@ -75,6 +86,11 @@ def participant_id(credential: str) -> bytes:
     The worker's device draws the credential, so that joining twice is joining once.
     """
     return token_hash(credential)[:16]
+
+
+def key_id(key_hash: bytes) -> bytes:
+    """Return what a key is called where it is not shown: the first 16 bytes of its hash."""
+    return key_hash[:16]
 
 
 def new_id() -> bytes:

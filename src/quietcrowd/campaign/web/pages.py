@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from typing_extensions import override
 
@@ -27,6 +28,8 @@ from quietcrowd.exceptions import ParameterError
 __all__ = [
     "dashboard",
     "dashboard_file",
+    "dashboards",
+    "front_door",
     "manifest",
     "page_for_workers",
     "router",
@@ -84,6 +87,21 @@ def _found(files: Mapping[str, PageFile], path: str) -> Response:
     if file is None:
         raise ProblemError("not-found", "There is no such page, and no such file of one.")
     return _response(file)
+
+
+@router.get("/")
+async def front_door() -> Response:
+    """Lead to the dashboard: workers have links of their own."""
+    return RedirectResponse("dashboard/")
+
+
+@router.get("/dashboard")
+@router.get("/dashboard/")
+async def dashboards(request: Request) -> Response:
+    """Return the page that shows a requester all campaigns: what it loads lies beside a folder."""
+    if not request.scope["path"].endswith("/"):
+        return RedirectResponse("dashboard/")
+    return _response(DASHBOARD[PAGE])
 
 
 @router.get("/dashboard/{campaign}")

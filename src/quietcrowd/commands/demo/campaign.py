@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import time
 from collections.abc import Iterator, Mapping
@@ -85,7 +86,8 @@ def _tell_campaign(campaign: DemoCampaign, crowd: Dataset) -> None:
     _print(
         f"1. A server runs at {campaign.server}, on a new database. A requester asks "
         f"{len(answers.workers):,} workers: which of {len(answers.tasks):,} statements are true? "
-        "The dashboard, live, and the page of one more worker, who may be you:"
+        "The dashboard, live, by a link that works once, and the page of one more worker, who may "
+        "be you:"
     )
     _print_links(campaign)
 
@@ -176,15 +178,20 @@ def _tell_spending(results: Mapping[str, Any]) -> None:
 
 def _stay(campaign: DemoCampaign) -> None:
     """Wait until somebody interrupts."""
-    _print("The server stays until Ctrl-C. Its dashboard, and the page of one more worker:")
+    _print(
+        "The server stays until Ctrl-C. Its dashboard, once more (Enter prints another link, since "
+        "each works once, within ten minutes), and the page of one more worker:"
+    )
     _print_links(campaign)
     with suppress(KeyboardInterrupt):
+        for _ in sys.stdin:
+            _print_lines(campaign.dashboard())
         Event().wait()
 
 
 def _print_links(campaign: DemoCampaign) -> None:
     """Print the links of the dashboard and of a worker's page."""
-    _print_lines(f"{campaign.dashboard}\n{campaign.guest}")
+    _print_lines(f"{campaign.dashboard()}\n{campaign.guest}")
 
 
 def _print(text: str) -> None:

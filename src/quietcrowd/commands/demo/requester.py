@@ -36,21 +36,18 @@ class DemoCampaign:
         Where it is.
     id : str
         Of the campaign.
-    key : str
-        Of the requester; not printed.
     client : httpx.Client
         That shows the key.
     """
 
     server: str
     id: str
-    key: str = field(repr=False)
     client: httpx.Client = field(repr=False)
 
-    @property
     def dashboard(self) -> str:
-        """Where the requester looks; what follows ``#`` is sent to no server."""
-        return f"{self.server}/dashboard/{self.id}#k={self.key}"
+        """Return a new link to the dashboard, which works once."""
+        made = _checked(self.client.post(f"/campaigns/{self.id}/dashboard-codes")).json()
+        return f"{self.server}{made['fragment']}"
 
     @cached_property
     def guest(self) -> str:
@@ -133,4 +130,4 @@ def requester_of(
         kind = {"Content-Type": "text/csv"}
         _checked(client.post(f"/campaigns/{made}/tasks", content=content, headers=kind))
         _checked(client.post(f"/campaigns/{made}/open"))
-        yield DemoCampaign(server=server, id=made, key=key, client=client)
+        yield DemoCampaign(server=server, id=made, client=client)

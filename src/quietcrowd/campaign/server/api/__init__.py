@@ -3,7 +3,9 @@
 from quietcrowd.campaign.server import service
 from quietcrowd.campaign.server.api import (
     campaigns,
+    dashboards,
     images,
+    keys,
     participants,
     reports,
     result_pages,
@@ -28,6 +30,8 @@ ROUTES = tuple(
         result_pages.router,
         results.router,
         results.exports,
+        dashboards.router,
+        keys.router,
     )
     for route in router.routes
 )

@@ -22,6 +22,7 @@ from quietcrowd.campaign.protocol.schemas import (
 )
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
+    ReaderOf,
     Requester,
     ServiceOf,
     read_cursor,
@@ -229,12 +230,15 @@ def list_campaigns(
 
 @router.get("/{campaign}", responses=documented("credential", "not-found"))
 def read_campaign(
-    campaign: Id, requester: Requester, service: ServiceOf, response: Response
+    campaign: Id, reader: ReaderOf, service: ServiceOf, response: Response
 ) -> CampaignDocument:
-    """Return a campaign; its ETag is its version."""
+    """Return a campaign; its ETag is its version. With a token, without the completion code."""
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
-        return _one(connection, row.id, response)
+        row = reader.campaign(connection, campaign)
+        document = _one(connection, row.id, response)
+    if reader.sees_workers:
+        return document
+    return document.model_copy(update={"completion_code": None})
 
 
 @router.patch(

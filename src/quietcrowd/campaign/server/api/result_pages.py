@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, ResultHead, ResultRows
 from quietcrowd.campaign.results.shown_results import ShownResults
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
+    ReaderOf,
     Requester,
+    Service,
     ServiceOf,
     read_cursor,
     write_cursor,
 )
-from quietcrowd.campaign.store.requesters import owned_campaign
+from quietcrowd.campaign.store.dashboards import Reader
 from quietcrowd.campaign.terms.settings import PREFIX
 
 __all__ = [
@@ -29,6 +33,7 @@ __all__ = [
     "read_head",
     "read_truths",
     "read_workers",
+    "results_for",
     "router",
 ]
 
@@ -41,14 +46,27 @@ _KNOWN = Annotated[str | None, Header(max_length=1_000)]
 _SAID: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed"}}
 
 
+def results_for(
+    reader: Reader,
+    service: Service,
+    connection: Connection,
+    campaign: Any,
+    kinds: Collection[str] = (),
+) -> ShownResults:
+    """Return the latest results of a campaign as somebody may read them; see `ShownResults`."""
+    wanted = [kind for kind in kinds if kind != "workers" or reader.sees_workers]
+    found = ShownResults.read(service.database, connection, campaign, wanted)
+    return found if reader.sees_workers else found.without_workers()
+
+
 def etag_of(found: ShownResults) -> dict[str, str]:
     """Return the header that says of which results an answer is."""
-    return {"ETag": f'"{found.etag}"'}
+    return {"ETag": found.tag}
 
 
 def known_already(found: ShownResults, if_none_match: str | None) -> bool:
     """Return whether who asks has these results."""
-    return if_none_match == "*" or found.etag in (if_none_match or "")
+    return if_none_match == "*" or found.tag in (if_none_match or "")
 
 
 def not_modified(found: ShownResults) -> Response:
@@ -77,12 +95,15 @@ class ResultQuery(BaseModel):
     },
 )
 def read_head(
-    campaign: Id, requester: Requester, service: ServiceOf, if_none_match: _KNOWN = None
+    campaign: Id, reader: ReaderOf, service: ServiceOf, if_none_match: _KNOWN = None
 ) -> Response:
-    """Return what the latest inference found but for the rows, and how many there are."""
+    """Return what the latest inference found but for the rows, and how many there are.
+
+    With a token, without workers and their pseudonyms.
+    """
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
-        found = ShownResults.read(service.database, connection, row)
+        row = reader.campaign(connection, campaign)
+        found = results_for(reader, service, connection, row)
     if known_already(found, if_none_match):
         return not_modified(found)
     counted = {**json.loads(found.head), **found.counts}
@@ -99,13 +120,13 @@ _PAGE: dict[int | str, dict[str, Any]] = {
 @router.get("/truths", response_model=None, responses=_PAGE)
 def read_truths(
     campaign: Id,
-    requester: Requester,
+    reader: ReaderOf,
     service: ServiceOf,
     page: Annotated[ResultQuery, Query()],
     if_none_match: _KNOWN = None,
 ) -> Response:
     """Return a page of truths. All pages are of one inference, or refused."""
-    return _page("truths", campaign, requester, service, page.cursor, if_none_match)
+    return _page("truths", campaign, reader, service, page.cursor, if_none_match)
 
 
 @router.get("/workers", response_model=None, responses=_PAGE)
@@ -117,14 +138,16 @@ def read_workers(
     if_none_match: _KNOWN = None,
 ) -> Response:
     """Return a page of workers. All pages are of one inference, or refused."""
-    return _page("workers", campaign, requester, service, page.cursor, if_none_match)
+    return _page(
+        "workers", campaign, Reader(requester=requester), service, page.cursor, if_none_match
+    )
 
 
 def _page(
     kind: str,
     campaign: str,
-    requester: bytes,
-    service: ServiceOf,
+    reader: Reader,
+    service: Service,
     cursor: str | None,
     if_none_match: str | None,
 ) -> Response:
@@ -132,8 +155,8 @@ def _page(
     place = read_cursor(cursor, _ETAG + _NUMBER)
     number = int.from_bytes(place[_ETAG:])
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
-        found = ShownResults.read(service.database, connection, row)
+        row = reader.campaign(connection, campaign)
+        found = results_for(reader, service, connection, row)
         if place and place[:_ETAG].hex() != found.etag:
             raise ProblemError("results-changed", "Begin with the first page: these are gone.")
         if known_already(found, if_none_match):

@@ -13,9 +13,14 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, Requested, Results
 from quietcrowd.campaign.results.exports import ReportExport, TruthExport
 from quietcrowd.campaign.results.shown_results import ShownResults
-from quietcrowd.campaign.server.api.result_pages import etag_of, known_already, not_modified
+from quietcrowd.campaign.server.api.result_pages import (
+    etag_of,
+    known_already,
+    not_modified,
+    results_for,
+)
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Requester, ServiceOf
+from quietcrowd.campaign.server.service import ReaderOf, Requester, ServiceOf
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.store.result_pages import KINDS
@@ -51,21 +56,21 @@ _TEXT = {"schema": {"type": "string"}}
 )
 def read_results(
     campaign: Id,
-    requester: Requester,
+    reader: ReaderOf,
     service: ServiceOf,
     if_none_match: Annotated[str | None, Header(max_length=1_000)] = None,
 ) -> Response:
     """Return what the latest inference found; a moment old at most, and then some.
 
     It comes page by page, all of one inference: where another one replaces it meanwhile, the
-    connection ends before the document does.
+    connection ends before the document does. With a token, without workers and their pseudonyms.
     """
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
-        found = ShownResults.read(service.database, connection, row)
+        row = reader.campaign(connection, campaign)
+        found = results_for(reader, service, connection, row)
         if known_already(found, if_none_match):
             return not_modified(found)
-        found = ShownResults.read(service.database, connection, row, KINDS)
+        found = results_for(reader, service, connection, row, KINDS)
     return StreamingResponse(
         found.document(), headers=etag_of(found), media_type="application/json"
     )
@@ -166,13 +171,13 @@ def export_reports(
 )
 def export_truths(
     campaign: Id,
-    requester: Requester,
+    reader: ReaderOf,
     service: ServiceOf,
     wanted: Annotated[TruthQuery, Query()],
 ) -> Response:
     """Return the truths of the latest inference as a file."""
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
+        row = reader.campaign(connection, campaign)
         found = ShownResults.read(service.database, connection, row, ("truths",))
     export = TruthExport(campaign=row, found=found)
     streams = {

@@ -13,6 +13,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import Id, PageQuery, TaskCount, TaskDocument, TaskPage
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
+    ReaderOf,
     Requester,
     ServiceOf,
     read_cursor,
@@ -143,7 +144,7 @@ def _add(connection: Connection, campaign: Any, rows: Sequence[TaskRow]) -> Task
 @router.get("", responses=documented("credential", "not-found"))
 def list_tasks(
     campaign: Id,
-    requester: Requester,
+    reader: ReaderOf,
     service: ServiceOf,
     page: Annotated[PageQuery, Query()],
 ) -> TaskPage:
@@ -151,7 +152,7 @@ def list_tasks(
     after = min(int.from_bytes(read_cursor(page.cursor, _POSITION)), 2**63 - 1)
     table = tables.task
     with service.database.read() as connection:
-        row = owned_campaign(connection, requester, campaign)
+        row = reader.campaign(connection, campaign)
         found = connection.execute(
             select(table)
             .where(table.c.campaign_id == row.id, table.c.position > after)

@@ -1,7 +1,11 @@
 // What the page asks the service for.
 
+const ROOT = new URL("../../", import.meta.url); // this file is web/dashboard/api.js there
 const UNCHANGED = 304;
 const CONFLICT = 409;
+const TOO_OFTEN = 429;
+const PAGE = 200; // rows that are asked for at once
+const PAUSE = 1_000;
 
 /** The service refuses: its status and its words. */
 export class Refusal extends Error {
@@ -11,15 +15,39 @@ export class Refusal extends Error {
   }
 }
 
-/** One campaign, seen with the key of its requester. */
-export class CampaignApi {
-  #address;
+/** All campaigns of a requester, seen with a key. */
+export class RequesterApi {
   #key;
+
+  constructor(key) {
+    this.#key = key;
+  }
+
+  /** Return all campaigns. */
+  async campaigns() {
+    const found = [];
+    for await (const items of pages("campaigns", this.#key)) {
+      found.push(...items);
+    }
+    return found;
+  }
+
+  /** Return one campaign, to be seen with the same key. */
+  campaign(id) {
+    return new CampaignApi(id, this.#key, true);
+  }
+}
+
+/** One campaign, seen with the key of its requester, or with a token that shows no workers. */
+class CampaignApi {
+  #path;
+  #secret;
   #etag = null;
 
-  constructor(campaign, key) {
-    this.#address = new URL(`../api/v1/campaigns/${campaign}`, location.href).href;
-    this.#key = key;
+  constructor(id, secret, showsWorkers) {
+    this.#path = `campaigns/${id}`;
+    this.#secret = secret;
+    this.showsWorkers = showsWorkers;
   }
 
   /** Return the campaign. */
@@ -50,6 +78,11 @@ export class CampaignApi {
     }
   }
 
+  /** Give all tasks, some at a time. */
+  tasks() {
+    return pages(`${this.#path}/tasks`, this.#secret);
+  }
+
   /** Return a page of rows of these results; raise Refusal where there are others by now. */
   async rows(kind, cursor) {
     const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
@@ -66,18 +99,54 @@ export class CampaignApi {
   }
 
   /** Return the response to a path below the campaign; raise Refusal where there is none. */
-  async fetch(path, headers = {}) {
-    const response = await fetch(this.#address + path, {
-      headers: { Authorization: `Bearer ${this.#key}`, ...headers },
-      cache: "no-store",
-      credentials: "omit",
-      redirect: "error",
-    });
-    if (response.ok || response.status === UNCHANGED) {
-      return response;
-    }
-    throw new Refusal(response.status, await reason(response));
+  fetch(path, headers = {}) {
+    return ask(this.#path + path, this.#secret, { headers });
   }
+}
+
+/** Return a campaign that is seen with a token, in exchange for the code of a link. */
+export async function openLink(id, code) {
+  const response = await ask(`campaigns/${id}/dashboard-tokens`, code, { method: "POST" });
+  return new CampaignApi(id, (await response.json()).token, false);
+}
+
+/** Give the rows of a list, page by page. */
+async function* pages(path, secret) {
+  let cursor = null;
+  do {
+    const wanted = new URLSearchParams({ limit: PAGE, ...(cursor === null ? {} : { cursor }) });
+    const page = await (await patiently(`${path}?${wanted}`, secret)).json();
+    yield page.items;
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+}
+
+/** Ask until the service does not say that this was too often. */
+async function patiently(path, secret) {
+  for (;;) {
+    try {
+      return await ask(path, secret);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== TOO_OFTEN) {
+        throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    }
+  }
+}
+
+async function ask(path, secret, { headers = {}, method = "GET" } = {}) {
+  const response = await fetch(new URL(`api/v1/${path}`, ROOT), {
+    method,
+    headers: { Authorization: `Bearer ${secret}`, ...headers },
+    cache: "no-store",
+    credentials: "omit",
+    redirect: "error",
+  });
+  if (response.ok || response.status === UNCHANGED) {
+    return response;
+  }
+  throw new Refusal(response.status, await reason(response));
 }
 
 async function reason(response) {

@@ -3,11 +3,13 @@
 import { byId, make, say } from "./elements.js";
 
 const FILES = [
+  [byId("download-truths"), "/truths?format=csv", "truths.csv"],
+  [byId("download-results"), "/results", "results.json"],
   [byId("download-jsonl"), "/reports?format=jsonl", "reports.jsonl"],
   [byId("download-csv"), "/reports?format=csv", "reports.csv"],
   [byId("download-mechanism"), "/reports?format=mechanism", "reports.csv.mechanism.json"],
-  [byId("download-results"), "/results", "results.json"],
 ];
+const [TRUTHS, RESULTS, LINES, TABLE, MECHANISM] = FILES.map(([button]) => button);
 
 let source = null;
 let later = new Set(); // buttons of what cannot be had yet
@@ -16,16 +18,18 @@ for (const [button, path, name] of FILES) {
   button.addEventListener("click", () => download(button, path, name));
 }
 
-/** Let the buttons fetch from a campaign. */
-export function downloadFrom(campaign) {
-  source = campaign;
+/** Let the buttons fetch from a campaign; without its workers there are no reports, either. */
+export function downloadFrom(api) {
+  source = api;
+  for (const part of [LINES, TABLE, MECHANISM, byId("downloads-later"), byId("downloads-note")]) {
+    part.hidden = !api.showsWorkers;
+  }
 }
 
 /** Let only those buttons be pressed whose files can be had. */
 export function offerDownloads(campaign, results) {
   const waits = campaign.state === "open" && campaign.at_least > 1;
-  const [lines, table, , found] = FILES.map(([button]) => button);
-  later = new Set([...(waits ? [lines, table] : []), ...(results === null ? [found] : [])]);
+  later = new Set([...(waits ? [LINES, TABLE] : []), ...(results === null ? [TRUTHS, RESULTS] : [])]);
   for (const [button] of FILES) {
     button.disabled = later.has(button);
   }

@@ -1,20 +1,29 @@
-// The dashboard: takes the key, and shows the campaign for as long as somebody looks.
+// The dashboard: takes a key or a link, and shows campaigns for as long as somebody looks.
 
-import { CampaignApi, Refusal } from "./api.js";
+import { openLink, Refusal, RequesterApi } from "./api.js";
+import { showCampaigns } from "./campaigns.js";
+import { isKey, takeFragment } from "./credentials.js";
 import { downloadFrom, offerDownloads } from "./downloads.js";
 import { byId, say } from "./elements.js";
 import { showAgreement, showCampaign, showPrivacy, showWarnings } from "./facts.js";
-import { isKey, takeKey } from "./key.js";
 import { lookAtResults } from "./pages.js";
 import { poll } from "./polling.js";
-import { showTruths } from "./truths.js";
+import { forgetQuestions, readQuestions } from "./questions.js";
+import { showTruths, showTruthsAgain } from "./truths.js";
 import { showWorkers } from "./workers.js";
 
 const PAUSE = 3_000;
 const FINAL = new Set([401, 404, 422]);
+const ASK = byId("ask");
+const LIST = byId("list");
+const CAMPAIGN = byId("campaign");
+const KEY_IN_ADDRESS =
+  "No key belongs in an address: this browser has kept it. It was not used here. Have it replaced, " +
+  "by quietcrowd campaign key NAME --replace, and give the new one.";
 
 let end = () => {};
-let current = null;
+let current = null; // what is followed: a campaign, or a requester for the list
+let requester = null; // with the key; null without one
 let latest = null; // results
 
 /** Show what was found, or that nothing was. */
@@ -28,52 +37,45 @@ function showFound(found) {
   showPrivacy(results);
 }
 
-/** Follow a campaign, or none; what was followed before is let go. */
-function follow(api) {
+/** Show one of the screens, and go to its heading where another one was shown. */
+function showScreen(screen) {
+  if (screen.hidden) {
+    for (const one of [ASK, LIST, CAMPAIGN]) {
+      one.hidden = one !== screen;
+    }
+    screen.querySelector("h1").focus();
+  }
+}
+
+/** Look at something again and again, or at nothing; what was followed before is let go. */
+function follow(api, step) {
   end();
   current = api;
-  downloadFrom(api);
-  end = api === null ? () => {} : poll(() => look(api), PAUSE);
+  end = api === null ? () => {} : poll(() => look(api, step), PAUSE);
 }
 
 function ask(message) {
+  requester = null;
   follow(null);
   showFound(null);
-  byId("campaign").hidden = true;
-  byId("ask").hidden = false;
+  forgetQuestions();
+  document.title = "Dashboard – quietcrowd";
+  say(byId("connection"), "");
+  showScreen(ASK);
   say(byId("key-error"), message);
   byId("key").focus();
 }
 
-function start(key) {
-  follow(new CampaignApi(location.pathname.split("/").at(-1), key));
-}
-
-/** Look once; return whether to look again. */
-async function look(api) {
+/** Take a step; return whether to take another one. */
+async function look(api, step) {
   try {
-    const campaign = await api.campaign();
-    const found = await lookAtResults(api);
-    if (api === current) {
-      show(campaign, found);
-    }
+    return (await step(api)) && api === current;
   } catch (error) {
     if (api === current) {
       tellOf(error);
     }
+    return api === current;
   }
-  return api === current;
-}
-
-function show(campaign, found) {
-  showCampaign(campaign);
-  if (found !== undefined) {
-    showFound(found);
-  }
-  offerDownloads(campaign, latest);
-  say(byId("connection"), "live");
-  byId("ask").hidden = true;
-  byId("campaign").hidden = false;
 }
 
 function tellOf(error) {
@@ -86,26 +88,112 @@ function tellOf(error) {
   say(byId("connection"), `${told} Trying again.`);
 }
 
-byId("key-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const key = byId("key").value.trim();
-  byId("key").value = "";
-  if (isKey(key)) {
-    start(key);
-  } else {
-    ask("That is no key of a requester.");
-  }
-});
+function start(api) {
+  showFound(null);
+  forgetQuestions();
+  downloadFrom(api);
+  byId("all-campaigns").hidden = !api.showsWorkers;
+  byId("by-link").hidden = api.showsWorkers;
+  byId("workers-part").hidden = !api.showsWorkers;
+  follow(api, lookAtCampaign);
+}
 
-/** Start with the key that the address brings; without one, ask for it. */
+async function lookAtCampaign(api) {
+  const campaign = await api.campaign();
+  const found = await lookAtResults(api);
+  if (api === current) {
+    show(campaign, found);
+    if (latest !== null) {
+      readQuestions(api, () => api === current && showTruthsAgain());
+    }
+  }
+  return true;
+}
+
+function show(campaign, found) {
+  showCampaign(campaign);
+  if (found !== undefined) {
+    showFound(found);
+  }
+  offerDownloads(campaign, latest);
+  say(byId("connection"), "live");
+  showScreen(CAMPAIGN);
+}
+
+/** Look at the list until it is there: who reads it is not disturbed. */
+async function lookAtList(api) {
+  const campaigns = await api.campaigns();
+  if (api === current) {
+    showCampaigns(campaigns, choose);
+    document.title = "Campaigns – quietcrowd";
+    say(byId("connection"), "");
+    showScreen(LIST);
+  }
+  return false;
+}
+
+function choose(campaign) {
+  history.pushState(null, "", campaign.id);
+  go();
+}
+
+/** Return the id of the campaign that the address names; nothing for all of them. */
+function place() {
+  return location.pathname.split("/").at(-1);
+}
+
+/** Show what the address names, with the key. */
+function go() {
+  if (requester === null) {
+    return;
+  }
+  if (place() === "") {
+    follow(requester, lookAtList);
+  } else {
+    start(requester.campaign(place()));
+  }
+}
+
+/** Exchange the code of a link, which is good once, and show its campaign. */
+async function open(code) {
+  requester = null;
+  follow(null);
+  try {
+    start(await openLink(place(), code));
+  } catch (error) {
+    ask(error instanceof Refusal ? error.message : "The server cannot be reached. Load the page again.");
+  }
+}
+
+/** Start with what the address brings; without anything, ask for a key. */
 function begin() {
-  const key = takeKey();
-  if (key !== null) {
-    start(key);
+  const { code, holdsKey } = takeFragment();
+  if (code !== null && place() !== "") {
+    open(code);
+  } else if (holdsKey) {
+    ask(KEY_IN_ADDRESS);
   } else if (current === null) {
     ask("");
   }
 }
 
+byId("key-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const key = byId("key").value.trim();
+  byId("key").value = "";
+  if (isKey(key)) {
+    requester = new RequesterApi(key);
+    go();
+  } else {
+    ask("That is no key of a requester.");
+  }
+});
+
+byId("all-campaigns").addEventListener("click", () => {
+  history.pushState(null, "", "./");
+  go();
+});
+
+window.addEventListener("popstate", () => location.hash || go());
 window.addEventListener("hashchange", begin);
 begin();

@@ -52,7 +52,9 @@ export async function lookAtResults(api) {
   const workers = new LoadedRows(api, "workers");
   try {
     await truths.load();
-    await workers.load();
+    if (api.showsWorkers) {
+      await workers.load();
+    }
   } catch (error) {
     api.forget();
     throw error;

@@ -23,7 +23,8 @@ function compare(one, other, sign) {
  * Rows that are not here yet are loaded once all others are shown; sorted is what is here.
  *
  * A column has a `name`, the `value` that it sorts by, the `text` that it shows, and, where a bar
- * stands beside it, a `share`; all three of a row. Its first column names the row.
+ * stands beside it, a `share`; all three of a row. Its first column names the row: it may have words
+ * `below` the name, and something to do when it is pressed, `press`.
  */
 export class SortableTable {
   #table;
@@ -117,8 +118,16 @@ export class SortableTable {
       }
       if (column.share) {
         showShare(cell, column.share(row), column.text(row));
+      } else if (column.press) {
+        const button = make("button", column.text(row), "link");
+        button.type = "button";
+        button.addEventListener("click", () => column.press(row));
+        cell.append(button);
       } else {
         cell.textContent = column.text(row);
+      }
+      if (column.below) {
+        cell.append(make("div", column.below(row), "quiet"));
       }
       line.append(cell);
     });

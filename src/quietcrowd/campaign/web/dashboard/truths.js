@@ -3,6 +3,7 @@
 import { byId, say } from "./elements.js";
 import { count, measured, percent, short } from "./numbers.js";
 import { partly } from "./pages.js";
+import { countKnown, isKnown, questionOf } from "./questions.js";
 import { SortableTable } from "./table.js";
 
 const SURE = 0.9;
@@ -11,9 +12,14 @@ const table = new SortableTable(byId("truths"), byId("truths-more"));
 const undecided = byId("undecided");
 let latest = [null, null];
 
-undecided.addEventListener("change", () => showTruths(...latest));
+undecided.addEventListener("change", showTruthsAgain);
 
-const TASK = { name: "Task", value: (truth) => truth.task, text: (truth) => String(truth.task) };
+const TASK = {
+  name: "Task",
+  value: (truth) => truth.task,
+  text: (truth) => String(truth.task),
+  below: (truth) => questionOf(truth.task),
+};
 
 const REPORTS = {
   name: "Reports",
@@ -27,7 +33,7 @@ const LABELS = [
   {
     name: "Truth",
     value: (truth) => truth.truth,
-    text: (truth) => (truth.truth === null ? "–" : String(truth.truth) + (truth.tied ? " (tied)" : "")),
+    text: (truth) => (truth.truth === null ? "–" : String(truth.truth) + remark(truth)),
   },
   {
     name: "Confidence",
@@ -39,6 +45,14 @@ const LABELS = [
   REPORTS,
 ];
 
+/** Return what is to be said of a truth. */
+function remark(truth) {
+  if (isKnown(truth.task)) {
+    return " (known)";
+  }
+  return truth.tied ? " (tied)" : "";
+}
+
 /** Return the columns of numbers; bars are shares of the largest error. */
 function numberColumns(truths) {
   const largest = truths.reduce((most, truth) => Math.max(most, truth.standard_error ?? 0), 0);
@@ -48,7 +62,7 @@ function numberColumns(truths) {
       name: "Truth",
       numeric: true,
       value: (truth) => truth.truth,
-      text: (truth) => measured(truth.truth, truth.standard_error),
+      text: (truth) => measured(truth.truth, truth.standard_error) + remark(truth),
     },
     {
       name: "Standard error",
@@ -83,6 +97,11 @@ export function showTruths(results, loaded) {
   say(byId("truths-note"), truths.length ? note(results, loaded, labels) : "");
 }
 
+/** Show them with what has become known of their tasks. */
+export function showTruthsAgain() {
+  showTruths(...latest);
+}
+
 async function showFurther(results, loaded) {
   await loaded.loadMore();
   if (latest[1] === loaded) {
@@ -91,7 +110,7 @@ async function showFurther(results, loaded) {
 }
 
 function note(results, loaded, labels) {
-  const found = `${count(results.truths)} tasks, found by ${results.method.method}.${partly(loaded)}`;
+  const found = `${count(results.truths)} tasks, found by ${results.method.method}.${countKnown()}${partly(loaded)}`;
   if (!labels) {
     return `${found} Standard errors cover the noise, but no bias.`;
   }

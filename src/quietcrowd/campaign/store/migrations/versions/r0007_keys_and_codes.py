@@ -1,0 +1,38 @@
+"""When keys end, and what lets a dashboard read results; keys that there are have no end."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    """Add the columns, and create the tables."""
+    op.add_column("api_key", sa.Column("expires_at", _WHOLE, nullable=True))
+    op.add_column("api_key", sa.Column("last4", sa.Text(), nullable=True))
+    op.add_column("api_key", sa.Column("revoked", _WHOLE, nullable=False, server_default="0"))
+    for name in ("dashboard_code", "dashboard_token"):
+        _create_passes(name)
+
+
+def _create_passes(name: str) -> None:
+    """Create the table of codes, or that of tokens."""
+    op.create_table(
+        name,
+        sa.Column("token_sha256", sa.LargeBinary(), nullable=False),
+        sa.Column("campaign_id", sa.LargeBinary(), nullable=False),
+        sa.Column("key_sha256", sa.LargeBinary(), nullable=False),
+        sa.Column("expires_at", _WHOLE, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["key_sha256"], ["api_key.token_sha256"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("token_sha256"),
+        sqlite_strict=True,
+        sqlite_with_rowid=False,
+    )
+    for column in ("campaign_id", "key_sha256"):
+        op.create_index(f"ix_{name}_{column}", name, [column], unique=False)
