@@ -94,7 +94,7 @@ NURSERY = """
 import json, os, signal, sys
 import psycopg, sqlite3
 from quietcrowd.campaign.server.app import serve
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:

@@ -128,7 +128,7 @@ import sys
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from quietcrowd.campaign.server import app
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 def whole(_):
     return Response(b"x" * 2**24)

@@ -3,12 +3,11 @@ import threading
 
 import httpx
 import pytest
-from attrs import evolve
 from tests.campaign.ports import has_ipv6
 
 from quietcrowd.campaign.server.app import serve_in_background
 from quietcrowd.campaign.server.listening import listener
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.exceptions import ParameterError
 
 
@@ -43,7 +42,7 @@ def test_a_server_lasts_as_long_as_its_block(tmp_path, error):
 def test_a_server_may_listen_on_ipv6(tmp_path):
     if not has_ipv6():
         pytest.skip("this machine has no IPv6")
-    with serve_in_background(evolve(settings(tmp_path), host="::1")) as server:
+    with serve_in_background(settings(tmp_path).model_copy(update={"host": "::1"})) as server:
         assert server.url.startswith("http://[::1]:")
         assert httpx.get(f"{server.url}/api/v1/readyz").json() == {"status": "ok"}
 

@@ -20,7 +20,6 @@ from uvicorn.server import ServerState
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
-from quietcrowd.campaign.server import connections
 from quietcrowd.campaign.server.connection_limits import OpenConnections
 from quietcrowd.campaign.server.connections import is_whole_post, shedding_protocol
 from quietcrowd.campaign.server.door import Door
@@ -92,9 +91,8 @@ def endless(_):
 
 
 def test_who_takes_nothing_of_an_answer_is_cut_off(start_server, monkeypatch):
-    monkeypatch.setattr(connections, "TAKING_SECONDS", PATIENCE)
     monkeypatch.setattr(ReportExport, "json_lines", endless)
-    own = start_server(at_once=1)
+    own = start_server(at_once=1, taking_seconds=PATIENCE)
     desk = new_desk(own)
     url = f"/campaigns/{desk.campaign()}/reports"
     with own.client(desk.key).stream("GET", url) as answer:
@@ -111,9 +109,8 @@ def check_progress(answer, other):
 
 
 def test_who_takes_an_answer_slowly_gets_all_of_it(start_server, monkeypatch):
-    monkeypatch.setattr(connections, "TAKING_SECONDS", PATIENCE)
     monkeypatch.setattr(ReportExport, "json_lines", lambda _: islice(endless(_), 300))
-    own = start_server()
+    own = start_server(taking_seconds=PATIENCE)
     desk = new_desk(own)
     url = f"/campaigns/{desk.campaign()}/reports"
     size = 0
@@ -175,7 +172,7 @@ def busy(start_server, monkeypatch):
         assert gate.wait(30)
 
     monkeypatch.setattr("quietcrowd.campaign.server.api.participants.public_campaign", wait)
-    own = start_server(at_once=1)
+    own = start_server(at_once=1, taking_seconds=PATIENCE)
     desk = new_desk(own)
     held = threading.Thread(target=own.client().get, args=(f"/public/campaigns/{'0' * 32}",))
     held.start()

@@ -1,15 +1,21 @@
+import io
+import json
+import re
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import httpx
+import psycopg
 import pytest
+from sqlalchemy.exc import OperationalError
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
+from quietcrowd.campaign.server import logs
 from quietcrowd.campaign.terms.settings import MAX_BODY
 from quietcrowd.campaign.terms.tokens import new_token
 
@@ -111,8 +117,41 @@ def test_what_nobody_foresaw_is_a_problem_without_words(start_server, monkeypatc
 
     monkeypatch.setattr("quietcrowd.campaign.server.api.participants.public_campaign", fail)
     answer = own.client().get(f"/public/campaigns/{'0' * 32}")
-    check_problem(answer, 500, "internal")
+    assert "request" not in check_problem(answer, 500, "internal")
     assert "secret" not in answer.text
+
+
+@pytest.mark.usefixtures("log_as_before")
+def test_failures_of_requesters_have_a_time_and_an_id_and_those_of_workers_have_not(
+    start_server, monkeypatch
+):
+    own, stream = start_server(), io.StringIO()
+    logs.start_log(stream)
+    desk = new_desk(own)
+    worker = desk.worker(desk.campaign(join_mode="open"))
+    lost = psycopg.errors.DiskFull("planted-secret")
+
+    def fail(*_, **__):
+        raise OperationalError("planted-secret", {}, lost)
+
+    def break_down(*_, **__):
+        raise RuntimeError("planted-secret")
+
+    monkeypatch.setattr("quietcrowd.campaign.server.api.participants.find_participant", fail)
+    monkeypatch.setattr("quietcrowd.campaign.server.service.requester_of", fail)
+    of_worker = check_problem(worker.client.get("/me"), 503, "unavailable")
+    first = check_problem(desk.client.get("/campaigns"), 503, "unavailable")
+    monkeypatch.setattr("quietcrowd.campaign.server.service.requester_of", break_down)
+    second = check_problem(desk.client.get("/campaigns"), 500, "internal")
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    about_worker, *about_requester = [line for line in lines if "error" in line]
+    assert "request" not in of_worker
+    assert set(about_worker) == {"event", "error", "code", "place"}
+    assert [line["request"] for line in about_requester] == [first["request"], second["request"]]
+    assert [line.get("code") for line in about_requester] == ["53100", None]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", one["time"]) for one in about_requester)
+    assert not any("time" in line or "request" in line for line in lines if "error" not in line)
+    assert "planted-secret" not in stream.getvalue()
 
 
 def test_what_comes_on_top_of_too_much_is_refused_for_a_while(start_server, monkeypatch):
@@ -166,9 +205,10 @@ def test_who_takes_answers_slowly_keeps_nobody_from_being_served(start_server, m
 KIND = {"Content-Type": "application/json"}
 
 
-def test_a_body_counts_with_what_it_is(start_server, monkeypatch):
-    monkeypatch.setattr("quietcrowd.campaign.server.app.MAX_AT_ONCE", MAX_BODY - 1)
-    client = new_desk(start_server()).client
+def test_a_body_counts_with_what_it_is(start_server):
+    own = start_server()
+    own.app.user_middleware[0].kwargs["in_flight"].size = MAX_BODY - 1
+    client = new_desk(own).client
     refused = client.post("/campaigns", content=b" " * MAX_BODY, headers=KIND)
     check_problem(refused, 503, "busy")
     for content in (iter([b"{", b"}"]), b"{}"):

@@ -6,7 +6,7 @@ import pytest
 
 from quietcrowd.campaign.server import listening
 from quietcrowd.campaign.server.listening import AT_A_TIME, connections_within, listener
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.exceptions import ParameterError
 
 
@@ -33,7 +33,7 @@ def test_an_answer_does_not_wait_for_its_first_packet_to_be_confirmed():
     ],
 )
 def test_connections_are_as_many_as_files_allow(monkeypatch, limit, wanted, given):
-    monkeypatch.setattr(listening, "_file_limit", lambda: limit)
+    monkeypatch.setattr(listening, "file_limit", lambda: limit)
     if given is None:
         needed = r"raise the limit, as with ulimit -n \d+"
         with pytest.raises(ParameterError, match=needed):
@@ -43,7 +43,7 @@ def test_connections_are_as_many_as_files_allow(monkeypatch, limit, wanted, give
 
 
 def test_there_is_a_limit_of_files():
-    found = listening._file_limit()
+    found = listening.file_limit()
     assert found is None or found > 0
 
 

@@ -17,7 +17,7 @@ SERVER = """
 import sys
 from quietcrowd.campaign.server import writer
 from quietcrowd.campaign.server.app import serve
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 class Unraisable:
     def __del__(self):

@@ -39,7 +39,7 @@ def sketch_of(numbers, report_id=None):
 def take(server, *uploads):
     """Decide about uploads in one transaction; return their outcomes."""
     with server.database.write() as connection:
-        outcomes, changed = Intake().take(connection, uploads)
+        outcomes, changed, _ = Intake().take(connection, uploads)
     return outcomes, {campaign.hex() for campaign in changed}
 
 

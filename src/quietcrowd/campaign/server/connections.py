@@ -20,9 +20,8 @@ from quietcrowd.campaign.server.cross_origin import VARY
 from quietcrowd.campaign.server.door import Door
 from quietcrowd.campaign.server.gate import CONNECTION, HEADERS
 from quietcrowd.campaign.server.in_flight import BUSY
-from quietcrowd.campaign.server.logs import log_request
+from quietcrowd.campaign.server.metrics.requests import note_request
 from quietcrowd.campaign.server.problem_responses import as_response
-from quietcrowd.campaign.terms.settings import TAKING_SECONDS
 
 __all__ = ["TimedConnection", "is_whole_post", "shedding_protocol"]
 
@@ -40,7 +39,7 @@ class TimedConnection(H11Protocol):
     The head of the first request has some time from the moment of the connection, that of every
     later one from its first byte; bodies are waited for elsewhere. Between two requests it is
     uvicorn that waits, for as long as connections are kept alive. An answer that waits to be taken
-    does so for `TAKING_SECONDS` from one piece to the next, and no longer than a connection that
+    does so for some time from one piece to the next, and no longer than a connection that
     is kept alive where it is the last piece. What is left of it then is thrown away.
     """
 
@@ -129,7 +128,7 @@ class TimedConnection(H11Protocol):
 
     def _await_taking(self, *, pending: bool) -> None:
         """End the connection in time where an answer waits to be taken."""
-        self._piece = self._timer(self._piece, TAKING_SECONDS if pending else None)
+        self._piece = self._timer(self._piece, self.door.taking if pending else None)
 
     def _timer(
         self, running: asyncio.TimerHandle | None, seconds: float | None
@@ -187,7 +186,7 @@ def shedding_protocol(door: Door) -> type[H11Protocol]:
             self.await_head(coming=False)
             self.transport.write(refusal)
             self.on_response_complete()
-            log_request("POST", "unknown", 503, 0.0)
+            note_request(shared.tally, "workers", "POST", "unknown", 503, 0.0)
 
         @override
         def send_400_response(self, msg: str) -> None:
@@ -200,7 +199,7 @@ def shedding_protocol(door: Door) -> type[H11Protocol]:
                 ):
                     self.transport.write(self.conn.send(event))
             self.transport.close()
-            log_request("unknown", "unknown", 400, 0.0)
+            note_request(shared.tally, "workers", "unknown", "unknown", 400, 0.0)
 
         @property
         def _may_shed(self) -> bool:

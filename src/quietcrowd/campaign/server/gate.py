@@ -18,11 +18,14 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.admission import Admission, Asker, asker_of
 from quietcrowd.campaign.server.answers import CountedAnswer
 from quietcrowd.campaign.server.connection_limits import OpenConnections
-from quietcrowd.campaign.server.cross_origin import allowed_headers, is_preflight
+from quietcrowd.campaign.server.cross_origin import allowed_headers, is_for_requesters, is_preflight
 from quietcrowd.campaign.server.in_flight import BUSY, InFlight
 from quietcrowd.campaign.server.incoming import IncomingBodies, replayed
-from quietcrowd.campaign.server.logs import log_failure, log_request
-from quietcrowd.campaign.server.problem_responses import as_response
+from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.server.metrics.kinds import Mover
+from quietcrowd.campaign.server.metrics.requests import note_request
+from quietcrowd.campaign.server.metrics.tally import Tally
+from quietcrowd.campaign.server.problem_responses import as_response, request_id
 from quietcrowd.campaign.server.turning_away import TurningAway
 
 __all__ = ["CONNECTION", "HEADERS", "Gate"]
@@ -67,6 +70,8 @@ class Gate:
         Refuses what is not let in.
     always : str
         The path that is answered whatever the load.
+    tally : Tally
+        What is counted.
     """
 
     app: ASGIApp
@@ -76,6 +81,7 @@ class Gate:
     connections: OpenConnections
     turning_away: TurningAway
     always: str
+    tally: Tally
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -96,13 +102,17 @@ class Gate:
         try:
             await self._pass(inner, receive, _bodiless(scope, send_with_headers))
         except Exception as error:
-            log_failure("request", error)
+            known = request_id(scope)
+            log_failure("request", error, timed=known is not None, request=known)
             if not seen["status"]:
                 problem = ProblemError("internal", "The failure was noted; nothing was changed.")
-                await as_response(problem)(scope, receive, send_with_headers)
+                await as_response(problem, known)(scope, receive, send_with_headers)
         finally:
             route = getattr(inner.get("route"), "path_format", "unknown")
-            log_request(scope["method"], route, seen["status"], time.monotonic() - start)
+            mover: Mover = "others" if is_for_requesters(scope["path"]) else "workers"
+            note_request(
+                self.tally, mover, scope["method"], route, seen["status"], time.monotonic() - start
+            )
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)

@@ -9,11 +9,12 @@ from typing import Any
 from typing_extensions import override
 
 from quietcrowd.campaign.server.connection_limits import OpenConnections
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.terms.server_address import is_here
-from quietcrowd.campaign.terms.settings import Settings, place_of
+from quietcrowd.campaign.terms.settings import place_of
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["AT_A_TIME", "Listener", "connections_within", "listener"]
+__all__ = ["AT_A_TIME", "Listener", "connections_within", "file_limit", "listener"]
 
 AT_A_TIME = 16
 """Connections that are taken from the queue before any of them is looked at."""
@@ -44,7 +45,7 @@ def connections_within(wanted: int | None, database_files: int) -> int:
     ParameterError
         Where the process may not have so many files open.
     """
-    limit = _file_limit()
+    limit = file_limit()
     if limit is None:
         return wanted or _MOST
     room = limit - _OWN_FILES - database_files - 2 * AT_A_TIME
@@ -57,7 +58,7 @@ def connections_within(wanted: int | None, database_files: int) -> int:
     return wanted or min(room, _MOST)
 
 
-def _file_limit() -> int | None:
+def file_limit() -> int | None:
     """Return how many files this process may have open; None for any number."""
     if sys.platform == "win32":
         return None

@@ -8,15 +8,42 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import TextIO
 
 from typing_extensions import override
 
-__all__ = ["FIELDS", "log_failure", "log_request", "log_what_nobody_catches", "start_log"]
+from quietcrowd.campaign.store.failures import database_code
 
-FIELDS = ("event", "method", "route", "status", "duration", "error", "place")
-"""All that is ever logged: no path, no query, no address, no header, no value, no time."""
+__all__ = [
+    "FIELDS",
+    "known_method",
+    "log_failure",
+    "log_request",
+    "log_unready",
+    "log_what_nobody_catches",
+    "start_log",
+]
+
+FIELDS = (
+    "event",
+    "method",
+    "route",
+    "status",
+    "duration",
+    "error",
+    "code",
+    "place",
+    "request",
+    "time",
+)
+"""All that is ever logged: no path, no query, no address, no header, no value.
+
+A time, to the minute, and the id of a request have failures alone that no worker brought about:
+with the times of what workers do, the log would archive who came when.
+"""
 
 _LOGGER = logging.getLogger("quietcrowd.campaign")
 
@@ -77,20 +104,60 @@ def start_log(stream: TextIO | None = None) -> None:
     _LOGGER.setLevel(logging.INFO)
 
 
+def known_method(method: str) -> str:
+    """Return a method of HTTP, or ``other``."""
+    return method if method in _METHODS else "other"
+
+
 def log_request(method: str, route: str, status: int, seconds: float) -> None:
     """Log a request: its method and the template of its route, never what stands in it."""
-    known = method if method in _METHODS else "other"
+    known = known_method(method)
     bucket = next((f"<{limit:g}s" for limit in _BUCKETS if seconds < limit), "slow")
     fields = {"method": known, "route": route, "status": status, "duration": bucket}
     _LOGGER.info("request", extra={"event": "request", **fields})
 
 
-def log_failure(event: str, error: BaseException) -> None:
-    """Log that something failed: the kind of error and the line that raised it, not its message."""
+def log_failure(
+    event: str, error: BaseException, *, timed: bool = False, request: str | None = None
+) -> None:
+    """Log that something failed: the kind of error and the line that raised it, not its message.
+
+    Parameters
+    ----------
+    event : str
+        What failed.
+    error : BaseException
+        Of which a database's own code is logged, too.
+    timed : bool
+        Whether to tell when: where no worker's act brought it about.
+    request : str, optional
+        The id of a request of no worker.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
     kind = type(error).__name__
-    _LOGGER.error("failure", extra={"event": event, "error": kind, "place": place})
+    fields = {"error": kind, "code": database_code(error), "place": place, "request": request}
+    _log_failed(event, fields, timed=timed)
+
+
+def log_unready(place: str, code: str) -> None:
+    """Log that nothing can be written.
+
+    Parameters
+    ----------
+    place : str
+        The database of the campaigns, or where it is kept who left.
+    code : str
+        What that says, or the kind of error.
+    """
+    _log_failed("unready", {"code": code, "place": place}, timed=True)
+
+
+def _log_failed(event: str, fields: Mapping[str, str | None], *, timed: bool) -> None:
+    told = {name: value for name, value in fields.items() if value is not None}
+    if timed:
+        told["time"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
+    _LOGGER.error("failure", extra={"event": event, **told})
 
 
 def log_what_nobody_catches() -> None:
@@ -104,7 +171,7 @@ def log_what_nobody_catches() -> None:
 
 
 def _log_uncaught(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
-    log_failure("process", error)
+    log_failure("process", error, timed=True)
 
 
 def _log_unraisable(args: sys.UnraisableHookArgs) -> None:
