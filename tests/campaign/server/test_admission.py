@@ -15,12 +15,13 @@ from quietcrowd.campaign.store.shown_tokens import Shown
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
 
-KEY, CREDENTIAL, INVITE = (new_token(prefix) for prefix in ("qck_", "qcw_", "qci_"))
+KEY, CREDENTIAL, INVITE, CODE, TOKEN = (
+    prefix + 43 * "A" for prefix in ("qck_", "qcw_", "qci_", "qcd_", "qcr_")
+)
 CAMPAIGN = "a" * 32
 JOINING = f"/api/v1/public/campaigns/{CAMPAIGN}/participants/{'b' * 32}"
 
 _KEY, _CREDENTIAL = Shown("key", token_hash(KEY)), Shown("credential", token_hash(CREDENTIAL))
-CODE, TOKEN = new_token("qcd_"), new_token("qcr_")
 _CODE, _TOKEN = Shown("code", token_hash(CODE)), Shown("token", token_hash(TOKEN))
 _INVITE = Shown("invite", token_hash(INVITE), bytes.fromhex(CAMPAIGN))
 
