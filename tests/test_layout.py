@@ -50,6 +50,7 @@ NO_MIRROR = {
     "test_secrets": "everything that a server leaves behind",
     "test_terms": "what the page makes of configurations and tasks, beside what Python does",
     "test_truth_under_noise": "the table of docs/truth-under-noise.md, on small crowds",
+    "test_upgrade_in_turn": "two whole servers on one PostgreSQL, of two versions",
     "test_what_leaves": "the whole page for workers: every byte that leaves a browser",
     "test_whole_campaigns": "both pages and a server, from consent to truths",
 }

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.nightly import nightly
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-SLOW_PARTS = ("two-layer", "hostile", "calibration")
 
 
 @pytest.fixture
@@ -109,10 +109,8 @@ def test_draws_are_kept_and_only_the_judged_method_is_run_again(tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ["families", "--set", "weak crowd", "--set", "heavy tails", "--epsilon", "2"],
-        pytest.param(
-            ["families", "--set", "guesses alike", "--epsilon", "1"], marks=pytest.mark.nightly
-        ),
+        nightly(["families", "--set", "weak crowd", "--set", "heavy tails", "--epsilon", "2"]),
+        nightly(["families", "--set", "guesses alike", "--epsilon", "1"]),
         ["null", "--set", "2 labels, 50% answer", "--epsilon", "2"],
         ["quality", "--set", "2 labels", "--epsilon", "3"],
         ["numbers", "--set", "drawn crowd", "--epsilon", "5"],
@@ -130,7 +128,7 @@ def test_a_part_is_printed(words):
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize(
     "part",
-    ["labels", *(pytest.param(part, marks=pytest.mark.nightly) for part in SLOW_PARTS)],
+    ["labels", *map(nightly, ["two-layer", "hostile", "calibration"])],
 )
 def test_a_real_set(part):
     assert "| duck" in run([part, "--set", "duck", "--epsilon", "1"])

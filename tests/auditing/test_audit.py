@@ -7,12 +7,14 @@ once in 10^6 cases at most.
 
 import json
 import math
+from itertools import starmap
 
 import numpy as np
 import pytest
 from attrs import evolve
 from scipy import stats
 from tests.auditing.audits import audited
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd import (
@@ -76,13 +78,9 @@ OTHERS = [
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=3, variant="ridge"), 6),
     (MatrixFactorization(domain=LEVELS, epsilon=1.0, rank=2, variant="paper"), 4),
     (SampledVarianceGaussian(domain=LEVELS, epsilon=1.0, delta=0.1), 1),
-]
-
-SLOW = [
     (SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1), 4),
     (SampledVarianceGaussian(domain=NUMBERS, epsilon=1.0, delta=0.1, least_variance=4.0), 2),
 ]
-"""Whose noise takes long to draw: for a night."""
 
 
 def name(case):
@@ -100,7 +98,7 @@ def test_every_mechanism_of_the_library_is_audited():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mechanism", "n"), FINITE, ids=name)
+@pytest.mark.parametrize(("mechanism", "n"), [*FINITE[:4], *starmap(nightly, FINITE[4:])], ids=name)
 def test_finite_channels_are_exact(mechanism, n):
     report = audited(mechanism, n, draws=20_000)
     assert report.holds, str(report)
@@ -111,7 +109,7 @@ def test_finite_channels_are_exact(mechanism, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mechanism", "n"), NOISY, ids=name)
+@pytest.mark.parametrize(("mechanism", "n"), [NOISY[0], *starmap(nightly, NOISY[1:])], ids=name)
 def test_noise_is_no_more_than_is_needed(mechanism, n):
     """Chance may leave one audit at rank 4 short of 0.8: up to three are made; all must hold."""
     for _ in range(3):
@@ -127,7 +125,7 @@ def test_noise_is_no_more_than_is_needed(mechanism, n):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "n"),
-    [*OTHERS, *(pytest.param(*case, marks=pytest.mark.nightly) for case in SLOW)],
+    [*OTHERS[:4], *starmap(nightly, OTHERS[4:])],
     ids=name,
 )
 def test_no_mechanism_loses_more_than_it_states(mechanism, n):
@@ -191,8 +189,9 @@ def test_a_report_is_a_value_that_prints():
 @pytest.mark.slow
 def test_reports_of_all_kinds_fit_a_terminal():
     rng = np.random.default_rng(3)
-    for mechanism, n in [*FINITE, *NOISY, *OTHERS]:
-        text = str(audit(mechanism, n, draws=100, rng=rng))
+    kinds = {type(case[0]): case for case in [*OTHERS, *NOISY, *FINITE]}
+    for mechanism, n in kinds.values():
+        text = str(audit(mechanism, n, draws=200, rng=rng))
         assert max(map(len, text.splitlines())) <= 80
         assert "simulated reports" in text
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 from tests.auditing.audits import audited
+from tests.nightly import nightly
 
 from quietcrowd import (
     AnswerError,
@@ -131,7 +132,7 @@ class RoundedDown(RandomizedResponse):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("domain", [LABELS, LEVELS])
+@pytest.mark.parametrize("domain", [LABELS, nightly(LEVELS)])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_weights_rounded_the_wrong_way_are_caught(domain, epsilon):
     """No number of samples could tell; the table of integers does, to the last of them."""
@@ -206,7 +207,7 @@ def one_word(kind, **parameters):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [2, 3, 50])
+@pytest.mark.parametrize("n", [2, nightly(3), nightly(50)])
 @pytest.mark.parametrize("domain", [LABELS, LEVELS, Ordinal(range(20))])
 def test_a_random_word_that_serves_all_tasks_is_caught(domain, n):
     """Each report is as it should be; two together tell whether their answers are the same."""

@@ -4,10 +4,13 @@ Audits at their defaults, but for how many answers a worker gives where that is 
 claimed of a mechanism that is broken holds with certainty but for chances far below 10^-6.
 """
 
+from itertools import starmap
+
 import numpy as np
 import pytest
 from attrs import evolve
 from tests.auditing.audits import audited
+from tests.nightly import nightly
 
 from quietcrowd import (
     Categorical,
@@ -41,8 +44,8 @@ KINDS = [
     (MatrixFactorization, {"domain": NUMBERS, "rank": 2, "variant": "statistics"}),
 ]
 
-FOR_A_DAY = [*KINDS[:5], pytest.param(KINDS[5], marks=pytest.mark.nightly), *KINDS[6:]]
-"""All, but for the one whose noise takes long to draw."""
+BY_DAY = [KINDS[0], *map(nightly, KINDS[1:4]), KINDS[4], *map(nightly, KINDS[5:])]
+"""All of them at night."""
 
 
 def made(kind, parameters, epsilon, randomize=None):
@@ -134,7 +137,7 @@ def devices_of(mechanism, n=20):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
-@pytest.mark.parametrize("case", KINDS, ids=title)
+@pytest.mark.parametrize("case", BY_DAY, ids=title)
 def test_one_seed_for_all_devices_is_caught(case, epsilon):
     """Each report is of the right law; two devices, or two runs, give the same ones."""
     found = devices_of(made(*case, epsilon, one_seed))
@@ -155,13 +158,15 @@ def test_an_audit_convicts_one_seed(n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [one_noise_for_all, seed_of_the_worker])
-@pytest.mark.parametrize("case", [KINDS[0], KINDS[2], KINDS[4], KINDS[6]], ids=title)
+@pytest.mark.parametrize(
+    "case", [KINDS[4], *map(nightly, [KINDS[0], KINDS[2], KINDS[6]])], ids=title
+)
 def test_seeds_that_some_devices_share_are_caught(case, fault):
     assert devices_of(made(*case, 1.0, fault)).reused
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [KINDS[0], KINDS[4], KINDS[6]], ids=title)
+@pytest.mark.parametrize("case", [KINDS[0], *map(nightly, [KINDS[4], KINDS[6]])], ids=title)
 def test_devices_with_one_of_a_few_seeds_are_caught(case):
     """Not those of two layers from 0 up, whose rows are equal too often: see docs/audit.md."""
     assert devices_of(made(*case, 1.0, few_seeds)).reused
@@ -169,7 +174,7 @@ def test_devices_with_one_of_a_few_seeds_are_caught(case):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 8.0])
-@pytest.mark.parametrize("case", KINDS, ids=title)
+@pytest.mark.parametrize("case", BY_DAY, ids=title)
 def test_independent_devices_are_not(case, epsilon):
     """Each is convicted by chance once in 20,000 times at most, and twice once in 4 x 10^8."""
     mechanism = made(*case, epsilon)
@@ -309,8 +314,10 @@ def reused(first, second):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("first", "second"), [(1, 2), (0, 19), (7, 13), (11, 12)])
-@pytest.mark.parametrize("case", [KINDS[0], KINDS[2], KINDS[4]], ids=title)
+@pytest.mark.parametrize(
+    ("first", "second"), [(0, 19), *starmap(nightly, [(1, 2), (7, 13), (11, 12)])]
+)
+@pytest.mark.parametrize("case", [KINDS[0], *map(nightly, [KINDS[2], KINDS[4]])], ids=title)
 def test_noise_that_serves_any_two_tasks_is_caught(case, first, second):
     report = audit(made(*case, 1.0, reused(first, second)), draws=30_000)
     assert report.verdict == "broken"
@@ -318,9 +325,8 @@ def test_noise_that_serves_any_two_tasks_is_caught(case, first, second):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("first", "second"), [(0, 19), pytest.param(11, 12, marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("first", "second"), [(0, 19), (11, 12)])
 def test_drawn_noise_that_serves_any_two_tasks_is_caught(first, second):
     """Of the difference of two reports no delta below 0.5 holds at the stated epsilon."""
     report = audit(made(*KINDS[5], 1.0, reused(first, second)), draws=5_000)
@@ -352,7 +358,7 @@ def test_two_tasks_among_five_hundred_are_found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("first", "second"), [(2, 5), (0, 7), (6, 7)])
+@pytest.mark.parametrize(("first", "second"), [(2, 5), *starmap(nightly, [(0, 7), (6, 7)])])
 def test_noise_that_serves_any_two_coordinates_is_caught(monkeypatch, first, second):
     honest = DiscreteLaplace.draw
 
@@ -385,6 +391,6 @@ def test_a_device_that_is_called_by_itself_is_looked_at():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", FOR_A_DAY, ids=title)
+@pytest.mark.parametrize("case", BY_DAY, ids=title)
 def test_honest_mechanisms_hold(case):
     assert audited(made(*case, 1.0), 20, draws=3_000).holds

@@ -85,7 +85,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def server(database_url) -> Iterator[Running]:
     """Run a server without limits of how often one may ask, and without inference."""
-    running = Running(Settings(database=database_url, infer=False, requests_per_second=0)).start()
+    running = Running(
+        Settings(database=database_url, infer=False, requests_per_second=0, joins_per_minute=0)
+    ).start()
     yield running
     running.stop()
 

@@ -12,7 +12,7 @@ def put(server, campaign, name, rows, reports=1):
         workers=({"worker": place, "of": name} for place in range(rows)),
     )
     provenance = Provenance(
-        campaign=bytes.fromhex(campaign), reports=reports, erasures=0, method=None
+        campaign=bytes.fromhex(campaign), reports=reports, erasures=0, method=None, exclusions=0
     )
     with found.in_pages() as pages, server.database.write() as connection:
         assert write_results(connection, provenance, pages)

@@ -52,9 +52,15 @@ def wait_until_ready(url: str, still_there=lambda: True) -> None:
 
 @contextmanager
 def server_process(database: str, log: Path, *options: str) -> Iterator[ServerProcess]:
-    """Give what ``quietcrowd serve`` starts, once it answers; at the end it is killed."""
+    """Give what ``quietcrowd serve`` starts, once it answers; at the end it is killed.
+
+    All workers join from one place, and are not limited.
+    """
     port = free_port()
-    words = ["serve", "--port", str(port), "--database", database, *options]
+    words = ["serve", "--port", str(port), "--database", database, "--joins-per-minute", "0"]
+    words += options
+    if database.startswith("postgresql") and "--departures" not in options:
+        words += ["--departures", f"sqlite:///{log.absolute().parent}/departures.db"]
     with (
         log.open("w") as errors,
         subprocess.Popen(
@@ -93,7 +99,8 @@ for line in sys.stdin:
     child = os.fork()
     if not child:
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())
-        serve(Settings(database=database, port=port, infer=False, requests_per_second=0))
+        unlimited = {"requests_per_second": 0, "joins_per_minute": 0}
+        serve(Settings(database=database, port=port, infer=False, **unlimited))
         os._exit(0)
     print(child, flush=True)
 """

@@ -29,6 +29,8 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, require, name):
         ("demo",),
         ("campaign", "key", "me"),
         ("campaign", "backup", "copy.db"),
+        ("campaign", "restore", "copy.db"),
+        ("campaign", "migrate"),
         ("campaign", "open", 32 * "0"),
         ("answer", "https://crowd.example/j/" + 32 * "0"),
     ],

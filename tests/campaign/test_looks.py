@@ -1,7 +1,10 @@
 """What a requester sees changes with releases, and with nothing else that workers do.
 
 Any order of joins, sends, withdrawals and the closing is played against a server, with a look at
-every route of a requester after each. A model beside it says when there is a release.
+every route of a requester after each. A model beside it says when there is a release. The requester
+acts as well: leaves workers out of results, takes them back in, erases them, and revokes invites;
+workers in whatever state, and nobody. That changes the list of who is left out, as the requester
+wrote it, and nothing else before the next release.
 """
 
 import json
@@ -15,14 +18,18 @@ from tests.campaign.people import Desk, Running, Worker, check_problem, new_desk
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.terms.tokens import new_token
 
 TASKS = 2
 MOST = 4
 """Participants: few, so that the campaign is full in many examples."""
 
-ACTS = ("join", "join", "send", "send", "send", "send", "withdraw", "close")
+NOBODY = "worker-0123456789abcdef"
+OWN_ACTS = ("exclude", "include", "erase", "revoke")
+ACTS = ("join", "join", "send", "send", "send", "send", "withdraw", *OWN_ACTS, "close")
 SEEN = (
     "",
+    "/excluded",
     "/tasks",
     "/invites",
     "/results",
@@ -50,6 +57,10 @@ class Crowd:
     joined: list[Worker] = Factory(list)
     waiting: list[Worker] = Factory(list)
     shown: list[Worker] = Factory(list)
+    names: dict[str, str] = Factory(dict)
+    used: list[str] = Factory(list)
+    wanted: set[str] = Factory(set)
+    in_force: set[str] = Factory(set)
     told: tuple[int, int] = (0, 0)
     sizes: dict[str, int] = Factory(dict)
     closed: bool = False
@@ -58,14 +69,18 @@ class Crowd:
         """Do it; return whether it is a release."""
         if what == "close":
             return self.close()
+        if what in OWN_ACTS:
+            return self.control(what, pick)
         if what == "join":
             worker = self.desk.guest(self.campaign)
-            answer = self.desk.join(worker, self.invites.pop())
+            answer = self.desk.join(worker, self.invites[-1])
             if self.told[0] >= MOST:
                 check_problem(answer, 409, "full")
             else:
                 assert answer.status_code == 201
                 self.joined.append(worker)
+                self.used.append(self.invites.pop())
+                self.names[worker.id] = worker.client.get("/me").json()["pseudonym"]
             return False
         if what == "send":
             return self.send(pick)
@@ -88,15 +103,49 @@ class Crowd:
         self.tell()
         return True
 
+    def control(self, what: str, pick: random.Random) -> bool:
+        """Do something that the requester does; all that could be told is in the answer."""
+        client, url = self.desk.client, f"/campaigns/{self.campaign}"
+        if what == "revoke":
+            some = [new_token("qci_"), *self.used, *self.invites[:-10]]
+            answer = client.post(f"{url}/invites/revoke", json={"invite": pick.choice(some)})
+            assert what_is_answered(answer) == (204, b"")
+            return False
+        name = pick.choice([*self.names.values(), NOBODY])
+        if what == "erase":
+            answer = client.delete(f"{url}/workers/{name}")
+        elif what == "exclude":
+            answer = client.put(f"{url}/excluded/{name}")
+            self.wanted.add(name)
+        else:
+            answer = client.delete(f"{url}/excluded/{name}")
+            self.wanted.discard(name)
+        assert what_is_answered(answer) == (204, b"")
+        if what == "erase":
+            return self.gone([one for one in self.all if self.names[one.id] == name])
+        if self.closed:
+            self.tell()
+        return self.closed
+
+    @property
+    def all(self) -> list[Worker]:
+        return [*self.joined, *self.waiting, *self.shown]
+
     def withdraw(self, pick: random.Random) -> bool:
-        who = [*self.joined, *self.waiting, *self.shown]
+        if not self.all:
+            return False
+        worker = pick.choice(self.all)
+        assert worker.client.delete("/me").status_code == 204
+        return self.gone([worker])
+
+    def gone(self, who: list[Worker]) -> bool:
+        """Take a worker who has left, if there is one, out of the model."""
         if not who:
             return False
-        worker = pick.choice(who)
+        [worker] = who
         for group in (self.joined, self.waiting):
             if worker in group:
                 group.remove(worker)
-        assert worker.client.delete("/me").status_code == 204
         check_problem(worker.client.get("/me/reports"), 401, "credential")
         if worker not in self.shown:
             return False
@@ -113,6 +162,18 @@ class Crowd:
 
     def tell(self) -> None:
         self.told = (len(self.shown), sum(self.sizes[one.id] for one in self.shown))
+        names = {self.names[one.id] for one in self.shown}
+        self.wanted -= self.in_force - names  # who was left out, and has left since
+        self.in_force = self.wanted & names
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """What the list of who is left out has to say."""
+        states = {(True, True): "excluded", (True, False): "to-be-excluded"}
+        return {
+            name: states.get((name in self.wanted, name in self.in_force), "to-be-included")
+            for name in self.wanted | self.in_force
+        }
 
     def look(self) -> dict[str, tuple]:
         """Return all that the requester is answered; an inference is asked for, and made."""
@@ -124,6 +185,10 @@ class Crowd:
         answers["public"] = client.get(f"/public{url}")
         answers["full"] = self.desk.join(self.desk.guest(self.campaign), "qci_none")
         return {path: what_is_seen(answer) for path, answer in answers.items()}
+
+
+def what_is_answered(answer) -> tuple:
+    return answer.status_code, answer.content
 
 
 def what_is_seen(answer) -> tuple:
@@ -145,11 +210,16 @@ def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
     document = json.loads(seen[""][2])
     assert (document["participants"], document["reports"]) == crowd.told
     assert json.loads(seen["/invites"][2])["used"] == crowd.told[0]
+    listed = {one["worker"]: one["state"] for one in json.loads(seen["/excluded"][2])["items"]}
+    assert listed == crowd.left_out
     if crowd.told[0] and crowd.closed:
-        names = {worker["worker"] for worker in json.loads(seen["/results"][2])["workers"]}
+        found = json.loads(seen["/results"][2])
+        names = {worker["worker"] for worker in found["workers"]}
         rows = seen["/reports"][2].decode().splitlines()[1:]
-        shown = {one.client.get("/me").json()["pseudonym"] for one in crowd.shown}
-        assert names == shown == {json.loads(row)["worker"] for row in rows}
+        shown = {crowd.names[one.id] for one in crowd.shown}
+        assert names == shown - crowd.in_force
+        assert set(found["excluded"]) == crowd.in_force
+        assert shown == {json.loads(row)["worker"] for row in rows}
         assert len(rows) == crowd.told[1]
     elif crowd.told[0]:
         assert seen["/reports"][0] == 409
@@ -161,12 +231,15 @@ def check_counts(crowd: Crowd, seen: dict[str, tuple]) -> None:
 @given(st.integers(2, 3), st.lists(st.sampled_from(ACTS), max_size=20), st.randoms())
 @example(2, ["join", "join", "join", "send", "send", "withdraw", "send"], random.Random(0))
 @example(3, ["join", "send"] * 4 + ["withdraw", "close", "withdraw"], random.Random(1))
+@example(2, ["join", "send"] * 4 + ["exclude", "withdraw"] * 3 + ["close"], random.Random(2))
+@example(2, ["join", "send", "exclude", "erase"] * 4 + ["include", "close"], random.Random(3))
 @pytest.mark.slow
 def test_only_releases_change_what_a_requester_sees(server, least, acts, pick):
     crowd = crowd_of(server, least)
     play(crowd, [act for act in acts if act != "close"], pick)
     if "close" in acts:
-        play(crowd, ["close", *(["withdraw"] * acts.count("close"))], pick)
+        own = [act for act in acts if act in OWN_ACTS]
+        play(crowd, ["close", *(["withdraw"] * acts.count("close")), *own], pick)
 
 
 def play(crowd: Crowd, acts: list[str], pick: random.Random) -> None:
@@ -181,6 +254,7 @@ def play(crowd: Crowd, acts: list[str], pick: random.Random) -> None:
             assert len(new) >= crowd.least or crowd.closed
             assert not (new and crowd.closed)
         else:
-            assert seen == before
+            changed = {path for path in seen if seen[path] != before[path]}
+            assert changed <= ({"/excluded"} if act in ("exclude", "include") else set())
         check_counts(crowd, seen)
         before = seen

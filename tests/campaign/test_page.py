@@ -1,5 +1,6 @@
 """What ``docs/campaigns.md`` shows, in its order, against the server that it starts."""
 
+import json
 import re
 import shlex
 import textwrap
@@ -40,12 +41,12 @@ def test_the_page(run, tmp_path, monkeypatch):
     requester, worker = commands()
     names = {}
 
-    def play(words, *more):
-        status, output, errors = run(*(names.get(word, word) for word in words), *more)
+    def play(words, *options):
+        status, output, errors = run(*(names.get(word, word) for word in words), *options)
         assert status == 0, errors
         return output.strip()
 
-    key, serve, create, begin, invite, close, results, *exports = requester
+    key, serve, create, begin, invite, close, results, *more = requester
     assert serve[0] == "serve"
     monkeypatch.setenv("QUIETCROWD_KEY", play(key))
     with server_process("sqlite:///quietcrowd.db", tmp_path / "log") as server:
@@ -65,8 +66,13 @@ def test_the_page(run, tmp_path, monkeypatch):
         play(leave, "--yes", "--folder", tmp_path / "device3")
         play(close)
         assert in_time(lambda: run(*(names.get(word, word) for word in results))[0] == 0)
-        assert '"participants": 4' in play(results)
-        reports, infer, truths, listing, delete = exports
+        found = json.loads(play(results))
+        assert found["participants"] == 4
+        exclude, erase, revoke, reports, infer, truths, listing, delete = more
+        names["WORKER"], names["LINK"] = found["workers"][0]["worker"], links[10]
+        assert play(exclude) == f"{names['WORKER']}  excluded"
+        play(erase, "--yes")
+        play(revoke)
         play(reports)
         assert len(play(infer).splitlines()) > 2
         play(truths)

@@ -13,6 +13,7 @@ DRAFT = {"title": "T", "mechanism": RandomizedResponse(domain=YES_NO, epsilon=1.
 ANYONE = (200, 200, 200, 200, 200, 200)
 CSV = {"content": b"task,a\nnew,1\n", "headers": {"Content-Type": "text/csv"}}
 OWN = "/api/v1/campaigns/{campaign}"
+INVITE = f"qci_{'A' * 43}"
 PUBLIC = "/api/v1/public/campaigns/{campaign}"
 
 
@@ -49,6 +50,11 @@ ROWS = {
     ("POST", f"{OWN}/invites"): ("open", {"json": {"count": 1}}, owners(201)),
     ("GET", f"{OWN}/invites"): ("open", {}, owners(200)),
     ("DELETE", f"{OWN}/invites"): ("open", {}, owners(204)),
+    ("POST", f"{OWN}/invites/revoke"): ("open", {"json": {"invite": INVITE}}, owners(204)),
+    ("GET", f"{OWN}/excluded"): ("open", {}, owners(200)),
+    ("PUT", f"{OWN}/excluded/{{worker}}"): ("open", {}, owners(204)),
+    ("DELETE", f"{OWN}/excluded/{{worker}}"): ("open", {}, owners(204)),
+    ("DELETE", f"{OWN}/workers/{{worker}}"): ("open", {}, owners(204)),
     ("GET", f"{OWN}/results"): ("open", {}, owners(409)),
     ("GET", f"{OWN}/results/head"): ("open", {}, owners(409)),
     ("GET", f"{OWN}/results/truths"): ("open", {}, owners(409)),
@@ -111,6 +117,7 @@ def test_a_route_answers_those_whom_it_is_for(server, cast, method, path):
             task = worker.tasks()[0]["task_id"]
             request["json"]["reports"] = [worker.report(task, 1)]
     named = {"campaign": campaign, "participant": worker.id, "sha256": hash_of(PNG)}
+    named["worker"] = worker.client.get("/me").json()["pseudonym"]
     url = path.format(**named).removeprefix("/api/v1")
     shown = {**tokens, "elsewhere": elsewhere.credential, "worker": worker.credential}
     seen = {role: server.client(shown[role]).request(method, url, **request) for role in ROLES}

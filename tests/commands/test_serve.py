@@ -42,7 +42,7 @@ def test_a_second_server_of_a_file_is_refused_in_one_sentence(run, tmp_path, nam
 
 
 def test_a_database_that_is_not_there_is_one_sentence(run):
-    for words in (["serve"], ["campaign", "key", "me"]):
+    for words in (["serve", "--departures", "none"], ["campaign", "key", "me"]):
         status, _, error = run(*words, "--database", "postgresql://me:secret@127.0.0.1:1/name")
         assert status == 2
         assert "cannot be used" in error

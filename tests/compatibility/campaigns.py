@@ -170,6 +170,7 @@ def use(folder: Path, *, forget: Iterable[str] = CAMPAIGNS) -> dict[str, Any]:
     ids = access["campaigns"]
     with TemporaryDirectory() as place:
         database = Path(shutil.copy(folder / "server.db", place))
+        command("campaign", "migrate", "--no-backup", "--database", f"sqlite:///{database}")
         _forget_results(database, [ids[name] for name in forget])
         devices = private_copy(folder / "devices", Path(place) / "devices")
         with served(database) as address, requester(address, access["key"]) as desk:

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from attrs import evolve
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.inference import noise_ignored
@@ -51,7 +52,7 @@ def judged(method, data, **options):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize(
-    ("labels", "epsilon", "most"), [(2, 1.0, 0.075), (5, 1.0, 0.095), (2, 3.0, 0.042)]
+    ("labels", "epsilon", "most"), [nightly(2, 1.0, 0.075), nightly(5, 1.0, 0.095), (2, 3.0, 0.042)]
 )
 def test_quality_is_the_accuracy_of_answers(name, labels, epsilon, most):
     """All is drawn from fixed seeds: a failure is no accident.

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 from scipy.special import betainc
+from tests.nightly import nightly
 
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.channel import TOTAL
@@ -79,7 +80,7 @@ def test_brute_force_over_all_rows_of_reports_and_the_continuous_law(labels, ans
     assert exact == pytest.approx(worst, abs=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_answers_against_exact_sums():
     total, answers = 2**14, 60
     exact = likelihoods(answers, 2, 0, 8_812, total)
@@ -128,7 +129,7 @@ def test_extremes_against_sums_in_90_digits(answers, labels, low, high):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", [2, 3, 5])
-@pytest.mark.parametrize("answers", [1, 2, 3, 20, 60])
+@pytest.mark.parametrize("answers", [1, 2, 3, 20, nightly(60)])
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.01, 0.5), (0.5, 0.99)])
 def test_the_formula_for_long_ranges_encloses_the_sum(monkeypatch, labels, answers, bounds):
     monkeypatch.setattr(shared_flip, "_FEW", 1)

@@ -17,7 +17,7 @@ from quietcrowd.synthesis.planner import (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_plan_keeps_within_the_budget():
     plans = plan_releases(8.0, bandwidth=0.4, users=100, claims=5, answers=2, delta=1e-5)
     assert len(plans) > 2

@@ -55,6 +55,11 @@ def tell_terms(client: Client, most: int) -> None:
     typer.echo("")
     questions = counted(terms.tasks, "question")
     show_text(f"{questions}; you give up to {counted(terms.answers, 'answer')}.")
+    if terms.closes_on is not None:
+        show_text(
+            f"You can answer until the end of {terms.closes_on} (UTC); whoever asks may change "
+            "that day."
+        )
     show_text(_cost(client.guarantee))
     typer.echo("")
     for sentence in client.consent:

@@ -1,7 +1,7 @@
 """``quietcrowd campaign ...``: making campaigns and reading what came of them.
 
-All but `key` and `backup` speak to a running server: its rules hold for everyone, and it alone
-writes to its database.
+All but `key`, `backup`, `restore` and `migrate` speak to a running server: its rules hold for
+everyone, and it alone writes to its database.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.campaign.terms.plain_text import one_line
 from quietcrowd.campaign.terms.promises import (
     MAX_AT_LEAST,
@@ -24,7 +25,7 @@ from quietcrowd.campaign.terms.promises import (
     USUAL_RETENTION_DAYS,
 )
 from quietcrowd.campaign.terms.server_address import ServerAddress
-from quietcrowd.commands import options, serve
+from quietcrowd.commands import controls, copies, options, serve
 from quietcrowd.commands.choices import (
     METHODS_LISTED,
     MechanismName,
@@ -67,7 +68,9 @@ campaign = typer.Typer(
 app.add_typer(campaign)
 
 campaign.command()(serve.key)
-campaign.command()(serve.backup)
+campaign.command()(copies.backup)
+campaign.command()(copies.restore)
+campaign.command()(copies.migrate)
 
 _PAGE = 200
 """Campaigns that are asked for at once."""
@@ -150,7 +153,30 @@ def create(
             "platform that pays.",
         ),
     ] = None,
-    for_all: Annotated[bool, typer.Option("--for-all", help="Nobody needs an invite.")] = False,
+    closes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            help="Last day on which anything is taken in, in UTC, as 2026-12-31: the server closes "
+            "it then. Default: it closes when you close it.",
+        ),
+    ] = None,
+    for_all: Annotated[
+        bool,
+        typer.Option(
+            "--for-all", help="Nobody needs an invite: anyone who has the link can invent workers."
+        ),
+    ] = False,
+    most_joined: Annotated[
+        int | None,
+        typer.Option(
+            "--joined",
+            min=1,
+            metavar="NUMBER",
+            help="With --for-all: most workers who have joined and not left, whether they send or "
+            "not. Default: ten times --participants, or 10,000.",
+        ),
+    ] = None,
     server: Server = LOCAL,
     secret: Key = "",
 ) -> None:
@@ -163,6 +189,8 @@ def create(
 
     Example: quietcrowd campaign create Birds --tasks tasks.json --label-config project.xml
     """
+    if most_joined is not None and not for_all:
+        raise ParameterError("--joined goes with --for-all: invites let in one worker each")
     _, maker = choose_mechanism(mechanism)
     chosen = maker(domain=_domain(label_config, labels, levels, between), epsilon=epsilon)
     body = {
@@ -180,6 +208,8 @@ def create(
         "retention_days": keep_days,
         "at_least": at_least,
         "completion_code": completion_code,
+        "closes_on": closes,
+        "max_joined": most_joined,
     }
     file = TaskFile.read(tasks)
     written = file.rows(chosen.domain)
@@ -202,13 +232,15 @@ def create(
 
 
 def _tell_promises(body: dict[str, Any]) -> None:
-    """Tell what comes of `at_least`, and what a campaign lacks to be opened."""
+    """Tell what comes of `at_least` and of no invites, and what a campaign lacks to be opened."""
     least = body["at_least"]
     if least > 1:
         note(
             f"You will be shown reports of at least {least:,} new workers at a time. Fewer that "
             "are left when you close it are never shown."
         )
+    if body["join_mode"] == "open":
+        note(f"Without invites {ANYONE}.")
     missing = [f"--{name}" for name in ("requester", "contact", "purpose") if not body[name]]
     if missing:
         note(f"It cannot be opened without {', '.join(missing)}: create it again with them.")
@@ -295,14 +327,36 @@ def open_campaign(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "
 
 
 @campaign.command()
-def close(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "") -> None:
-    """Take nothing in any more.
+def close(
+    campaign_id: Campaign,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="DATE",
+            help="Not now, but when this day is over, in UTC, as 2026-12-31; never: until you "
+            "close it.",
+        ),
+    ] = None,
+    server: Server = LOCAL,
+    secret: Key = "",
+) -> None:
+    """Take nothing in any more: now, or from the end of a day on.
 
     Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef
+
+    Example: quietcrowd campaign close 0123456789abcdef0123456789abcdef --on 2026-12-31
     """
+    url = f"/campaigns/{campaign_id}"
     with requester_client(server, secret) as client:
-        closed = checked(client.post(f"/campaigns/{campaign_id}/close")).json()
-    note(f"Closed: {closed['reports']:,} reports of {closed['participants']:,} workers.")
+        if on is None:
+            closed = checked(client.post(f"{url}/close")).json()
+            note(f"Closed: {closed['reports']:,} reports of {closed['participants']:,} workers.")
+            return
+        version = checked(client.get(url)).headers["ETag"]
+        change = {"closes_on": None if on == "never" else on}
+        checked(client.patch(url, json=change, headers={"If-Match": version}))
+    note("It closes when you close it." if on == "never" else f"It closes when {on} is over (UTC).")
 
 
 @campaign.command()
@@ -353,4 +407,7 @@ def invite(
 
 
 campaign.command()(results)
+campaign.command()(controls.exclude)
+campaign.command()(controls.erase)
+campaign.command()(controls.revoke)
 campaign.command()(export)

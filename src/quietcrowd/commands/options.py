@@ -20,6 +20,7 @@ __all__ = [
     "AllWorkers",
     "Between",
     "Columns",
+    "Departures",
     "Duplicates",
     "Epsilon",
     "Epsilons",
@@ -71,6 +72,15 @@ Columns = Annotated[
     str,
     typer.Option(
         metavar="TASK,WORKER,LABEL", help="Names of the columns of plain answers, by commas."
+    ),
+]
+Departures = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="QUIETCROWD_DEPARTURES",
+        help="Where it is kept who left, outside of the database and its copies: sqlite:///FILE, "
+        "postgresql://USER@HOST/OTHER or none. Default: a file beside that of SQLite.",
     ),
 ]
 DUPLICATES = "error"

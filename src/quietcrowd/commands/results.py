@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
+from quietcrowd.commands.controls import tell_excluded
 from quietcrowd.commands.printing import note
 from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
 from quietcrowd.exceptions import ParameterError
@@ -27,17 +28,19 @@ _TRIES = 5
 def results(campaign_id: Campaign, server: Server = LOCAL, secret: Key = "") -> None:
     """Print the latest results as JSON, and warnings as notes.
 
+    Notes say who is excluded, too.
+
     Example: quietcrowd campaign results 0123456789abcdef0123456789abcdef
     """
-    with SpooledTemporaryFile(_IN_MEMORY) as file:
-        with requester_client(server, secret) as client:
-            head = _fetch(client, f"/campaigns/{campaign_id}/results", file)
+    with SpooledTemporaryFile(_IN_MEMORY) as file, requester_client(server, secret) as client:
+        head = _fetch(client, f"/campaigns/{campaign_id}/results", file)
         file.seek(0)
         sys.stdout.flush()
         shutil.copyfileobj(file, sys.stdout.buffer)
-    typer.echo()
-    for warning in head["warnings"]:
-        note(f"{warning['code']}: {warning['message']}")
+        typer.echo()
+        for warning in head["warnings"]:
+            note(f"{warning['code']}: {warning['message']}")
+        tell_excluded(client, campaign_id)
 
 
 def _fetch(client: httpx.Client, url: str, file: IO[bytes]) -> dict[str, Any]:

@@ -1,20 +1,20 @@
-"""``quietcrowd serve``, ``campaign key`` and ``campaign backup``: for whoever owns the database.
+"""``quietcrowd serve`` and ``campaign key``: for whoever owns the database.
 
 They need no requester's key.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quietcrowd.campaign.extra import require_server
+from quietcrowd.commands import options
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["app", "backup", "key", "serve"]
+__all__ = ["app", "key", "serve"]
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -23,7 +23,7 @@ DatabaseUrl = Annotated[
     typer.Option(
         metavar="URL",
         envvar="QUIETCROWD_DATABASE",
-        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created or brought up to date.",
+        help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none.",
     ),
 ]
 
@@ -31,6 +31,7 @@ DatabaseUrl = Annotated[
 @app.command()
 def serve(
     database: DatabaseUrl = "sqlite:///quietcrowd.db",
+    departures: options.Departures = None,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65_535, metavar="NUMBER", help="0: a free one.")
@@ -52,6 +53,23 @@ def serve(
             min=1, metavar="SECONDS", help="When to end an inference; the results say so then."
         ),
     ] = 600.0,
+    joins_per_minute: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="NUMBER",
+            help="New workers from one source, in campaigns that are open to all; 100 at once. 0: "
+            "no limit.",
+        ),
+    ] = 30.0,
+    proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of the server before this one, or its network as 10.0.0.0/24: who it says in "
+            "X-Forwarded-For that it speaks for is a source. Default: who connects.",
+        ),
+    ] = None,
 ) -> None:
     """Serve campaigns, until stopped.
 
@@ -61,7 +79,12 @@ def serve(
 
     Example: quietcrowd serve --address https://example.org/crowd
 
+    Example: quietcrowd serve --database postgresql://me@db/crowd \
+        --departures postgresql://me@db/crowd_departures
+
     Example: quietcrowd serve --longest-inference 1800
+
+    Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
     require_server()
     from quietcrowd.campaign.server.app import serve as run
@@ -69,11 +92,14 @@ def serve(
 
     settings = Settings(
         database=database,
+        departures=_place(database, departures),
         host=host,
         port=port,
         address=address,
         infer=infer,
         longest_inference=longest_inference,
+        joins_per_minute=joins_per_minute,
+        proxy=proxy,
     )
     run(
         settings,
@@ -81,6 +107,17 @@ def serve(
             f"Serving campaigns on http://{place_of(host, found)}; stop with Ctrl+C."
         ),
     )
+
+
+def _place(database: str, departures: str | None) -> str | None:
+    """Return where it is kept who left: a dump of PostgreSQL must not hold it."""
+    if departures is None and database.startswith("postgresql"):
+        raise ParameterError(
+            "say with --departures where it is kept who left: another database, as sqlite:///FILE "
+            "or, for servers on several machines, postgresql://USER@HOST/OTHER. With none, who "
+            "left comes back with a copy of the database."
+        )
+    return departures
 
 
 def key(
@@ -99,36 +136,10 @@ def key(
     """
     require_server()
     from quietcrowd.campaign.store.database import Database
-    from quietcrowd.campaign.store.opening import migrate_beside_server
+    from quietcrowd.campaign.store.opening import ready_beside_server
     from quietcrowd.campaign.store.requesters import issue_key
 
     opened = Database.open(database)
-    migrate_beside_server(opened)
+    ready_beside_server(opened)
     typer.echo(issue_key(opened, name, replace=replace))
     opened.close()
-
-
-def backup(
-    target: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
-    database: Annotated[
-        str,
-        typer.Option(
-            metavar="URL", envvar="QUIETCROWD_DATABASE", help="Of the server: sqlite:///FILE."
-        ),
-    ] = "sqlite:///quietcrowd.db",
-) -> None:
-    """Copy an SQLite database to a file, while the server runs.
-
-    What is deleted later stays in the copy: delete old copies too.
-
-    Example: quietcrowd campaign backup copy.db
-    """
-    require_server()
-    from quietcrowd.campaign.store.database import Database
-
-    opened = Database.open(database)
-    if opened.path is not None and not opened.path.exists():
-        raise ParameterError(f"there is no database {opened.path}")
-    opened.backup(target)
-    opened.close()
-    note(f"Copied to {target}.")

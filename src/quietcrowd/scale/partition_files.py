@@ -6,11 +6,12 @@ Kernels rely on them: they are verified before they are first used.
 from __future__ import annotations
 
 import mmap
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,11 @@ __all__ = [
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 IDS = "tasks.arrow"
+
+_HEADER = re.compile(
+    r"\{'descr': '(?P<kind>[<>|][biuf]\d+)', 'fortran_order': False, "
+    r"'shape': \((?P<count>\d+),\), \} *\n"
+)
 
 
 @frozen(kw_only=True)
@@ -159,17 +165,28 @@ def map_array(folder: Path, name: str, *, writable: bool = False) -> npt.NDArray
     path = array_path(folder, name)
     try:
         with path.open("rb") as file:
-            if np.lib.format.read_magic(file) != (1, 0):
-                raise ValueError("another version of the format")
-            shape, _, kind = np.lib.format.read_array_header_1_0(file)
+            kind, count = _read_header(file)
             begin = file.tell()
             pages = _map_pages(file.fileno(), writable=writable)
-        if len(shape) != 1 or kind.hasobject:
-            raise ValueError(f"{kind} of shape {shape}")
-        return np.ndarray(shape, kind, pages, begin)
+        return np.ndarray(count, kind, pages, begin)
     except (ValueError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{path}: this holds no array of numbers: {reason}") from None
+
+
+def _read_header(file: BinaryIO) -> tuple[np.dtype[Any], int]:
+    """Read a header as `_write_array` writes it: the kind of the numbers, and how many there are.
+
+    NumPy's own reader compiles the header as Python. CPython 3.11 counts the depth of that once
+    for all threads, so that it can raise SystemError where threads read partitions at once.
+    """
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("another version of the format")
+    header = file.read(int.from_bytes(file.read(2), "little")).decode("latin1")
+    found = _HEADER.fullmatch(header)
+    if found is None:
+        raise ValueError(f"{header[:80]!r} is not the header of one row of numbers")
+    return np.dtype(found["kind"]), int(found["count"])
 
 
 def _map_pages(number: int, *, writable: bool) -> mmap.mmap:

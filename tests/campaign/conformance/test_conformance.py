@@ -14,6 +14,7 @@ from tests.campaign.conformance.cases import (
 )
 from tests.campaign.conformance.plays import PLAYS, REFUSED
 from tests.campaign.conformance.server import ORIGIN, Server
+from tests.nightly import nightly
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +110,7 @@ RECEIPTS = [name for name in PLAYS if name.startswith("receipt: ")]
     "name",
     [
         *(name for name in PLAYS if name not in RECEIPTS),
-        *(pytest.param(name, marks=pytest.mark.nightly) for name in RECEIPTS),
+        *map(nightly, RECEIPTS),
     ],
 )
 def test_what_workers_do_has_the_same_end(client, name):

@@ -100,6 +100,21 @@ def test_a_closed_campaign_is_read_too():
     assert (terms.state, terms.needs_invite) == ("closed", True)
 
 
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("2099-12-31", "2099-12-31"),
+        (None, None),
+        ("soon\x1b[2J", None),
+        ("2099-12-31\n", None),
+        (7, None),
+    ],
+)
+def test_a_last_day_is_read_where_it_is_one(said, read):
+    document = {**Fake.of(MECHANISMS["one-layer"]).public, "closes_on": said}
+    assert Terms.read(document, CAMPAIGN).closes_on == read
+
+
 def test_too_many_tasks_are_refused():
     public = copy.deepcopy(Fake.of(MECHANISMS["one-layer"]).public)
     public["config"]["tasks"] = 10**9

@@ -151,7 +151,7 @@ def test_assumptions_that_fail_are_warned_of(server, desk):
     codes = {one["code"] for one in results["warnings"]}
     assert codes == {
         *("not-converged", "assumption", "dominant-worker", "few-reports"),
-        "agreement-unknown",
+        *("agreement-unknown", "open-to-all"),
     }
     assert results["agreement"]["answers"] is results["agreement"]["answers_error"] is None
     assert not results["converged"]

@@ -4,10 +4,13 @@ import httpx
 import pytest
 from sqlalchemy import select
 from tests.campaign.many_results import put
+from tests.campaign.older_databases import write_older
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results import shown_results
+from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.results.stored_results import outdated_campaigns
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.result_pages import KINDS, PAGE_ROWS
 
@@ -130,3 +133,21 @@ def test_results_that_are_the_same_are_not_written_again(server, desk):
     assert names_in(json.loads("".join(shown(server, campaign).document()))) == {"kept"}
     put(server, campaign, "another", MANY)
     assert names_in(json.loads("".join(shown(server, campaign).document()))) == {"another"}
+
+
+@pytest.mark.parametrize("reports", [1, 2, 3])
+def test_what_an_older_server_wrote_is_inferred_again(server, desk, reports):
+    """A server before revision 0006 beside this one writes no pages; nor does it read them."""
+    campaign = desk.campaign(join_mode="open")
+    desk.worker(campaign).send_values(1, 0)
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    before = desk.client.get(f"/campaigns/{campaign}/results").json()
+    inference = tables.inference.c
+    with server.database.write() as connection:
+        wanted = select(inference.snapshot).where(inference.campaign_id == bytes.fromhex(campaign))
+        assert "newer version" in json.loads(connection.scalar(wanted))["warnings"][0]["message"]
+        write_older(connection, bytes.fromhex(campaign), '{"truths":"older"}', reports=reports)
+        assert bytes.fromhex(campaign) in outdated_campaigns(connection)
+    assert desk.client.get(f"/campaigns/{campaign}/results").status_code == 409
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    assert desk.client.get(f"/campaigns/{campaign}/results").json() == before

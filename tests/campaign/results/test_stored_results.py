@@ -184,7 +184,9 @@ def test_two_servers_may_write_the_first_results_at_once(server, desk, reports, 
 
     thread = Thread(target=other)
     with server.database.write() as connection:
-        provenance = Provenance(campaign=campaign, reports=reports, erasures=0, method=None)
+        provenance = Provenance(
+            campaign=campaign, reports=reports, erasures=0, method=None, exclusions=0
+        )
         with told_of(reports, "one").in_pages() as pages:
             assert write_results(connection, provenance, pages)
         thread.start()

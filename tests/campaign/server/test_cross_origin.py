@@ -15,7 +15,9 @@ PAGES = [("GET", path) for path in ("/j/{campaign}", "/dashboard/{campaign}", "/
 
 
 def filled(path):
-    return path.format(campaign="0" * 32, participant="1" * 32, task="2" * 32, sha256="3" * 64)
+    return path.format(
+        campaign="0" * 32, participant="1" * 32, task="2" * 32, sha256="3" * 64, worker="worker-4"
+    )
 
 
 def preflight(server, method, path, origin):

@@ -1,3 +1,4 @@
+import pytest
 from attrs import evolve
 from tests.campaign.people import new_desk
 from tests.campaign.waiting import in_time
@@ -33,7 +34,12 @@ def test_who_keeps_truths_is_told_and_a_lost_database_is_tried_again(start_serve
     def clock():
         return times[0]
 
-    keeper = RetentionKeeper(database=server.database, clock=clock, deleted=told.append)
+    keeper = RetentionKeeper(
+        database=server.database,
+        departures=server.service.departures,
+        clock=clock,
+        changed=told.append,
+    )
     failing = [True]
     look = retention.some_expired
 
@@ -50,3 +56,26 @@ def test_who_keeps_truths_is_told_and_a_lost_database_is_tried_again(start_serve
     assert in_time(lambda: told == [bytes.fromhex(campaign)])
     keeper.close()
     assert not keeper.alive
+
+
+def test_a_server_closes_a_campaign_when_its_day_is_over(start_server, monkeypatch):
+    monkeypatch.setattr(retention, "_EVERY", 0.02)
+    server = start_server()
+    desk = new_desk(server)
+    campaign = desk.campaign(closes_on="2099-12-31", at_least=2)
+    told = []
+    keeper = RetentionKeeper(
+        database=server.database,
+        departures=server.service.departures,
+        clock=lambda: 4_102_444_800.0,
+        changed=told.append,
+    )
+    assert in_time(lambda: told == [bytes.fromhex(campaign)])
+    keeper.close()
+    assert desk.client.get(f"/campaigns/{campaign}").json()["state"] == "closed"
+    assert desk.client.get("/readyz").is_success
+
+
+@pytest.mark.parametrize(("now", "pause"), [(5, 600.0), (DAY - 5, 5.0), (3 * DAY, 600.0)])
+def test_a_look_is_not_later_than_midnight(now, pause):
+    assert retention._pause(now) == pause

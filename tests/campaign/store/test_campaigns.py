@@ -16,7 +16,9 @@ WAITING = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
 
 @pytest.fixture(scope="module")
 def server(postgresql_server):
-    settings = Settings(database=postgresql_server.url, infer=False, requests_per_second=0)
+    settings = Settings(
+        database=postgresql_server.url, infer=False, requests_per_second=0, joins_per_minute=0
+    )
     running = Running(settings).start()
     yield running
     running.stop()

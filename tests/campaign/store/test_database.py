@@ -274,6 +274,21 @@ def test_all_rows_with_an_id_are_found_in_the_campaign(
     assert rows[0].report_id[:1] == b"a"
 
 
+def test_rows_are_found_while_another_version_adds_a_column(crowded_database):
+    """PostgreSQL ends what it has prepared of a table of which all columns are asked for."""
+    wanted = [an_id(b"a", 1)]
+    beside = Database.open(crowded_database.url.render_as_string(hide_password=False))
+    with crowded_database.engine.connect() as connection:
+        for _ in range(8):  # psycopg prepares what is asked for the sixth time
+            before = list(look_up(connection, tables.report, b"a", "report_id", wanted))
+            connection.commit()
+        with beside.write() as other:
+            other.exec_driver_sql("ALTER TABLE report ADD COLUMN later text")
+        assert list(look_up(connection, tables.report, b"a", "report_id", wanted)) == before
+        connection.commit()
+    beside.close()
+
+
 def test_of_no_ids_nothing_is_asked(crowded_database):
     statements = []
     with crowded_database.read() as connection:

@@ -1,24 +1,26 @@
 import json
-from importlib.resources import files
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import MetaData, select, text
+from sqlalchemy import insert, select, text
+from tests.campaign.older_databases import all_revisions, fill_older, upgrade_to, write_older
 
 from quietcrowd.campaign.results.shown_results import ShownResults
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import (
     migrate,
-    migrate_beside_server,
-    newest_revision,
     only_server,
+    pending,
+    ready_beside_server,
+    ready_database,
+    require_current,
 )
 from quietcrowd.campaign.store.result_pages import KINDS
+from quietcrowd.campaign.store.revisions import newest_revision
 from quietcrowd.campaign.store.tables import metadata
+from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import FormatError, ParameterError
 
 
@@ -79,83 +81,101 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path, kind):
     assert "\n" not in str(caught.value)
 
 
+OLDER = """
+INSERT INTO requester (id, name) VALUES (x'01', 'r');
+INSERT INTO campaign (id, requester_id, state, version, title, description, mechanism, join_mode,
+  max_participants, erasures, invites_used, at_least, invites_made) VALUES
+  (x'0a', x'01', 'open', 1, '', '', '', 'invite', NULL, 0, 3, 1, 0),
+  (x'0b', x'01', 'open', 1, '', '', '', 'invite', NULL, 0, 3, 5, 7),
+  (x'0c', x'01', 'open', 1, '', '', '', 'open', 20, 0, 0, 5, 0),
+  (x'0d', x'01', 'open', 1, '', '', '', 'open', 2000, 0, 0, 5, 0),
+  (x'0e', x'01', 'draft', 1, '', '', '', 'open', 20, 0, 0, 5, 0);
+INSERT INTO invite (campaign_id, token_sha256) VALUES
+  (x'0a', x'01'), (x'0a', x'02'), (x'0b', x'03');
+INSERT INTO participant (id, campaign_id, token_sha256, pseudonym, consent_hash) VALUES
+  (x'01', x'0a', x'01', 'a', x'01'), (x'02', x'0c', x'01', 'a', x'01'),
+  (x'03', x'0c', x'01', 'b', x'01')
+"""
+"""Rows of revision 0005: campaigns with invites, with and without releases, and open to all."""
+
+
+def test_older_campaigns_get_room(database):
+    upgrade_to(database, "0005")
+    with database.write() as connection:
+        for statement in OLDER.split(";"):
+            connection.execute(text(statement))
+    migrate(database)
+    with database.read() as connection:
+        rows = connection.execute(
+            text("SELECT joined, max_joined, crowded FROM campaign ORDER BY id")
+        ).all()
+        revoked = connection.execute(text("SELECT revoked FROM invite")).scalars().all()
+    assert [tuple(row) for row in rows] == [
+        (1, None, 0),
+        (0, None, 0),
+        (2, 10_000, 0),
+        (0, 20_000, 0),
+        (0, None, 0),
+    ]
+    assert revoked == [0, 0, 0]
+
+
 def revision(database):
     with database.read() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
-def test_what_nobody_serves_is_brought_up_to_date(database):
-    migrate_beside_server(database)
+def test_what_is_new_gets_its_tables(database):
+    ready_beside_server(database)
     assert revision(database) == newest_revision()
     with only_server(database.path):
-        migrate_beside_server(database)
+        ready_beside_server(database)
 
 
-def older_database(url):
-    """Return a database of revision 0005 with results, as older versions wrote them."""
-    database = Database.open(url)
+def test_results_of_an_older_database_are_kept(new_database, request):
+    database = Database.open(new_database)
+    request.addfinalizer(database.close)
+    upgrade_to(database, "0005")
     rows = [{"task": f"{place},]}}", "truth": None} for place in range(2_500)]
     found = {"method": {"a": [1, {}]}, "truths": rows, "workers": [], "warnings": [], "x": -1.5e-9}
-    config = Config()
-    config.set_main_option(
-        "script_location", str(files("quietcrowd.campaign.store") / "migrations")
-    )
     with database.write() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0005")
-        older = MetaData()
-        older.reflect(connection)
-        requester = {"id": b"r", "name": "birds"}
-        connection.execute(older.tables["requester"].insert(), requester)
-        for one, least in ((b"a", 1), (b"b", 5)):
-            _fill(connection, older.tables, one, least)
-        row = {"campaign_id": b"a", "reports": 7, "erasures": 0, "etag": "e"}
-        text = json.dumps(found, separators=(",", ":"))
-        connection.execute(older.tables["inference"].insert(), {**row, "snapshot": text})
-    return database, found
-
-
-def _fill(connection, known, one, least):
-    """Store a campaign of two tasks and two participants, of whom one has sent two reports."""
-    names = ("state", "title", "description", "mechanism", "join_mode")
-    row = {"id": one, "requester_id": b"r", **dict.fromkeys(names, "-")}
-    counts = dict.fromkeys(("version", "erasures", "invites_used"), 0)
-    connection.execute(known["campaign"].insert(), {**row, **counts, "at_least": least})
-    for place in range(2):
-        here = {"campaign_id": one}
-        mine = {**here, "id": one + bytes([place])}
-        task = {"position": place, "name": str(place), "data": "{}"}
-        connection.execute(known["task"].insert(), {**mine, **task})
-        person = {"token_sha256": b"", "pseudonym": str(place), "consent_hash": b""}
-        connection.execute(known["participant"].insert(), {**mine, **person})
-    for place in range(2):
-        sent = {"participant_id": one + b"\0", "task_id": bytes([place]), "value": 0}
-        report = {**here, **sent, "report_id": bytes([place])}
-        connection.execute(known["report"].insert(), report)
-
-
-def test_results_and_counts_of_an_older_database_are_kept(new_database, request):
-    database, found = older_database(new_database)
-    request.addfinalizer(database.close)
+        connection.execute(insert(tables.requester), {"id": b"r", "name": "birds"})
+        fill_older(connection, b"a", at_least=1)
+        whole = json.dumps(found, separators=(",", ":"))
+        write_older(connection, b"a", whole, reports=7)
     migrate(database)
     with database.read() as connection:
-        rows = connection.execute(select(tables.campaign).order_by(tables.campaign.c.id)).all()
-        shown = ShownResults.read(database, connection, rows[0], KINDS)
-        truths = ShownResults.read(database, connection, rows[0], ["truths"])
-        counts = [(row.tasks, row.shown_participants, row.shown_reports) for row in rows]
+        campaign = connection.execute(select(tables.campaign)).one()
+        shown = ShownResults.read(database, connection, campaign, KINDS)
+        truths = ShownResults.read(database, connection, campaign, ["truths"])
     assert json.loads("".join(shown.document())) == found
     assert (shown.etag, shown.counts) == ("e", {"truths": 2_500, "workers": 0})
     assert [len(rows) for rows in truths.rows()] == [1_000, 1_000, 500]
-    assert counts == [(2, 2, 2), (2, 0, 0)]
 
 
-def test_nothing_is_changed_below_a_server(database):
+def test_no_tables_are_made_below_a_server(database):
     with (
         only_server(database.path),
         pytest.raises(ParameterError, match="stop that one first"),
     ):
-        migrate_beside_server(database)
+        ready_beside_server(database)
     assert revision(database) is None
+
+
+def test_an_older_database_is_changed_by_nobody_who_was_not_asked_to(database):
+    upgrade_to(database, "0001")
+    settings = Settings(database=f"sqlite:///{database.path}")
+    for use in (ready_beside_server, require_current):
+        with pytest.raises(FormatError, match="quietcrowd campaign migrate"):
+            use(database)
+    with pytest.raises(FormatError, match="quietcrowd campaign migrate"), ready_database(settings):
+        pass
+    assert [one.name for one in pending(database)] == all_revisions()[1:]
+    assert revision(database) == "0001"
+    migrate(database)
+    assert pending(database) == []
+    with ready_database(settings):
+        pass
 
 
 def test_one_server_at_a_time(tmp_path):
@@ -173,3 +193,29 @@ def test_one_server_at_a_time(tmp_path):
 def test_a_database_server_needs_no_lock():
     with only_server(None), only_server(None):
         pass
+
+
+HEAD = 100
+"""Bytes of a file of SQLite before its pages: they count changes."""
+
+
+def test_a_file_does_not_tell_who_came_before_whom_once_its_server_has_ended(tmp_path):
+    rows = [
+        {"campaign_id": b"c", "token_sha256": place.to_bytes(32, "big")} for place in range(300)
+    ]
+    files = []
+    for name, order in (("one", rows), ("another", rows[::-1])):
+        settings = Settings(database=f"sqlite:///{tmp_path}/{name}.db", departures="none")
+        with ready_database(settings) as database:
+            with database.write() as connection:
+                connection.execute(insert(tables.requester), {"id": b"r", "name": "birds"})
+                fill_older(connection, b"c", at_least=5)
+            for row in order:
+                with database.write() as connection:
+                    connection.execute(insert(tables.invite), row)
+            database.empty_journal()
+            before = database.path.read_bytes()[HEAD:]
+        files.append(((tmp_path / f"{name}.db").read_bytes()[HEAD:], before))
+    (one, one_before), (another, another_before) = files
+    assert one == another
+    assert one_before != another_before

@@ -145,6 +145,7 @@ def test_who_withdraws_does_not_make_up_the_number(desk):
 
 
 def test_who_sends_at_the_same_time_is_counted_once(desk):
+    """Who comes behind a release waits: how many these are is up to the threads."""
     campaign = desk.campaign(at_least=4)
     workers = [desk.worker(campaign) for _ in range(8)]
     threads = [threading.Thread(target=worker.send_values, args=(1,)) for worker in workers]

@@ -4,6 +4,7 @@ from tests.campaign.people import new_desk
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.result_pages import (
+    FOR_OLDER,
     KINDS,
     ResultPage,
     put_pages,
@@ -17,7 +18,8 @@ PAGES = [ResultPage(kind, number, f'["{kind} {number}"]') for kind in KINDS for 
 @pytest.fixture
 def campaign(server):
     found = bytes.fromhex(new_desk(server).campaign())
-    row = {"campaign_id": found, "reports": 1, "erasures": 0, "etag": "", "head": "{}"}
+    row = {"campaign_id": found, "reports": 1, "erasures": 0, "etag": "e", "head": "{}"}
+    row |= {"snapshot": FOR_OLDER, "pages_etag": "e"}
     with server.database.write() as connection:
         connection.execute(insert(tables.inference), row)
         put_pages(connection, found, iter(PAGES))

@@ -16,6 +16,9 @@ from quietcrowd.exceptions import ParameterError
         {"longest_inference": 0},
         {"requests_per_second": float("nan")},
         {"host": 7},
+        {"joins_per_minute": -1.0},
+        {"joins_at_once": 0},
+        {"proxy": "crowd.example"},
     ],
 )
 def test_settings_have_ranges(wrong):

@@ -66,6 +66,7 @@ def test_fifty_edits_a_reload_and_two_tabs_draw_once(person, desk):
     check_one_report_each(desk, key, worker.wire.uploads)
 
 
+@pytest.mark.nightly
 def test_twenty_lost_answers_and_a_network_that_goes_and_comes_back(person, desk):
     worker = person(quick=True)
     worker.wire.losses["/me/reports"] = 20

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from tests.nightly import nightly
 
 from quietcrowd.campaign.terms.canonical import canonical_hash, canonical_json
 
@@ -39,13 +40,7 @@ def check_never_joined(worker):
 
 @pytest.mark.parametrize(
     "module",
-    [
-        "mechanisms/draw.js",
-        *(
-            pytest.param(name, marks=pytest.mark.nightly)
-            for name in ("page/main.js", "terms/guarantee.js")
-        ),
-    ],
+    ["mechanisms/draw.js", *map(nightly, ["page/main.js", "terms/guarantee.js"])],
 )
 def test_a_module_with_one_more_byte_starts_nothing(person, desk, module):
     worker = person()

@@ -24,6 +24,7 @@ from tests.campaign.web.screen_pages import (
     press,
     screens,
 )
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.device.law import law_sentences
@@ -116,6 +117,14 @@ def test_a_worker_is_told_what_to_decide_on(browser):
         arrive(page, "You take no part")
         assert calls(page, "join") == []
         assert page.told == []
+
+
+def test_a_last_day_is_told_where_there_is_one(browser):
+    for closes in ("2099-12-31", None):
+        with screens(browser, given(closes=closes)) as page:
+            arrive(page, "Do you want to take part?")
+            told = page.get_by_text("until the end of 2099-12-31 (UTC)").count()
+            assert told == (closes is not None)
 
 
 @pytest.mark.parametrize("name", ["one-layer", "sampled variance"])
@@ -429,7 +438,7 @@ def walk(page):
     yield "end"
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("scheme", ["light", nightly("dark")])
 def test_axe_finds_nothing_serious(browser, scheme):
     axe = Axe()
     state = given(offline=True, asked={"reused": ["t1"], "repeated": ["t2"]})

@@ -7,6 +7,7 @@ from tests.campaign.web.people_in_browsers import (
     WorkerInBrowser,
     WorkerWithKeyboard,
 )
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
@@ -68,6 +69,27 @@ def test_labels_by_mouse_by_keyboard_and_by_touch(person, desk):
     assert all("409 (Conflict)" in line for line in requester.told)  # no results yet
 
 
+def test_a_requester_sees_who_is_excluded_and_that_workers_may_be_invented(person, desk):
+    campaign = desk.campaign(join_mode="open", at_least=1, closes_on="2099-12-31")
+    workers = [desk.worker(campaign) for _ in range(3)]
+    for worker in workers:
+        worker.send_values(1, 0)
+    name = workers[0].client.get("/me").json()["pseudonym"]
+    desk.client.put(f"/campaigns/{campaign}/excluded/{name}").raise_for_status()
+    infer(desk, campaign)
+    requester = person(RequesterInBrowser, quick=True)
+    requester.open(desk.server.url, campaign, desk.key)
+    rows = requester.table("Workers")[1:]
+    assert [f"{name} (excluded)", "", "", ""] in [[cell.strip() for cell in row] for row in rows]
+    assert len(rows) == 3
+    page = requester.page
+    page.get_by_text("3 workers, by pseudonym. 1 of them excluded").wait_for()
+    page.get_by_text("Anyone who has the link can take part").wait_for()
+    page.get_by_text("the link, as often as they like: workers may be invented").wait_for()
+    page.get_by_text("at the end of 2099-12-31 (UTC)").wait_for()
+    assert requester.told == []
+
+
 KINDS = {
     "laplace, filled": ["4", None, "1"],
     "laplace with a bit": [7.25, None, 0.5],
@@ -81,9 +103,8 @@ KINDS = {
     "name",
     [
         *("laplace with a bit", "two-layer"),
-        pytest.param("laplace, filled", marks=pytest.mark.nightly),
-        pytest.param("matrix factorisation", marks=pytest.mark.nightly),
-        pytest.param("matrix factorisation, statistics", marks=pytest.mark.nightly),
+        *map(nightly, ["laplace, filled", "matrix factorisation"]),
+        nightly("matrix factorisation, statistics"),
     ],
 )
 def test_other_kinds_of_answers(person, desk, name):
@@ -125,5 +146,5 @@ def test_a_worker_withdraws_with_the_key_on_another_device(person, desk):
     other.heading("Withdraw")
     other.page.get_by_label("Withdrawal key").fill(key)
     other.press("Withdraw for good")
-    other.heading("You have withdrawn")
+    other.heading("The reports of this key are deleted")
     assert desk.server.client(key).get("/me/reports").status_code == 401

@@ -3,6 +3,7 @@
 import attrs
 import numpy as np
 import pytest
+from tests.nightly import nightly
 
 import quietcrowd as qc
 from quietcrowd.evaluation import FIGURES, FigureResult
@@ -25,12 +26,12 @@ def experiment(sparsity, mechanisms=MECHANISMS, methods=None, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("clip_truths", [False, True])
+@pytest.mark.parametrize("clip_truths", [False, nightly(True)])
 @pytest.mark.parametrize(
     "sparsity",
     [
-        pytest.param(0.1, marks=pytest.mark.nightly),
-        pytest.param(0.5, marks=pytest.mark.nightly),
+        nightly(0.1),
+        nightly(0.5),
         0.9,
     ],
 )
@@ -48,7 +49,7 @@ def test_changes_of_figures_2_to_4(sparsity, clip_truths):
             assert change[name, 0.1] == pytest.approx(3.6, abs=0.4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_constant_is_useless_where_truths_are_spread_out():
     frame = experiment(0.5, crowd={"truths": "uniform"}).run().frame
     private = frame[frame["mechanism"] != "none"].set_index(["mechanism", "claimed_epsilon"])

@@ -3,6 +3,7 @@
 import attrs
 import numpy as np
 import pytest
+from tests.nightly import nightly
 
 from quietcrowd.commands.experiment_tables import print_densities
 from quietcrowd.datasets import load_dataset, log10_dataset, opinion_crowd, selected_tasks
@@ -111,7 +112,7 @@ def quick(monkeypatch):
     "name",
     [
         *(name for name in HUAI_2019 if name not in NIGHTLY),
-        *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY),
+        *map(nightly, NIGHTLY),
     ],
 )
 @pytest.mark.usefixtures("quick")

@@ -36,6 +36,7 @@ from quietcrowd.privacy.guarantee import PrivacyGuarantee, show_loss
 __all__ = ["CampaignTask", "Terms", "read_tasks"]
 
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MEMBERS = {
     "campaign": str,
     "title": str,
@@ -81,6 +82,9 @@ class Terms:
     promises : Promises or None
         Who asks and what for, how long things are kept, and of how many workers at a time whoever
         asks is shown reports; None in campaigns of an older version, which do not say.
+    closes_on : str or None
+        The last day on which anything is taken in, in UTC, as 2026-12-31, when it was read; it is
+        not promised. None: until the campaign is closed.
     """
 
     campaign: str
@@ -96,6 +100,7 @@ class Terms:
     needs_invite: bool
     worker_epsilon: float | None = None
     promises: Promises | None = None
+    closes_on: str | None = None
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
@@ -163,7 +168,13 @@ class Terms:
             needs_invite=document.get("join_mode") != "open",
             worker_epsilon=_said_loss(config, mechanism),
             promises=promises,
+            closes_on=_day(document.get("closes_on")),
         )
+
+
+def _day(said: Any) -> str | None:
+    """Return a day as it is spelled; None for anything else."""
+    return said if isinstance(said, str) and _DAY.fullmatch(said) else None
 
 
 def _hash(value: Any) -> str | None:

@@ -26,6 +26,7 @@ from quietcrowd.campaign.terms.promises import (
     USUAL_RETENTION_DAYS,
 )
 from quietcrowd.campaign.terms.settings import MAX_COMPLETION_CODE, MAX_REPORTS
+from quietcrowd.campaign.terms.tokens import PSEUDONYM
 
 __all__ = [
     "Agreement",
@@ -34,6 +35,8 @@ __all__ = [
     "CampaignDraft",
     "CampaignPage",
     "Caution",
+    "Exclusion",
+    "Exclusions",
     "Hash",
     "Id",
     "InviteCounts",
@@ -54,6 +57,7 @@ __all__ = [
     "ResultHead",
     "ResultRows",
     "Results",
+    "Revocation",
     "SketchItem",
     "Spent",
     "State",
@@ -64,6 +68,7 @@ __all__ = [
     "TaskPage",
     "TasksForParticipant",
     "Upload",
+    "Worker",
 ]
 
 Id: TypeAlias = Annotated[
@@ -110,6 +115,20 @@ CompletionCode: TypeAlias = Annotated[
         description="Given to every worker whose reports are stored, and the same for all: one "
         "line, to be shown to whoever pays.",
     ),
+]
+Day: TypeAlias = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+    Field(
+        json_schema_extra={"format": "date"},
+        description="The last day on which anything is taken in, in UTC; null: until it is closed.",
+    ),
+]
+Worker: TypeAlias = Annotated[
+    str, StringConstraints(pattern=PSEUDONYM), Field(description="A worker's pseudonym.")
+]
+InviteToken: TypeAlias = Annotated[
+    str, StringConstraints(pattern=r"^qci_[A-Za-z0-9_-]{43}$"), Field(description="An invite.")
 ]
 JsonObject: TypeAlias = dict[str, Any]
 Whole: TypeAlias = Annotated[int, Field(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
@@ -175,6 +194,12 @@ class CampaignDraft(Request):
     retention_days: Retention = USUAL_RETENTION_DAYS
     at_least: AtLeast = USUAL_AT_LEAST
     completion_code: CompletionCode | None = None
+    closes_on: Day | None = None
+    max_joined: Count | None = Field(
+        default=None,
+        description="Where it is open to all: most workers who have joined and not left; null: ten "
+        "times `max_participants`, or 10,000. At least `at_least`.",
+    )
 
 
 class CampaignChange(Request):
@@ -192,6 +217,11 @@ class CampaignChange(Request):
     retention_days: Retention | None = None
     at_least: AtLeast | None = None
     completion_code: CompletionCode | None = None
+    closes_on: Day | None = None
+    max_joined: Count | None = Field(
+        default=None,
+        description="Once the campaign is open it can be raised, by at least `at_least`.",
+    )
 
 
 class CampaignDocument(BaseModel):
@@ -223,6 +253,11 @@ class CampaignDocument(BaseModel):
     )
     at_least: int
     completion_code: str | None
+    closes_on: Day | None
+    max_joined: int | None = Field(
+        description="Most workers who have joined and not left; null where invites are needed, and "
+        "in drafts that do not say."
+    )
 
 
 class PageQuery(BaseModel):
@@ -279,10 +314,34 @@ class Invites(BaseModel):
     )
 
 
-class InviteCounts(BaseModel):
-    """How many invites were made, without revoked ones, and how many of them were used.
+class Revocation(Request):
+    """The invite that lets nobody in any more."""
 
-    Where workers are shown together: used by those who are shown.
+    invite: InviteToken
+
+
+class Exclusion(BaseModel):
+    """A worker whom the requester leaves out of results, or takes back in."""
+
+    worker: Worker
+    state: Literal["excluded", "to-be-excluded", "to-be-included"] = Field(
+        description="`excluded`: results leave the worker out. Where workers are shown together, a "
+        "change comes with the next release, or the closing: `to-be-excluded`, which a worker whom "
+        "nobody knows stays, or `to-be-included`."
+    )
+
+
+class Exclusions(BaseModel):
+    """All workers whom the requester leaves out, by pseudonym."""
+
+    items: list[Exclusion]
+
+
+class InviteCounts(BaseModel):
+    """How many invites were made, and how many of them were used.
+
+    Where workers are shown together: used by those who are shown. Unused ones that were revoked all
+    at once are not counted; those that were revoked by presenting them are, used or not.
     """
 
     invites: int
@@ -296,6 +355,7 @@ class PublicCampaign(BaseModel):
     join_mode: JoinMode
     config_hash: Hash
     config: JsonObject = Field(description="Its RFC 8785 spelling has the SHA-256 `config_hash`.")
+    closes_on: Day | None = Field(description="Not part of what is hashed: it may be changed.")
 
 
 class JoinRequest(Request):
@@ -445,6 +505,9 @@ class _Found(BaseModel):
     participants: int
     iterations: int
     converged: bool
+    excluded: list[str] = Field(
+        default=[], description="Workers whom the requester leaves out: nothing here is of them."
+    )
     privacy: Spent | None
     agreement: Agreement | None
     warnings: list[Caution]

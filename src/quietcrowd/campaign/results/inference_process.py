@@ -21,7 +21,12 @@ from sqlalchemy import select
 
 from quietcrowd.campaign.results.findings import Findings
 from quietcrowd.campaign.results.snapshots import count_reports, snapshot
-from quietcrowd.campaign.results.stored_reports import StoredReports, read_stored
+from quietcrowd.campaign.results.stored_reports import (
+    LeftOut,
+    StoredReports,
+    read_left_out,
+    read_stored,
+)
 from quietcrowd.campaign.results.stored_results import (
     Provenance,
     failed_findings,
@@ -46,6 +51,7 @@ class _Earlier:
     """An estimate to start from, and what it was made of."""
 
     erasures: int
+    exclusions: int
     estimate: TruthEstimate
 
 
@@ -80,23 +86,30 @@ class Inferrer:
                 self._earlier.pop(campaign, None)
                 return False
             stored = None if row is None else read_stored(connection, row)
-        if row is None or stored is None:
+            left_out = None if row is None else read_left_out(connection, row)
+        if row is None or left_out is None or (stored is None and not left_out.reports):
             self._earlier.pop(campaign, None)
             return False
-        return self._write(row, self._findings(row, stored))
+        return self._write(row, left_out, self._findings(row, stored, left_out))
 
-    def _findings(self, row: Any, stored: StoredReports) -> Findings:
+    def _findings(self, row: Any, stored: StoredReports | None, left_out: LeftOut) -> Findings:
         """Return what the reports say, or why they say nothing."""
+        config_hash = row.config_hash.hex()
+        if stored is None:
+            return failed_findings(
+                config_hash=config_hash,
+                reports=0,
+                participants=0,
+                excluded=left_out.workers,
+                reason="All workers who sent reports are excluded.",
+            )
         reports = stored.reports
         name = usual_method(reports.table.domain, reports.mechanism)
         method = METHODS[name]() if row.named is None else method_from_dict(json.loads(row.named))
         earlier = self._earlier.pop(row.id, None)
-        warm = earlier is not None and (earlier.erasures, earlier.estimate.method) == (
-            row.withdrawals,
-            method,
-        )
+        before = earlier and (earlier.erasures, earlier.exclusions, earlier.estimate.method)
+        warm = before == (row.withdrawals, row.exclusions, method)
         start = earlier.estimate if earlier is not None and warm else None
-        config_hash = row.config_hash.hex()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
@@ -106,11 +119,14 @@ class Inferrer:
                     config_hash=config_hash,
                     reports=count_reports(reports),
                     participants=len(reports.table.workers),
+                    excluded=left_out.workers,
                     reason=str(error),
                 )
         while len(self._earlier) >= _CACHED:
             self._earlier.pop(next(iter(self._earlier)))
-        self._earlier[row.id] = _Earlier(erasures=row.withdrawals, estimate=estimate)
+        self._earlier[row.id] = _Earlier(
+            erasures=row.withdrawals, exclusions=row.exclusions, estimate=estimate
+        )
         return snapshot(
             estimate,
             stored.reports,
@@ -120,12 +136,17 @@ class Inferrer:
                 str(one.message) for one in caught if issubclass(one.category, QuietcrowdWarning)
             ],
             answers=json.loads(row.config)["answers_per_participant"],
+            excluded=left_out.workers,
+            open_to_all=row.join_mode == "open",
         )
 
-    def _write(self, row: Any, findings: Findings) -> bool:
-        reports = findings.head["reports"]
+    def _write(self, row: Any, left_out: LeftOut, findings: Findings) -> bool:
         provenance = Provenance(
-            campaign=row.id, reports=reports, erasures=row.withdrawals, method=row.named
+            campaign=row.id,
+            reports=findings.head["reports"] + left_out.reports,
+            erasures=row.withdrawals,
+            method=row.named,
+            exclusions=row.exclusions,
         )
         with findings.in_pages() as pages, self.database.write() as connection:
             written = write_results(connection, provenance, pages)

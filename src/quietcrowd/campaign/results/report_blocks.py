@@ -31,9 +31,12 @@ class ReportBlocks:
     ----------
     campaign : Row
         Of the table of campaigns.
+    excluded : collection of str
+        Pseudonyms of workers whose reports are left out.
     """
 
     campaign: Any
+    excluded: Collection[str] = frozenset()
     _names: dict[bytes, str] = field(factory=dict, init=False, repr=False)
 
     @property
@@ -120,10 +123,11 @@ class ReportBlocks:
         return whole, True
 
     def _people(self, connection: Connection, ids: Collection[bytes]) -> dict[bytes, str]:
-        """Return the pseudonyms of those of some workers who are shown."""
+        """Return the pseudonyms of those of some workers who are shown and not left out."""
         found = look_up(connection, tables.participant, self.campaign.id, "id", list(ids))
         wait = waits_for_others(self.campaign)
-        return {row.id: row.pseudonym for row in found if row.standing == "shown" or not wait}
+        shown = (row for row in found if row.standing == "shown" or not wait)
+        return {row.id: row.pseudonym for row in shown if row.pseudonym not in self.excluded}
 
     def _reports(
         self, rows: Sequence[Any], workers: Sequence[str], names: Mapping[bytes, str]

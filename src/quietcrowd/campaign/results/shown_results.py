@@ -18,6 +18,7 @@ from quietcrowd.campaign.store.result_pages import (
     KINDS,
     PAGE_ROWS,
     ResultPage,
+    are_paged,
     read_page,
     read_pages,
 )
@@ -89,7 +90,7 @@ class ShownResults:
         """
         table = tables.inference
         found = connection.execute(
-            select(table).where(table.c.campaign_id == campaign.id)
+            select(table).where(table.c.campaign_id == campaign.id, are_paged())
         ).one_or_none()
         if found is None:
             raise ProblemError("no-results", _why_none(campaign))
@@ -156,7 +157,8 @@ class ShownResults:
     def _require_same(self, connection: Connection) -> None:
         """Raise ProblemError where there are others now, or none."""
         held = tables.inference.c
-        etag = connection.scalar(select(held.etag).where(held.campaign_id == self.campaign))
+        mine = (held.campaign_id == self.campaign) & are_paged()
+        etag = connection.scalar(select(held.etag).where(mine))
         if etag != self.etag:
             raise ProblemError("results-changed", "Begin again: there are other results now.")
 

@@ -19,6 +19,7 @@ from quietcrowd.campaign.results.agreement import (
 )
 from quietcrowd.campaign.results.findings import Findings
 from quietcrowd.campaign.store.result_pages import PAGE_ROWS
+from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.formats.json_files import json_ready
 from quietcrowd.frames import positions_by_text
 from quietcrowd.inference import TruthEstimate
@@ -59,6 +60,8 @@ def snapshot(
     config_hash: str,
     messages: Sequence[str],
     answers: int,
+    excluded: Sequence[str] = (),
+    open_to_all: bool = False,
 ) -> Findings:
     """Return what an estimate says; rows are made as they are read.
 
@@ -76,11 +79,16 @@ def snapshot(
         Warnings of the library.
     answers : int
         Most answers of a worker.
+    excluded : sequence of str
+        Workers who are left out.
+    open_to_all : bool
+        Whether nobody needs an invite.
     """
     tasks = len(reports.table.tasks)
     guarantee = reports.mechanism.guarantee(answers=answers, tasks=tasks)
     agreed = agreement(independent)
     cautions = [
+        *([Caution(code="open-to-all", message=ANYONE)] if open_to_all else []),
         *_about_the_fit(estimate),
         *(Caution(code="assumption", message=message) for message in dict.fromkeys(messages)),
         *_about_the_reports(reports),
@@ -95,6 +103,7 @@ def snapshot(
             "participants": len(reports.table.workers),
             "iterations": estimate.iterations,
             "converged": estimate.converged,
+            "excluded": list(excluded),
             "privacy": _privacy(reports.mechanism, guarantee),
             "agreement": {name: json_ready(value) for name, value in asdict(agreed).items()},
             "warnings": [one.model_dump() for one in cautions],

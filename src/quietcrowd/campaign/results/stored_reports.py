@@ -14,12 +14,14 @@ from sqlalchemy import Connection, func, select
 
 from quietcrowd.campaign.results.report_blocks import ReportBlocks
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.exclusions import is_excluded, names_in_force
+from quietcrowd.campaign.store.releases import reports_of
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.frames import dictionary_codes
 from quietcrowd.mechanisms import Reports
 
-__all__ = ["StoredReports", "read_stored"]
+__all__ = ["LeftOut", "StoredReports", "read_left_out", "read_stored"]
 
 
 @frozen(kw_only=True)
@@ -42,8 +44,35 @@ class StoredReports:
     known_truths: pa.Table | None
 
 
+@frozen(kw_only=True)
+class LeftOut:
+    """What is shown of a campaign and not inferred from: its requester leaves workers out.
+
+    Attributes
+    ----------
+    workers : list of str
+        Their pseudonyms.
+    reports : int
+        How many reports they gave; sketches count as one each.
+    """
+
+    workers: list[str]
+    reports: int
+
+
+def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
+    """Return who is left out of a campaign's results; parameters as those of `read_stored`."""
+    mine = tables.participant.c.campaign_id == campaign.id
+    return LeftOut(
+        workers=names_in_force(connection, campaign.id),
+        reports=reports_of(connection, mine & is_excluded(campaign.id)),
+    )
+
+
 def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
     """Return the reports of a campaign that its requester is shown, or None where there are none.
+
+    Those of workers who are left out are not among them.
 
     Parameters
     ----------
@@ -59,7 +88,9 @@ def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
         .order_by(tables.task.c.name)
     ).all()
     names = [row.name for row in tasks]
-    columns = _joined(ReportBlocks(campaign=campaign).of_one_state(connection))
+    excluded = frozenset(names_in_force(connection, campaign.id))
+    blocks = ReportBlocks(campaign=campaign, excluded=excluded)
+    columns = _joined(blocks.of_one_state(connection))
     if not len(columns):
         return None
     workers = pc.unique(columns["worker"]).cast(pa.string())

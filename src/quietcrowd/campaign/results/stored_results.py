@@ -9,7 +9,7 @@ Of results there is a head, and pages of truths and workers: see `result_pages`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -18,13 +18,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.results.findings import Findings, PagedFindings
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.exclusions import names_in_force
 from quietcrowd.campaign.store.releases import (
     as_released,
     erasures_shown,
     method_shown,
     waits_for_others,
 )
-from quietcrowd.campaign.store.result_pages import put_pages
+from quietcrowd.campaign.store.result_pages import FOR_OLDER, are_paged, put_pages
 
 __all__ = [
     "Attempt",
@@ -47,17 +48,20 @@ class Provenance:
     campaign : bytes
         Its id.
     reports : int
-        How many there were; sketches count as one each.
+        How many there were, also of who is left out; sketches count as one each.
     erasures : int
         How often somebody had withdrawn.
     method : str or None
         As the campaign names it.
+    exclusions : int
+        How often those who are left out had become others.
     """
 
     campaign: bytes
     reports: int
     erasures: int
     method: str | None
+    exclusions: int
 
 
 @frozen(kw_only=True)
@@ -79,23 +83,26 @@ class Attempt:
 def write_results(connection: Connection, provenance: Provenance, found: PagedFindings) -> bool:
     """Write results; return whether they are those of the campaign now.
 
-    They are not where somebody withdrew or the method was changed meanwhile (another inference is
-    asked for already), or where another server has written those of more reports. Neither can
-    happen until the transaction ends; uploads go on. Why there are no results is written where
-    nothing of as many reports is, so that no failure replaces results that another server found.
-    Pages that are there already are not written again.
+    They are not where somebody withdrew, or the method or who is left out was changed meanwhile
+    (another inference is asked for already), or where another server has written those of more
+    reports. Neither can happen until the transaction ends; uploads go on. Why there are no results
+    is written where nothing of as many reports is, so that no failure replaces results that another
+    server found. Pages that are there already are not written again.
     """
     if not _still_so(connection, provenance):
         return False
     held = tables.inference.c
     mine = held.campaign_id == provenance.campaign
-    before = connection.scalar(select(held.etag).where(mine).with_for_update())
+    before = connection.scalar(select(held.pages_etag).where(mine).with_for_update())
     row = {
         "campaign_id": provenance.campaign,
         "reports": provenance.reports,
         "erasures": provenance.erasures,
         "method": provenance.method,
+        "exclusions": provenance.exclusions,
         "etag": found.etag,
+        "snapshot": FOR_OLDER,
+        "pages_etag": found.etag,
         "head": found.head,
         **found.counts,
     }
@@ -107,14 +114,15 @@ def write_results(connection: Connection, provenance: Provenance, found: PagedFi
 
 
 def _still_so(connection: Connection, provenance: Provenance) -> bool:
-    """Return whether nobody withdrew or changed the method; nobody does until the end, then."""
+    """Return whether nobody withdrew, or changed the method or who is left out; until the end."""
     campaign = tables.campaign.c
     now = connection.execute(
-        select(erasures_shown(), method_shown())
+        select(erasures_shown(), method_shown(), campaign.exclusions)
         .where(campaign.id == provenance.campaign, as_released())
         .with_for_update(read=True, key_share=True)
     ).one_or_none()
-    return now is not None and tuple(now) == (provenance.erasures, provenance.method)
+    then = (provenance.erasures, provenance.method, provenance.exclusions)
+    return now is not None and tuple(now) == then
 
 
 def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> bool:
@@ -135,6 +143,8 @@ def _put(connection: Connection, row: Mapping[str, Any], *, failed: bool) -> boo
             held.reports < new.reports if failed else held.reports <= new.reports,
             held.erasures != new.erasures,
             held.method.is_distinct_from(new.method),
+            held.exclusions != new.exclusions,
+            held.etag.is_distinct_from(held.pages_etag),
         ),
     )
     return connection.execute(put.returning(held.campaign_id)).one_or_none() is not None
@@ -149,19 +159,28 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
             erasures_shown().label("erasures"),
             method_shown().label("method"),
             campaign.c.shown_reports,
+            campaign.c.exclusions,
             inference.c.reports.label("made_of_reports"),
             inference.c.erasures.label("made_after_erasures"),
             inference.c.method.label("made_by_method"),
+            inference.c.exclusions.label("made_after_exclusions"),
         )
-        .select_from(campaign.outerjoin(inference))
+        .select_from(
+            campaign.outerjoin(inference, (inference.c.campaign_id == campaign.c.id) & are_paged())
+        )
         .where(campaign.c.state != "draft", as_released())
     )
     return [
         row.id
         for row in rows
         if row.shown_reports
-        and (row.shown_reports, row.erasures, row.method)
-        != (row.made_of_reports, row.made_after_erasures, row.made_by_method)
+        and (row.shown_reports, row.erasures, row.method, row.exclusions)
+        != (
+            row.made_of_reports,
+            row.made_after_erasures,
+            row.made_by_method,
+            row.made_after_exclusions,
+        )
     ]
 
 
@@ -170,6 +189,7 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
     row = connection.execute(
         select(
             tables.campaign.c.config_hash,
+            tables.campaign.c.exclusions,
             erasures_shown().label("erasures"),
             method_shown().label("method"),
             tables.campaign.c.shown_reports,
@@ -178,7 +198,11 @@ def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:
     if row is None or row.config_hash is None:
         return None
     provenance = Provenance(
-        campaign=campaign, reports=row.shown_reports, erasures=row.erasures, method=row.method
+        campaign=campaign,
+        reports=row.shown_reports,
+        erasures=row.erasures,
+        method=row.method,
+        exclusions=row.exclusions,
     )
     return Attempt(provenance=provenance, config_hash=row.config_hash.hex())
 
@@ -198,10 +222,15 @@ def is_settled(connection: Connection, campaign: Any) -> bool:
     if campaign.erasures != campaign.shown_erasures:
         return True
     found = connection.execute(
-        select(tables.inference).where(tables.inference.c.campaign_id == campaign.id)
+        select(tables.inference).where(tables.inference.c.campaign_id == campaign.id, are_paged())
     ).one_or_none()
-    made_of = (campaign.shown_reports, campaign.shown_erasures, campaign.shown_method)
-    if found is None or (found.reports, found.erasures, found.method) != made_of:
+    now = (
+        campaign.shown_reports,
+        campaign.shown_erasures,
+        campaign.shown_method,
+        campaign.exclusions,
+    )
+    if found is None or (found.reports, found.erasures, found.method, found.exclusions) != now:
         return False
     return json.loads(found.head)["method"] is not None
 
@@ -216,6 +245,7 @@ def write_failure(connection: Connection, attempt: Attempt, reason: str) -> None
         config_hash=attempt.config_hash,
         reports=attempt.provenance.reports,
         participants=_reporting(connection, attempt.provenance.campaign),
+        excluded=names_in_force(connection, attempt.provenance.campaign),
         reason=reason,
     )
     with findings.in_pages() as pages:
@@ -240,7 +270,9 @@ def _reporting(connection: Connection, campaign: bytes) -> int:
     return sum(filter(None, counts))
 
 
-def failed_findings(*, config_hash: str, reports: int, participants: int, reason: str) -> Findings:
+def failed_findings(
+    *, config_hash: str, reports: int, participants: int, reason: str, excluded: Sequence[str] = ()
+) -> Findings:
     """Return what is told where nothing can be inferred from the reports of a campaign."""
     return Findings(
         head={
@@ -250,6 +282,7 @@ def failed_findings(*, config_hash: str, reports: int, participants: int, reason
             "participants": participants,
             "iterations": 0,
             "converged": False,
+            "excluded": list(excluded),
             "privacy": None,
             "agreement": None,
             "warnings": [{"code": "failed", "message": reason}],

@@ -23,8 +23,10 @@ from quietcrowd.campaign.server.logs import log_what_nobody_catches, start_log
 from quietcrowd.campaign.server.problem_responses import HANDLERS
 from quietcrowd.campaign.server.retention import RetentionKeeper
 from quietcrowd.campaign.server.service import Service
+from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.writer import JournalEraser, Writer
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.opening import ready_database
 from quietcrowd.campaign.terms.settings import MAX_AT_ONCE, PREFIX, Settings, place_of
 from quietcrowd.campaign.web.pages import router as pages
@@ -96,17 +98,26 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        eraser = JournalEraser(database=database)
+        departures = Departures.open(settings)
+        erasers = [JournalEraser(database=one) for one in (database, departures)]
         jobs = _jobs(settings, database)
         infer = _nothing if jobs is None else jobs.request
         writer = Writer(database=database, changed=infer)
-        retention = RetentionKeeper(database=database, clock=time.time, deleted=infer)
-        parts = [part for part in (eraser, jobs, writer, retention) if part is not None]
+        retention = RetentionKeeper(
+            database=database, departures=departures, clock=time.time, changed=infer
+        )
+        parts = [part for part in (*erasers, jobs, writer, retention) if part is not None]
         app.state.service = Service(
             database=database,
             writer=writer,
             infer=infer,
+            departures=departures,
             alive=lambda: all(part.alive for part in parts),
+            joins=JoinLimits(
+                per_minute=settings.joins_per_minute,
+                at_once=settings.joins_at_once,
+                proxy=settings.proxy,
+            ),
         )
         try:
             yield
@@ -115,7 +126,9 @@ def _lifespan(
             writer.close()
             if jobs is not None:
                 jobs.close()
-            eraser.close()
+            for eraser in erasers:
+                eraser.close()
+            departures.close()
             database.close()
 
     return lifespan

@@ -1,4 +1,4 @@
-"""The thread that deletes what is held of workers once its time is over."""
+"""The thread that closes campaigns on their day, and deletes what is held of workers in time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from threading import Event, Thread
 from attrs import define, field
 
 from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.store.closing import close_due, due_campaigns
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.retention import delete_expired, some_expired
 
 __all__ = ["RetentionKeeper"]
@@ -16,24 +18,29 @@ __all__ = ["RetentionKeeper"]
 _EVERY = 600.0
 """Seconds between two looks at what has to go."""
 
+_DAY = 86_400
+
 
 @define(kw_only=True)
 class RetentionKeeper:
-    """Deletes all of workers from campaigns that have been closed for long enough.
+    """Closes campaigns whose last day is over; deletes workers from those closed for long enough.
 
     Attributes
     ----------
     database : Database
         Of the campaigns.
+    departures : Departures
+        Who left, and what ended; what is over is forgotten.
     clock : callable
         Says the seconds since 1970.
-    deleted : callable
-        Is told, after a commit, of each campaign whose workers were deleted.
+    changed : callable
+        Is told, after a commit, of each campaign whose results may be others.
     """
 
     database: Database
+    departures: Departures
     clock: Callable[[], float]
-    deleted: Callable[[bytes], None]
+    changed: Callable[[bytes], None]
     _ended: Event = field(factory=Event, init=False)
     _thread: Thread = field(init=False)
 
@@ -52,14 +59,22 @@ class RetentionKeeper:
         self._thread.join()
 
     def look(self) -> None:
-        """Delete what has to go now."""
+        """Close what has to be closed now, and delete what has to go."""
+        now = self.clock()
         with self.database.read() as connection:
-            if not some_expired(connection, self.clock()):
-                return
+            due, expired = due_campaigns(connection, now), some_expired(connection, now)
+        for campaign in due:
+            with self.database.write() as connection:
+                changed = close_due(connection, self.departures, campaign, now)
+            if changed:
+                self.changed(campaign)
+        if not expired:
+            return
         with self.database.write() as connection:
-            over = delete_expired(connection, self.clock())
+            over = delete_expired(connection, now)
         for campaign in over:
-            self.deleted(campaign)
+            self.changed(campaign)
+        self.departures.forget(map(trace_of, over))
 
     def _run(self) -> None:
         while True:
@@ -67,5 +82,10 @@ class RetentionKeeper:
                 self.look()
             except UNAVAILABLE as error:
                 log_failure("retention", error)
-            if self._ended.wait(_EVERY):
+            if self._ended.wait(_pause(self.clock())):
                 return
+
+
+def _pause(now: float) -> float:
+    """Return how many seconds after a time the next look is: not later than midnight in UTC."""
+    return min(_EVERY, _DAY - now % _DAY)

@@ -18,8 +18,10 @@ from typing_extensions import override
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import State
 from quietcrowd.campaign.server.problem_responses import documented
+from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.requesters import requester_of
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
@@ -56,8 +58,12 @@ class Service:
         Who writes reports.
     infer : callable
         Asks for an inference of a campaign.
+    departures : Departures
+        Who left, and what ended, outside of the database.
     alive : callable
         Says whether all that works in threads of its own still does.
+    joins : JoinLimits
+        How many workers one source brings into campaigns that are open to all.
     clock : callable
         Says the seconds since 1970: retention is counted by it.
     """
@@ -65,7 +71,9 @@ class Service:
     database: Database
     writer: Writer
     infer: Callable[[bytes], None]
+    departures: Departures
     alive: Callable[[], bool]
+    joins: JoinLimits
     clock: Callable[[], float] = time.time
 
 

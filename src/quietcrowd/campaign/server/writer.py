@@ -20,6 +20,7 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Receipt
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.intake import Intake, WorkerUpload
 
 __all__ = ["JournalEraser", "Writer"]
@@ -165,11 +166,11 @@ class JournalEraser:
 
     Attributes
     ----------
-    database : Database
+    database : Database or Departures
         Of SQLite; in PostgreSQL there is nothing to do.
     """
 
-    database: Database
+    database: Database | Departures
     _ended: Event = field(factory=Event, init=False)
     _thread: Thread = field(init=False)
 

@@ -32,6 +32,7 @@ _OWNED = (
     tables.invite,
     tables.task,
     tables.image,
+    tables.exclusion,
 )
 """What belongs to a campaign, in the order in which it can be deleted."""
 
@@ -70,6 +71,8 @@ def campaign_documents(connection: Connection, wanted: Select[Any]) -> list[Camp
             retention_days=row.retention_days,
             at_least=row.at_least,
             completion_code=row.completion_code,
+            closes_on=row.closes_on,
+            max_joined=row.max_joined,
             config_hash=None if row.config_hash is None else row.config_hash.hex(),
         )
         for row in connection.execute(wanted)

@@ -18,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["UNAVAILABLE", "Database", "insert_rows", "look_up"]
+__all__ = ["UNAVAILABLE", "Database", "create_private", "insert_rows", "look_up"]
 
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
 """What is raised while a database cannot be reached, has no room or may only be read: try later."""
@@ -37,6 +37,9 @@ _FULL = 2
 
 _BRIEFLY = 0.05
 """Seconds that emptying the journal waits for readers: those who write wait as long."""
+
+_ANEW = 0.5
+"""Seconds that writing a file anew waits for others."""
 
 _CONNECT = "5"
 """Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
@@ -159,6 +162,25 @@ class Database:
         except FileNotFoundError:
             return False
 
+    def write_anew(self) -> bool:
+        """Write a file of SQLite anew: within its pages rows lie in the order in which they came.
+
+        Afterwards they lie in the order of their keys.
+
+        Returns
+        -------
+        bool
+            Whether that was done: not where somebody else has it just then.
+        """
+        assert self.path is not None
+        try:
+            with closing(sqlite3.connect(self.path, timeout=_ANEW)) as raw:
+                raw.execute("PRAGMA temp_store=MEMORY")
+                raw.execute("VACUUM")
+        except sqlite3.OperationalError:
+            return False
+        return True
+
     def backup(self, target: Path) -> None:
         """Write a copy of one state of the data to a new file, while others go on.
 
@@ -170,7 +192,7 @@ class Database:
         if self.path is None:
             raise ParameterError("a PostgreSQL database is backed up with pg_dump")
         try:
-            _create_private(target)  # SQLite fills a file that is empty
+            create_private(target)  # SQLite fills a file that is empty
         except FileExistsError:
             raise ParameterError(f"{target} exists already: a backup overwrites nothing") from None
         try:
@@ -185,7 +207,7 @@ class Database:
         self.engine.dispose()
 
 
-def _create_private(path: Path) -> None:
+def create_private(path: Path) -> None:
     """Create an empty file that is its owner's alone."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
@@ -196,7 +218,7 @@ def _keep_private(path: Path) -> None:
     What SQLite makes beside the database gets the permissions that this has then.
     """
     with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
-        _create_private(path)
+        create_private(path)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
         file = path.with_name(name)
         with suppress(FileNotFoundError):
@@ -276,8 +298,14 @@ def look_up(
 def _in_postgresql(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return a statement, and its values; OFFSET keeps the inner query as it is."""
-    found = f"SELECT * FROM {table.name} WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
+    """Return a statement, and its values; OFFSET keeps the inner query as it is.
+
+    Columns are named: PostgreSQL ends a prepared ``SELECT *`` once a table has one more.
+    """
+    found = (
+        f"SELECT {', '.join(table.columns.keys())} FROM {table.name} "
+        f"WHERE campaign_id = %s AND {column} = wanted.id OFFSET 0"
+    )
     statement = (
         f"SELECT found.* FROM unnest(%s::bytea[]) AS wanted(id) CROSS JOIN LATERAL ({found}) found"
     )
@@ -288,9 +316,10 @@ def _in_sqlite(
     table: Table, campaign: bytes, column: str, ids: Sequence[bytes]
 ) -> tuple[str, tuple[Any, ...]]:
     """Return a statement, and its values; a CROSS JOIN is done in the order in which it stands."""
+    columns = ", ".join(f"found.{name}" for name in table.columns.keys())  # noqa: SIM118
     statement = (
         f"WITH wanted(id) AS (VALUES {', '.join(['(?)'] * len(ids))}) "
-        f"SELECT found.* FROM wanted CROSS JOIN {table.name} AS found "
+        f"SELECT {columns} FROM wanted CROSS JOIN {table.name} AS found "
         f"ON found.campaign_id = ? AND found.{column} = wanted.id"
     )
     return statement, (*ids, campaign)

@@ -1,74 +1,132 @@
-"""Opening a database: by one server at a time, and with the tables that this version knows."""
+"""Opening a database: by one server at a time, and with the tables that this version knows.
+
+A server makes the tables of a new database. It changes none of a database that holds something:
+`migrate` does, when somebody asks for it.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError, OperationalError
 
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.recounts import recount
+from quietcrowd.campaign.store.replay import replay
+from quietcrowd.campaign.store.revisions import (
+    Revision,
+    configuration,
+    found_revision,
+    newest_revision,
+    pending_revisions,
+    standing_of,
+)
 from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import FormatError, ParameterError
 
-__all__ = ["migrate", "migrate_beside_server", "newest_revision", "only_server", "ready_database"]
-
-_FOLDER = Path(__file__).parent / "migrations"
+__all__ = [
+    "migrate",
+    "only_server",
+    "pending",
+    "ready_beside_server",
+    "ready_database",
+    "require_current",
+]
 
 _LOCK = 7_117_202
 """Of PostgreSQL: two servers that start at once migrate one after the other."""
 
+_TAKING = 0.3
+"""Seconds in which all tables have to be had: so long those who write wait at most, and no longer
+than PostgreSQL waits before it looks for those who wait for each other."""
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
-    return config
+_LARGEST_ANEW = 2**26
+"""Bytes of an SQLite file up to which a server writes it anew, in memory."""
 
-
-def newest_revision() -> str | None:
-    """Return the name of the newest revision."""
-    return ScriptDirectory.from_config(_config()).get_current_head()
+_PATIENCE = 60.0
+"""Seconds after which tables that others are busy with are given up."""
 
 
 def migrate(database: Database) -> None:
-    """Create the tables, or bring older ones up to date.
+    """Create the tables, or bring older ones up to date; more than this version knows stays.
+
+    Servers of PostgreSQL go on meanwhile: they wait while tables are changed.
 
     Raises
     ------
     FormatError
         Where the database was made by a newer version.
+    ParameterError
+        Where it cannot be reached, is none, or others are busy with its tables for a minute.
+    """
+    with _one_sentence(database):
+        until = time.monotonic() + _PATIENCE
+        while not _upgraded(database):
+            if time.monotonic() > until:
+                raise ParameterError(
+                    "somebody has been reading or writing for a minute, as an export or pg_dump "
+                    "does: nothing was changed. Try again once that has ended."
+                )
+            time.sleep(_TAKING)
+
+
+def pending(database: Database) -> list[Revision]:
+    """Return the revisions that a database does not have yet, the first one first.
+
+    Raises
+    ------
+    FormatError, ParameterError
+        As of `migrate`.
+    """
+    with _one_sentence(database), database.read() as connection:
+        return pending_revisions(found_revision(connection))
+
+
+def require_current(database: Database) -> None:
+    """See to it that a database has the tables of this version; a new one gets them.
+
+    Raises
+    ------
+    FormatError
+        Where it was made by a newer version, or holds something and is older.
     ParameterError
         Where it cannot be reached, or is none.
     """
-    with _one_sentence(database):
-        _upgrade(database)
+    with _one_sentence(database), database.read() as connection:
+        found = found_revision(connection)
+    standing = standing_of(found)
+    if standing == "older":
+        raise FormatError(
+            f"the database is of revision {found}, and this version needs {newest_revision()}: "
+            "quietcrowd campaign migrate copies it and brings it up to date."
+        )
+    if standing == "new":
+        migrate(database)
 
 
-def migrate_beside_server(database: Database) -> None:
-    """Bring a database up to date that may be served meanwhile.
-
-    Nothing is changed below a server: only what nobody serves is migrated.
+def ready_beside_server(database: Database) -> None:
+    """Do as `require_current`; no tables are made below a server.
 
     Raises
     ------
     FormatError
-        Where the database was made by a newer version.
+        As of `require_current`.
     ParameterError
-        Where it cannot be reached, is none, or a server of another version has it.
+        Where it cannot be reached, is none, or is new and a server has it.
     """
     with _one_sentence(database), database.read() as connection:
-        found = MigrationContext.configure(connection).get_current_revision()
-    if found != newest_revision():
-        with only_server(database.path):
-            migrate(database)
+        found = found_revision(connection)
+    with only_server(database.path if found is None else None):
+        require_current(database)
 
 
 @contextmanager
@@ -84,19 +142,43 @@ def _one_sentence(database: Database) -> Iterator[None]:
         ) from None
 
 
-def _upgrade(database: Database) -> None:
-    config = _config()
+def _upgraded(database: Database) -> bool:
+    """Bring a database up to date; return False where others were busy with its tables."""
+    config = configuration()
     with database.write() as connection:
         if database.path is None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        if standing_of(found_revision(connection)) in ("current", "newer"):
+            return True
+        if database.path is None and not _took_tables(connection):
+            return False
         config.attributes["connection"] = connection
         try:
             command.upgrade(config, "head")
         except CommandError as error:
             raise FormatError(
-                f"the database cannot be brought to revision {newest_revision()}: {error}. It was "
-                "made by a newer quietcrowd: take that one."
+                f"the database cannot be brought to revision {newest_revision()}: {error}."
             ) from None
+    return True
+
+
+def _took_tables(connection: Connection) -> bool:
+    """Take all tables of PostgreSQL for oneself, or none: halfway others would wait for each other.
+
+    Who writes takes campaigns first, so that they are first here.
+    """
+    there = set(inspect(connection).get_table_names())
+    names = [table.name for table in tables.metadata.sorted_tables if table.name in there]
+    if not names:
+        return True
+    connection.execute(text(f"SET LOCAL statement_timeout = {int(_TAKING * 1_000)}"))
+    try:
+        with connection.begin_nested():
+            connection.execute(text(f"LOCK TABLE {', '.join(names)} IN ACCESS EXCLUSIVE MODE"))
+    except OperationalError:
+        return False
+    connection.execute(text("SET LOCAL statement_timeout = 0"))
+    return True
 
 
 @contextmanager
@@ -124,17 +206,30 @@ def only_server(database: Path | None) -> Iterator[None]:
 
 @contextmanager
 def ready_database(settings: Settings) -> Iterator[Database]:
-    """Give the database of a server: locked where it is a file, and brought up to date.
+    """Give the database of a server: locked where it is a file, and without those who left it.
 
     Raises
     ------
     ParameterError, FormatError
-        Where it cannot be opened, is served already, or was made by a newer version.
+        Where it cannot be opened, is served already, was made by a newer version, or is older.
     """
     database = Database.open(settings.database)
     with only_server(database.path):
         try:
-            migrate(database)
-            yield database
+            require_current(database)
+            with closing(Departures.open(settings)) as departures:
+                replay(database, departures, time.time())
+            recount(database)
+            _write_anew(database)
+            try:
+                yield database
+            finally:
+                _write_anew(database)
         finally:
             database.close()
+
+
+def _write_anew(database: Database) -> None:
+    """Put rows of a file in the order of their keys, where that takes a moment; see `Database`."""
+    if database.path is not None and database.path.stat().st_size <= _LARGEST_ANEW:
+        database.write_anew()

@@ -1,16 +1,26 @@
-"""Workers in the database: joining once per credential, found again, and leaving with all."""
+"""Workers in the database: joining once per credential, found again, and leaving with all.
+
+Where a campaign is open to all, only so many have joined and not left; then it is crowded. Whoever
+tries to join is told so, a requester too, who is not shown single workers otherwise. So there is
+room again only when as many have left as are shown together.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import JoinRequest
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.exclusions import renew
 from quietcrowd.campaign.store.releases import show_at_once, take_stock, waits_for_others
 from quietcrowd.campaign.terms.tokens import (
+    erased_hash,
     has_prefix,
     new_pseudonym,
     participant_id,
@@ -19,7 +29,15 @@ from quietcrowd.campaign.terms.tokens import (
     withdrawn_hash,
 )
 
-__all__ = ["erase_participant", "find_participant", "join", "public_campaign"]
+__all__ = [
+    "count_joined",
+    "erase_named",
+    "erase_participant",
+    "find_participant",
+    "join",
+    "public_campaign",
+    "revoke_presented",
+]
 
 
 def public_campaign(connection: Connection, campaign: str, *, lock: bool = False) -> Any:
@@ -39,8 +57,27 @@ def public_campaign(connection: Connection, campaign: str, *, lock: bool = False
     return row
 
 
-def join(connection: Connection, campaign: str, credential: str, request: JoinRequest) -> bool:
+def join(
+    connection: Connection,
+    campaign: str,
+    credential: str,
+    request: JoinRequest,
+    let_in: Callable[[], None],
+) -> bool:
     """Let a worker take part; return whether that is new.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that writes.
+    campaign : str
+        Its id.
+    credential : str
+        Of the worker.
+    request : JoinRequest
+        What was agreed to, and an invite.
+    let_in : callable
+        Is called where somebody new joins a campaign that is open to all; it may raise.
 
     Raises
     ------
@@ -60,6 +97,9 @@ def join(connection: Connection, campaign: str, credential: str, request: JoinRe
     _require_room(row, bytes.fromhex(request.config_hash))
     if row.join_mode == "invite":
         _use_invite(connection, row.id, request.invite)
+    else:
+        let_in()
+    count_joined(connection, row, 1)
     connection.execute(
         insert(tables.participant),
         {
@@ -77,12 +117,10 @@ def join(connection: Connection, campaign: str, credential: str, request: JoinRe
 
 def _require_not_withdrawn(connection: Connection, campaign: bytes, credential: str) -> None:
     table = tables.withdrawn
+    kept = (withdrawn_hash(credential), erased_hash(token_hash(credential)))
     found = connection.execute(
-        select(table).where(
-            table.c.campaign_id == campaign,
-            table.c.credential_hash == withdrawn_hash(credential),
-        )
-    ).one_or_none()
+        select(table).where(table.c.campaign_id == campaign, table.c.credential_hash.in_(kept))
+    ).first()
     if found is not None:
         raise ProblemError("withdrawn", "Fresh noise about the same answers would tell more.")
 
@@ -92,10 +130,36 @@ def _require_room(row: Any, agreed: bytes) -> None:
         raise ProblemError("campaign-closed", "Nobody can join any more.")
     if not same_hash(row.config_hash, agreed):
         raise ProblemError("config-mismatch", "Read the campaign again, and ask the worker again.")
+    if row.crowded:
+        raise ProblemError("full", "As many have joined the campaign as can.")
     if row.max_participants is None:
         return
     if row.shown_participants >= row.max_participants:  # who waits would be told of
         raise ProblemError("full", "The campaign has as many participants as it wants.")
+
+
+def count_joined(connection: Connection, row: Any, more: int) -> None:
+    """Count who joins or leaves, and note whether there is room for others.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that writes, with the campaign locked.
+    row : Row
+        Of the table of campaigns.
+    more : int
+        How many join; -1: one leaves.
+    """
+    joined, crowded = row.joined + more, row.crowded
+    if row.max_joined is not None and joined >= row.max_joined:
+        crowded = 1
+    elif row.max_joined is None or joined <= row.max_joined - row.at_least:
+        crowded = 0
+    connection.execute(
+        update(tables.campaign)
+        .where(tables.campaign.c.id == row.id)
+        .values(joined=joined, crowded=crowded)
+    )
 
 
 def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> None:
@@ -106,6 +170,7 @@ def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> 
             delete(tables.invite).where(
                 tables.invite.c.campaign_id == campaign,
                 tables.invite.c.token_sha256 == token_hash(str(invite)),
+                tables.invite.c.revoked == 0,
             )
         )
         known = used.rowcount == 1
@@ -118,6 +183,30 @@ def _use_invite(connection: Connection, campaign: bytes, invite: str | None) -> 
         update(tables.campaign)
         .where(tables.campaign.c.id == campaign)
         .values(invites_used=tables.campaign.c.invites_used + 1)
+    )
+
+
+def revoke_presented(connection: Connection, campaign: bytes, invite: str) -> None:
+    """Revoke an invite; what is stored then does not tell whether it was used, or ever issued.
+
+    One statement for all cases, which writes one row in each: how long it takes tells no more.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that writes, with the campaign locked.
+    campaign : bytes
+        Its id.
+    invite : str
+        As it was issued.
+    """
+    table = tables.invite
+    insert_one = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    put = insert_one(table).values(campaign_id=campaign, token_sha256=token_hash(invite), revoked=1)
+    connection.execute(
+        put.on_conflict_do_update(
+            index_elements=[table.c.campaign_id, table.c.token_sha256], set_={"revoked": 1}
+        )
     )
 
 
@@ -177,8 +266,10 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
     connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
     row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign)).one()
+    count_joined(connection, row, -1)
     together = waits_for_others(row)
     if not together:
+        renew(connection, row)
         show_at_once(connection, campaign, participants=-1, reports=-sum(erased))
     if not any(erased) or (together and person.standing != "shown"):
         return False
@@ -193,3 +284,39 @@ def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
     elif row.state == "closed":
         take_stock(connection, campaign)
     return True
+
+
+def erase_named(
+    connection: Connection, departures: Departures, campaign: bytes, pseudonym: str
+) -> bool:
+    """Delete a participant as `erase_participant` does, whom a requester names by pseudonym.
+
+    Where there is none nothing happens: who never was and who has left are the same.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction that writes, with the campaign locked.
+    departures : Departures
+        Where it is kept beside the database, first.
+    campaign : bytes
+        Its id.
+    pseudonym : str
+        Of the participant.
+
+    Returns
+    -------
+    bool
+        Whether results may have changed.
+    """
+    person = tables.participant
+    found = connection.execute(
+        select(person)
+        .where(person.c.campaign_id == campaign, person.c.pseudonym == pseudonym)
+        .with_for_update()
+    ).one_or_none()
+    if found is None:
+        return False
+    kept = erased_hash(found.token_sha256)
+    departures.leave(campaign, found.id, kept)
+    return erase_participant(connection, found, kept)

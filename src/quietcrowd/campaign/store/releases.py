@@ -29,12 +29,14 @@ from sqlalchemy import (
 )
 
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.exclusions import renew
 
 __all__ = [
     "as_released",
     "erasures_shown",
     "method_shown",
     "release_waiting",
+    "reports_of",
     "show_at_once",
     "take_stock",
     "waits_for_others",
@@ -120,11 +122,12 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     count = _count(connection, person, waiting)
     if count < row.at_least:
         return False
-    reports = _reports_of(connection, waiting)
+    reports = reports_of(connection, waiting)
     connection.execute(update(person).where(waiting).values(standing="shown"))
     if row.erasures != row.shown_erasures:
         take_stock(connection, campaign)
         return True
+    renew(connection, row)
     connection.execute(
         update(tables.campaign)
         .where(tables.campaign.c.id == campaign)
@@ -140,6 +143,8 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
 def take_stock(connection: Connection, campaign: bytes) -> None:
     """Show what there is of those who were released; results from who has withdrawn are deleted.
 
+    Who is to be left out of results is so from now on.
+
     Parameters
     ----------
     connection : Connection
@@ -154,12 +159,13 @@ def take_stock(connection: Connection, campaign: bytes) -> None:
         connection.execute(
             delete(tables.inference).where(tables.inference.c.campaign_id == campaign)
         )
+    renew(connection, row)
     connection.execute(
         update(table)
         .where(table.c.id == campaign)
         .values(
             shown_participants=_count(connection, person, shown),
-            shown_reports=_reports_of(connection, shown),
+            shown_reports=reports_of(connection, shown),
             shown_erasures=row.erasures,
             shown_method=row.method,
         )
@@ -171,7 +177,7 @@ def _count(connection: Connection, table: Any, wanted: Any) -> int:
     return connection.scalar(select(func.count()).select_from(table).where(wanted)) or 0
 
 
-def _reports_of(connection: Connection, wanted: Any) -> int:
+def reports_of(connection: Connection, wanted: Any) -> int:
     """Return how many reports there are of participants who meet a condition."""
     person = tables.participant
     return sum(

@@ -3,25 +3,61 @@
 A database holds no value above a gigabyte, and a server no results of a million workers at once.
 There is one set of pages of a campaign, and they are replaced in the transaction that replaces the
 head: who reads page by page looks at the ETag in the same transaction, and finds pages of one set.
+
+Servers before revision 0006 may go on beside newer ones while these are upgraded. They write the
+text of results as a whole and another ETag, and neither head nor pages: what they wrote is no
+results to newer servers, which infer again (`are_paged`). `FOR_OLDER` is what these find instead.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, delete, select
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import insert_rows
 
-__all__ = ["KINDS", "PAGE_ROWS", "ResultPage", "put_pages", "read_page", "read_pages"]
+__all__ = [
+    "FOR_OLDER",
+    "KINDS",
+    "PAGE_ROWS",
+    "ResultPage",
+    "are_paged",
+    "put_pages",
+    "read_page",
+    "read_pages",
+]
 
 KINDS = ("truths", "workers")
 """What pages hold, in the order in which all are read."""
 
 PAGE_ROWS = 1_000
 """Most rows of a page."""
+
+FOR_OLDER = json.dumps(
+    {
+        "config_hash": "0" * 64,
+        "method": None,
+        "reports": 0,
+        "participants": 0,
+        "iterations": 0,
+        "converged": False,
+        "truths": [],
+        "workers": [],
+        "privacy": None,
+        "agreement": None,
+        "warnings": [
+            {
+                "code": "failed",
+                "message": "The results are stored for a newer version: ask a server of that one.",
+            }
+        ],
+    }
+)
+"""What servers before revision 0006 say of results in pages."""
 
 _AT_ONCE = 16
 """Pages of one statement."""
@@ -33,6 +69,12 @@ class ResultPage(NamedTuple):
     kind: str
     number: int
     content: str
+
+
+def are_paged() -> ColumnElement[bool]:
+    """Return the condition that the pages of a row of `tables.inference` are those of its ETag."""
+    held = tables.inference.c
+    return held.etag == held.pages_etag
 
 
 def put_pages(connection: Connection, campaign: bytes, pages: Iterable[ResultPage]) -> None:

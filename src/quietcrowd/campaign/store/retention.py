@@ -20,6 +20,7 @@ _DELETED = (
     tables.invite,
     tables.inference,
     tables.image,
+    tables.exclusion,
 )
 """In the order in which they can be deleted; results tell of workers, too.
 
@@ -77,6 +78,8 @@ def delete_expired(connection: Connection, now: float) -> list[bytes]:
                 shown_reports=0,
                 invites_used=0,
                 invites_made=0,
+                joined=0,
+                crowded=0,
             )
         )
     return list(over)

@@ -1,8 +1,10 @@
 """What is stored. No column tells when something came, from where, or after what.
 
 `campaign.delete_at`, in seconds since 1970, follows from when its requester closed it.
-`participant.standing` is joined, waiting or shown: see `releases`. What a requester is told of a
-campaign in numbers is kept in its row and not counted, as campaigns may hold many millions of rows.
+`campaign.closes_on` is a day that the requester named.
+`participant.standing` is joined, waiting or shown: see `releases`; `exclusion`: see `exclusions`.
+What a requester is told of a campaign in numbers is kept in its row and not counted, as campaigns
+may hold many millions of rows.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from sqlalchemy import (
 __all__ = [
     "api_key",
     "campaign",
+    "exclusion",
     "image",
     "inference",
     "invite",
@@ -45,7 +48,7 @@ _WHOLE = BigInteger().with_variant(Integer(), "sqlite")
 """64 bits, in a type that strict tables of SQLite know."""
 
 _STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
-"""Rows lie in the order of their random keys: that of their arrival is nowhere."""
+"""Pages lie in the order of random keys; within, rows as they came: see `Database.write_anew`."""
 
 
 def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) -> Column[Any]:
@@ -66,7 +69,7 @@ def _told(name: str) -> Column[Any]:
 
 
 def _counted(name: str, first: int) -> Column[Any]:
-    """Return a column of a whole number that a campaign has from the beginning."""
+    """Return a column of a whole number that rows have from the beginning."""
     return Column(name, _WHOLE, nullable=False, server_default=str(first))
 
 
@@ -133,7 +136,9 @@ campaign = Table(
     ),
     Column("shown_method", Text),
     Column("completion_code", Text),
-    _counted("tasks", 0),
+    Column("closes_on", Text),
+    Column("max_joined", _WHOLE),
+    *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
     **_STRICT,
 )
 
@@ -166,6 +171,7 @@ invite = Table(
     metadata,
     _owner("campaign", primary_key=True),
     Column("token_sha256", LargeBinary, primary_key=True),
+    _counted("revoked", 0),
     **_STRICT,
 )
 
@@ -214,8 +220,21 @@ inference = Table(
     Column("erasures", _WHOLE, nullable=False),
     Column("method", Text),
     Column("etag", Text, nullable=False),
-    Column("head", Text, nullable=False),
-    *(_counted(name, 0) for name in ("truths", "workers")),
+    Column("snapshot", Text, nullable=False),
+    Column("pages_etag", Text),
+    Column("head", Text),
+    *(_counted(name, 0) for name in ("truths", "workers", "exclusions")),
+    **_STRICT,
+)
+"""Heads of results; servers before revision 0006 read `snapshot` alone: see `result_pages`."""
+
+exclusion = Table(
+    "exclusion",
+    metadata,
+    _owner("campaign", primary_key=True),
+    Column("pseudonym", Text, primary_key=True),
+    Column("wanted", _WHOLE, nullable=False),
+    Column("in_force", _WHOLE, nullable=False),
     **_STRICT,
 )
 

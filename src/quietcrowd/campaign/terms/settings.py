@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+
 from attrs import field, frozen
 from attrs.converters import optional
+from attrs.validators import optional as optional_value
 
 from quietcrowd.campaign.terms.server_address import address_in_page
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import at_least, check_text, checked_by, whole_number
 
 __all__ = [
@@ -71,6 +75,15 @@ MAX_IMAGE_BYTES = 50 * 2**20
 """Most bytes of all images of a campaign."""
 
 
+def _check_network(_: object, __: object, text: str) -> None:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        raise ParameterError(
+            f"proxy must be an address as 10.0.0.1, or a network as 10.0.0.0/24; got {text!r}"
+        ) from None
+
+
 @frozen(kw_only=True)
 class Settings:
     """How a server is set up.
@@ -79,6 +92,9 @@ class Settings:
     ----------
     database : str
         URL: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
+    departures : str, optional
+        URL of another database, which keeps who left and which campaigns ended, outside of copies;
+        ``none`` for none. Default: a file beside that of SQLite, and none for PostgreSQL.
     host, port
         Where to listen.
     address : str, optional
@@ -98,10 +114,21 @@ class Settings:
         Most requests that are worked on at once; further ones are refused for a while.
     at_once_each : int
         Most of them with one key or credential.
+    joins_per_minute : float
+        New workers a minute that one source may bring into campaigns that are open to all, in the
+        long run; 0 for no limit. A source is an address, or a network of IPv6 of 64 bits.
+    joins_at_once : int
+        How many it may bring at once.
+    proxy : str, optional
+        Address of the server before this one, or a network in which it is: sources are what it says
+        in X-Forwarded-For. Default: sources are who connects, and the header is not read.
     """
 
     database: str = field(
         default="sqlite:///quietcrowd.db", validator=checked_by(check_text), repr=False
+    )
+    departures: str | None = field(
+        default=None, validator=optional_value(checked_by(check_text)), repr=False
     )
     host: str = field(default="127.0.0.1", validator=checked_by(check_text))
     port: int = field(default=8000, validator=whole_number(0, 65_535))
@@ -113,6 +140,9 @@ class Settings:
     burst: int = field(default=100, validator=whole_number(1))
     at_once: int = field(default=256, validator=whole_number(1))
     at_once_each: int = field(default=32, validator=whole_number(1))
+    joins_per_minute: float = field(default=30.0, validator=at_least(0))
+    joins_at_once: int = field(default=100, validator=whole_number(1))
+    proxy: str | None = field(default=None, validator=optional_value(_check_network))
 
 
 def place_of(host: str, port: int) -> str:

@@ -10,7 +10,9 @@ import secrets
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "PSEUDONYM",
     "Prefix",
+    "erased_hash",
     "has_prefix",
     "hide_tokens",
     "new_id",
@@ -24,6 +26,9 @@ __all__ = [
 
 Prefix: TypeAlias = Literal["qck_", "qcw_", "qci_"]
 """Of a requester's key, a worker's credential, an invite: a leak of one can be searched for."""
+
+PSEUDONYM = r"^worker-[0-9a-f]{16}$"
+"""What pseudonyms look like."""
 
 _TOKEN = re.compile(r"qc[kwi]_[A-Za-z0-9_-]{43}", re.ASCII)
 _TOKEN_LIKE = re.compile(r"(qc[kwi]_)[A-Za-z0-9_-]+", re.ASCII)
@@ -52,6 +57,11 @@ def token_hash(token: str) -> bytes:
 def withdrawn_hash(credential: str) -> bytes:
     """Return what is kept of the credential of who withdrew: no hash that was stored before."""
     return hashlib.sha256(f"withdrawn {credential}".encode()).digest()
+
+
+def erased_hash(hashed: bytes) -> bytes:
+    """Return what is kept of a credential whose `token_hash` is known and which is not."""
+    return hashlib.sha256(b"erased " + hashed).digest()
 
 
 def same_hash(one: bytes, other: bytes) -> bool:

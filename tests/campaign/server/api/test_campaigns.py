@@ -1,4 +1,5 @@
 import pytest
+from attrs import evolve
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import YES_NO, check_problem, new_desk
 
@@ -63,6 +64,11 @@ def test_every_mechanism_can_be_chosen(desk, name):
         ({"completion_code": "x" * 101}, "/completion_code"),
         ({"completion_code": "two\nlines"}, "/completion_code"),
         ({"completion_code": 7}, "/completion_code"),
+        ({"closes_on": "2099-02-30"}, "/closes_on"),
+        ({"closes_on": "secret"}, "/closes_on"),
+        ({"closes_on": "2020-01-01"}, "/closes_on"),
+        ({"closes_on": 20991231}, "/closes_on"),
+        ({"max_joined": 0}, "/max_joined"),
         ({"secret": 1}, ""),
     ],
 )
@@ -73,6 +79,54 @@ def test_what_a_campaign_cannot_be_is_refused_and_not_shown(desk, changed, point
     document = check_problem(response, 422, "validation")
     assert document["errors"][0]["pointer"].startswith(pointer)
     assert "secret" not in response.text
+
+
+def changed(desk, campaign, **change):
+    """Return the answer to a change of a campaign as it is."""
+    url = f"/campaigns/{campaign}"
+    version = desk.client.get(url).headers["ETag"]
+    return desk.client.patch(url, json=change, headers={"If-Match": version})
+
+
+def test_the_last_day_is_public_and_can_be_changed_while_a_campaign_is_open(desk):
+    campaign = desk.campaign(closes_on="2099-12-31")
+    public = desk.client.get(f"/public/campaigns/{campaign}").json()
+    assert public["closes_on"] == "2099-12-31"
+    assert "closes_on" not in public["config"]
+    for day in ("2100-01-31", None):
+        assert changed(desk, campaign, closes_on=day).json()["closes_on"] == day
+        assert desk.client.get(f"/public/campaigns/{campaign}").json() == {
+            **public,
+            "closes_on": day,
+        }
+    check_problem(changed(desk, campaign, closes_on="2020-01-01"), 422, "validation")
+    desk.client.post(f"/campaigns/{campaign}/close").raise_for_status()
+    check_problem(changed(desk, campaign, closes_on="2099-12-31"), 409, "campaign-closed")
+
+
+def test_a_draft_whose_day_is_over_is_not_opened(server, desk):
+    draft = desk.draft(closes_on="2099-12-31")["id"]
+    desk.import_csv(draft, "a\n1\n").raise_for_status()
+    before = server.service
+    server.app.state.service = evolve(before, clock=lambda: 4_102_444_800.0)
+    try:
+        check_problem(desk.client.post(f"/campaigns/{draft}/open"), 409, "not-ready")
+    finally:
+        server.app.state.service = before
+
+
+def test_room_for_those_who_join_is_fixed_and_can_only_grow_by_many(desk):
+    draft = desk.draft(join_mode="open", at_least=3, max_participants=2)["id"]
+    desk.import_csv(draft, "a\n1\n").raise_for_status()
+    opened = desk.client.post(f"/campaigns/{draft}/open").json()
+    assert opened["max_joined"] == 20
+    for most in (None, 5, 20, 22):
+        check_problem(changed(desk, draft, max_joined=most), 422, "validation")
+    assert changed(desk, draft, max_participants=1).json()["max_joined"] == 20
+    assert changed(desk, draft, max_joined=23).json()["max_joined"] == 23
+    invited = desk.campaign(max_joined=7)
+    assert desk.client.get(f"/campaigns/{invited}").json()["max_joined"] is None
+    check_problem(changed(desk, invited, max_joined=70), 422, "validation")
 
 
 def test_pages_go_through_all_campaigns_once(desk):

@@ -1,11 +1,12 @@
 import hashlib
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from attrs import evolve
 from sqlalchemy import select
 from tests.campaign.mechanisms import MECHANISMS
-from tests.campaign.people import check_problem
+from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.store import tables
@@ -252,3 +253,104 @@ def test_nobody_is_invited_to_what_is_closed(desk):
     desk.client.post(f"/campaigns/{campaign}/close")
     refused = desk.client.post(f"/campaigns/{campaign}/invites", json={"count": 1})
     check_problem(refused, 409, "campaign-closed")
+
+
+def stored(server, campaign):
+    """Return all that is stored of a campaign's invites, and of the campaign."""
+    invite, table = tables.invite.c, tables.campaign
+    mine = bytes.fromhex(campaign)
+    with server.database.read() as connection:
+        row = connection.execute(select(table).where(table.c.id == mine)).mappings().one()
+        rows = connection.execute(
+            select(invite.token_sha256, invite.revoked).where(invite.campaign_id == mine)
+        ).all()
+    return dict(row), {one.token_sha256: one.revoked for one in rows}
+
+
+@pytest.mark.parametrize("least", [1, 5])
+def test_a_presented_invite_is_revoked_and_nobody_can_tell_which_it_was(server, desk, least):
+    campaign = desk.campaign(at_least=least)
+    url = f"/campaigns/{campaign}/invites"
+    used, unused, other = desk.invite(campaign, 3)
+    unknown = new_token("qci_")
+    worker = desk.guest(campaign)
+    desk.join(worker, used).raise_for_status()
+    counts, (row, _) = desk.client.get(url).json(), stored(server, campaign)
+    for token in (used, unused, unknown, unused):
+        answer = desk.client.post(f"{url}/revoke", json={"invite": token})
+        assert (answer.status_code, answer.content) == (204, b"")
+        now, invites = stored(server, campaign)
+        assert invites[token_hash(token)] == 1
+        assert now == row
+        assert desk.client.get(url).json() == counts
+        check_problem(desk.join(desk.guest(campaign), token), 403, "invite-invalid")
+    assert worker.client.get("/me").is_success
+    assert desk.join(desk.guest(campaign), other).status_code == 201
+    refused = desk.client.post(f"{url}/revoke", json={"invite": "qci_secret"})
+    assert "secret" not in check_problem(refused, 422, "validation")
+    desk.client.delete(url).raise_for_status()
+    assert stored(server, campaign)[1] == {}
+    left = desk.client.get(url).json()
+    assert left["invites"] == left["used"] == (2 if least == 1 else 0)
+
+
+def test_only_so_many_join_and_single_ones_who_leave_make_no_room(desk):
+    campaign = desk.campaign(join_mode="open", at_least=2, max_joined=4)
+    workers = [desk.worker(campaign) for _ in range(4)]
+    for leaves in (None, workers[0]):
+        if leaves is not None:
+            leaves.client.delete("/me").raise_for_status()
+        check_problem(desk.join(desk.guest(campaign)), 409, "full")
+    assert desk.join(workers[1]).status_code == 200
+    workers[1].client.delete("/me").raise_for_status()
+    assert desk.join(desk.guest(campaign)).status_code == 201
+    assert desk.join(desk.guest(campaign)).status_code == 201
+    check_problem(desk.join(desk.guest(campaign)), 409, "full")
+    url = f"/campaigns/{campaign}"
+    version = desk.client.get(url).headers["ETag"]
+    desk.client.patch(url, json={"max_joined": 6}, headers={"If-Match": version}).raise_for_status()
+    assert desk.join(desk.guest(campaign)).status_code == 201
+
+
+def invent(desk, campaign, count):
+    """Invent workers; return what they are answered."""
+    return [desk.join(desk.guest(campaign)).status_code for _ in range(count)]
+
+
+def test_one_source_invents_few_workers_at_once(start_server):
+    server = start_server(joins_at_once=5, joins_per_minute=1.0)
+    desk = new_desk(server)
+    campaign, invited = desk.campaign(join_mode="open"), desk.campaign()
+    worker = desk.worker(campaign)
+    assert invent(desk, campaign, 10) == [201] * 4 + [429] * 6
+    refused = desk.join(desk.guest(campaign))
+    check_problem(refused, 429, "too-many-joins")
+    assert int(refused.headers["Retry-After"]) >= 2
+    assert desk.join(worker).status_code == 200
+    assert desk.worker(invited).client.get("/me").is_success
+    forged = desk.guest(campaign)
+    forged.client.headers["X-Forwarded-For"] = "198.51.100.7"
+    check_problem(desk.join(forged), 429, "too-many-joins")
+
+
+def test_behind_a_proxy_that_is_named_each_worker_is_a_source(start_server):
+    server = start_server(joins_at_once=2, joins_per_minute=1.0, proxy="127.0.0.1")
+    desk = new_desk(server)
+    campaign = desk.campaign(join_mode="open")
+    seen = []
+    for place in range(6):
+        guest = desk.guest(campaign)
+        guest.client.headers["X-Forwarded-For"] = f"203.0.113.9, 198.51.100.{place // 3}"
+        seen.append(desk.join(guest).status_code)
+    assert seen == [201, 201, 429] * 2
+
+
+def test_inventing_workers_is_slow_by_default(start_server):
+    """In a trial 110 were invented a second."""
+    server = start_server(requests_per_second=0)
+    desk = new_desk(server)
+    campaign = desk.campaign(join_mode="open", at_least=5)
+    begun = time.monotonic()
+    let_in = invent(desk, campaign, 150).count(201)
+    assert let_in <= 100 + (time.monotonic() - begun) / 2
+    assert let_in >= 100

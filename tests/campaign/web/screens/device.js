@@ -34,6 +34,7 @@ export class Device {
   images = new Map(Object.entries(given.images).map(([hash, svg]) => [hash, new Blob([svg])]));
   open = given.open ?? true;
   needsInvite = true;
+  closes = given.closes;
   #budget = given.budget ?? null;
   #drafts = [];
 

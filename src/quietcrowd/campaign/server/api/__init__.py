@@ -9,6 +9,7 @@ from quietcrowd.campaign.server.api import (
     result_pages,
     results,
     tasks,
+    workers,
 )
 
 __all__ = ["ROUTES"]
@@ -23,6 +24,7 @@ ROUTES = tuple(
         tasks.router,
         images.router,
         participants.invites,
+        workers.router,
         result_pages.router,
         results.router,
         results.exports,

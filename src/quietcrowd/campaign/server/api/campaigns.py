@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
 from fastapi import APIRouter, Header, Query, Response
@@ -35,10 +36,10 @@ from quietcrowd.campaign.store.campaigns import (
     read_tasks,
     update_campaign,
 )
+from quietcrowd.campaign.store.closing import close_campaign, day_of
 from quietcrowd.campaign.store.images import keep_named_images
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
-from quietcrowd.campaign.store.retention import end_of_retention
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.images import named_images
 from quietcrowd.campaign.terms.mechanisms import (
@@ -47,6 +48,7 @@ from quietcrowd.campaign.terms.mechanisms import (
     usable_mechanism,
     why_not_in_page,
 )
+from quietcrowd.campaign.terms.open_to_all import most_joined
 from quietcrowd.campaign.terms.promises import PROMISED
 from quietcrowd.campaign.terms.settings import MAX_ITERATIONS, PREFIX
 from quietcrowd.campaign.terms.tokens import new_id
@@ -80,6 +82,10 @@ _FIXED = frozenset(
     }
 )
 """What is fixed once a campaign is open: its configuration, and what workers get in the end."""
+
+
+_UNTIL_CLOSED = frozenset({"closes_on", "max_joined"})
+"""What is of no use any more once a campaign is closed."""
 
 
 def _refused(member: str, message: str) -> ProblemError:
@@ -127,6 +133,29 @@ def _check_fit(method: FittingMethod[Any, Any], mechanism: Mechanism) -> None:
         ) from None
 
 
+def _check_day(day: str | None, now: float) -> None:
+    """Refuse a day of closing that there is not, or that is over."""
+    if day is None:
+        return
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        raise _refused("closes_on", "There is no such day; it must be like 2026-12-31.") from None
+    if day < day_of(now):
+        raise _refused("closes_on", "The day is over, in UTC; close the campaign to close it now.")
+
+
+def _check_room(row: Any, most: int | None) -> None:
+    """Refuse to let fewer workers join than before, or a few more: either would count them."""
+    if row.join_mode != "open":
+        raise _refused("max_joined", "It is for campaigns that are open to all.")
+    if most is None or most < row.max_joined + row.at_least:
+        raise _refused(
+            "max_joined",
+            f"An open campaign can only be given more room, for {row.at_least:,} workers or more.",
+        )
+
+
 def _one(connection: Connection, campaign: bytes, response: Response) -> CampaignDocument:
     [document] = campaign_documents(
         connection, select(tables.campaign).where(tables.campaign.c.id == campaign)
@@ -144,6 +173,7 @@ def create_campaign(
     method, method_text = _read_method(draft.method)
     if method is not None:
         _check_fit(method, mechanism)
+    _check_day(draft.closes_on, service.clock())
     campaign = new_id()
     row: dict[str, Any] = {
         "id": campaign,
@@ -166,6 +196,8 @@ def create_campaign(
         "retention_days": draft.retention_days,
         "at_least": draft.at_least,
         "completion_code": draft.completion_code,
+        "closes_on": draft.closes_on,
+        "max_joined": draft.max_joined,
     }
     with service.database.write() as connection:
         connection.execute(insert(tables.campaign), row)
@@ -208,7 +240,12 @@ def read_campaign(
 @router.patch(
     "/{campaign}",
     responses=documented(
-        "credential", "not-found", "campaign-open", "version-mismatch", "version-missing"
+        "credential",
+        "not-found",
+        "campaign-closed",
+        "campaign-open",
+        "version-mismatch",
+        "version-missing",
     ),
 )
 def change_campaign(
@@ -219,19 +256,26 @@ def change_campaign(
     response: Response,
     if_match: Annotated[str | None, Header(max_length=100)] = None,
 ) -> CampaignDocument:
-    """Change what is named: anything here of a draft, method and participants of others.
+    """Change what is named: anything here of a draft; of others method, participants, closes_on.
 
-    Where workers are shown together, results of another method come with the next release.
+    An open campaign that is open to all can be given more room, too: max_joined. Where workers are
+    shown together, results of another method come with the next release.
     """
     if if_match is None:
         raise ProblemError("version-missing", "Send the ETag of the campaign as If-Match.")
     values, method = _changed_values(change)
+    _check_day(change.closes_on, service.clock())
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         if if_match != f'"{row.version}"':
             raise ProblemError("version-mismatch", "Read the campaign again.")
         if row.state != "draft" and change.model_fields_set & _FIXED:
             raise ProblemError("campaign-open", "What workers agreed to stays.")
+        if row.state == "closed" and change.model_fields_set & _UNTIL_CLOSED:
+            raise ProblemError("campaign-closed", "Nobody can join any more.")
+        if row.state == "open" and "max_joined" in values:
+            _check_room(row, change.max_joined)
+            values["crowded"] = 0
         if method is not None:
             _check_fit(method, parse_mechanism(row.mechanism))
         update_campaign(connection, row, **values)
@@ -272,6 +316,12 @@ def open_for_reports(
         read = owned_campaign(connection, requester, campaign)
         require_step(read.state, opened)
         tasks = read_tasks(connection, read.id)
+    if service.departures.ended(read.id):
+        raise ProblemError(
+            "bad-state",
+            "It was closed before the database was restored from a copy: make a new one.",
+        )
+    _require_day_to_come(read, service.clock())
     configuration = fixed_configuration(read, tasks)  # others write meanwhile
     named = named_images(json.loads(task.data) for task in tasks)
     with service.database.write() as connection:
@@ -286,8 +336,21 @@ def open_for_reports(
             state=opened,
             config=configuration.text.decode(),
             config_hash=configuration.hash,
+            max_joined=_room(row),
         )
         return _one(connection, row.id, response)
+
+
+def _require_day_to_come(row: Any, now: float) -> None:
+    if row.closes_on is not None and row.closes_on < day_of(now):
+        raise ProblemError("not-ready", "The day on which it closes is over: change closes_on.")
+
+
+def _room(row: Any) -> int | None:
+    """Return how many workers may have joined a campaign that is being opened; None: all."""
+    if row.join_mode != "open":
+        return None
+    return most_joined(row.max_joined, row.max_participants, row.at_least)
 
 
 @router.post("/{campaign}/close", responses=documented("credential", "not-found", "bad-state"))
@@ -298,16 +361,13 @@ def close(
 
     All of workers is deleted so many days from now.
     """
-    closed: State = "closed"
+    closed: Literal["closed"] = "closed"
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         require_step(row.state, closed)
-        end = end_of_retention(row, service.clock())
-        update_campaign(connection, row, state=closed, delete_at=end)
-        if waits_for_others(row):
-            take_stock(connection, row.id)
+        changed = close_campaign(connection, service.departures, row, service.clock())
         document = _one(connection, row.id, response)
-    if waits_for_others(row) and document.reports:
+    if changed and document.reports:
         service.infer(row.id)
     return document
 
@@ -317,4 +377,5 @@ def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> No
     """Delete a campaign and all that belongs to it, for good."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
+        service.departures.end(row.id, "deleted")
         delete_campaign(connection, row.id)

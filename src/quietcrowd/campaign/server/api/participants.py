@@ -6,9 +6,10 @@ An invite lets one worker in; what is kept of it is a hash, until it is used.
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from fastapi import APIRouter, Response
-from sqlalchemy import Connection, delete, func, insert, select, update
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import (
@@ -19,11 +20,13 @@ from quietcrowd.campaign.protocol.schemas import (
     JoinRequest,
     Participation,
     PublicCampaign,
+    Revocation,
     TaskForParticipant,
     TasksForParticipant,
 )
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Credential, Requester, ServiceOf
+from quietcrowd.campaign.server.service import Credential, Requester, Service, ServiceOf
+from quietcrowd.campaign.server.sources import too_many_joins
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import read_tasks
 from quietcrowd.campaign.store.participants import (
@@ -31,6 +34,7 @@ from quietcrowd.campaign.store.participants import (
     find_participant,
     join,
     public_campaign,
+    revoke_presented,
 )
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
@@ -46,6 +50,7 @@ __all__ = [
     "read_own_tasks",
     "read_participation",
     "read_public_campaign",
+    "revoke_invite",
     "revoke_invites",
     "router",
     "withdraw",
@@ -67,6 +72,7 @@ def read_public_campaign(campaign: Id, service: ServiceOf, response: Response) -
         join_mode=row.join_mode,
         config_hash=row.config_hash.hex(),
         config=json.loads(row.config),
+        closes_on=row.closes_on,
     )
 
 
@@ -98,6 +104,7 @@ def read_configuration(campaign: Id, service: ServiceOf) -> Response:
             "credential",
             "invite-invalid",
             "not-found",
+            "too-many-joins",
             "campaign-closed",
             "config-mismatch",
             "credential-used",
@@ -112,6 +119,7 @@ def join_campaign(
     request: JoinRequest,
     credential: Credential,
     service: ServiceOf,
+    asked: Request,
     response: Response,
 ) -> Participation:
     """Take part, as often as it is asked for: `participant` follows from the credential."""
@@ -119,10 +127,23 @@ def join_campaign(
         raise ProblemError(
             "credential", "The participant is the first 16 bytes of the credential's SHA-256."
         )
+    source = service.joins.source_of(asked)
+    if not service.joins.has_room(source):
+        _require_not_new(service, campaign, participant)
     with service.database.write() as connection:
-        if join(connection, campaign, credential, request):
+        if join(connection, campaign, credential, request, lambda: service.joins.take(source)):
             response.status_code = 201
         return _participation(connection, credential)
+
+
+def _require_not_new(service: Service, campaign: str, participant: str) -> None:
+    """Refuse who is new, before anything is locked, where a campaign is open to all."""
+    mine = tables.participant.c.id == bytes.fromhex(participant)
+    with service.database.read() as connection:
+        row = public_campaign(connection, campaign)
+        known = connection.scalar(select(tables.participant.c.id).where(mine))
+    if row.join_mode == "open" and known is None:
+        raise too_many_joins()
 
 
 def _participation(connection: Connection, credential: str) -> Participation:
@@ -179,7 +200,9 @@ def withdraw(credential: Credential, service: ServiceOf) -> None:
     """
     with service.database.write() as connection:
         person = find_participant(connection, credential, lock=True)
-        changed = erase_participant(connection, person, withdrawn_hash(credential))
+        kept = withdrawn_hash(credential)
+        service.departures.leave(person.campaign_id, person.id, kept)
+        changed = erase_participant(connection, person, kept)
     if changed:
         service.infer(person.campaign_id)
 
@@ -217,13 +240,14 @@ def count_invites(campaign: Id, requester: Requester, service: ServiceOf) -> Inv
     """
     with service.database.read() as connection:
         row = owned_campaign(connection, requester, campaign)
-        if waits_for_others(row):
-            used = row.shown_participants
-            return InviteCounts(invites=max(row.invites_made, used), used=used)
-        unused = connection.scalar(
-            select(func.count()).where(tables.invite.c.campaign_id == row.id)
-        )
-    return InviteCounts(invites=row.invites_used + (unused or 0), used=row.invites_used)
+    used = _used(row)
+    return InviteCounts(invites=max(row.invites_made, used), used=used)
+
+
+def _used(row: Row[Any]) -> int:
+    """Return how many invites were used, as far as may be told."""
+    used: int = row.shown_participants if waits_for_others(row) else row.invites_used
+    return used
 
 
 @invites.delete("", status_code=204, responses=documented("credential", "not-found"))
@@ -232,7 +256,21 @@ def revoke_invites(campaign: Id, requester: Requester, service: ServiceOf) -> No
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
         connection.execute(delete(tables.invite).where(tables.invite.c.campaign_id == row.id))
-        _count_made(connection, row.id, row.shown_participants)
+        _count_made(connection, row.id, _used(row))
+
+
+@invites.post("/revoke", status_code=204, responses=documented("credential", "not-found"))
+def revoke_invite(
+    campaign: Id, revocation: Revocation, requester: Requester, service: ServiceOf
+) -> None:
+    """Revoke one invite by presenting it: from now on it lets nobody in.
+
+    The answer, what is stored then, and all counts are the same for one that was used, one that was
+    not, and one that nobody issued.
+    """
+    with service.database.write() as connection:
+        row = owned_campaign(connection, requester, campaign, lock=True)
+        revoke_presented(connection, row.id, revocation.invite)
 
 
 def _count_made(connection: Connection, campaign: bytes, count: int) -> None:

@@ -10,6 +10,11 @@ const NEED_RESULTS = [
   byId("participation"),
 ];
 
+const JOINING = {
+  invite: "one worker with each invite",
+  open: "anyone who has the link, as often as they like: workers may be invented",
+};
+
 /** Show the head of the page. */
 export function showCampaign(campaign) {
   document.title = `${campaign.title} – quietcrowd`;
@@ -25,8 +30,19 @@ export function showCampaign(campaign) {
   say(byId("requester"), campaign.requester || "not said");
   say(byId("contact"), campaign.contact || "not said");
   say(byId("purpose"), campaign.purpose || "not said");
+  say(byId("closing"), closing(campaign));
+  say(byId("joining"), JOINING[campaign.join_mode]);
   say(byId("retention"), kept(campaign.retention_days));
   say(byId("at-least"), together(campaign));
+}
+
+/** Return when a campaign closes by itself. */
+function closing(campaign) {
+  const day = campaign.closes_on;
+  if (campaign.state === "closed") {
+    return "closed";
+  }
+  return day === null ? "when you close it" : `at the end of ${day} (UTC)`;
 }
 
 function kept(days) {

@@ -13,28 +13,39 @@ function columns(workers) {
   const best = workers.reduce((most, worker) => Math.max(most, worker.quality ?? 0), 0);
   const whole = numbers ? best || 1 : 1;
   return [
-    { name: "Worker", value: (worker) => worker.worker, text: (worker) => worker.worker },
+    { name: "Worker", value: (worker) => worker.worker, text: named },
     {
       name: numbers ? "Share of weight" : "Quality",
       numeric: true,
       value: (worker) => worker.quality,
-      text: (worker) => percent(worker.quality) + interval(worker),
+      text: (worker) => (isExcluded(worker) ? "" : percent(worker.quality) + interval(worker)),
       share: (worker) => (worker.quality === null ? null : worker.quality / whole),
     },
     {
       name: "Reports",
       numeric: true,
       value: (worker) => worker.reports,
-      text: (worker) => count(worker.reports),
+      text: (worker) => (isExcluded(worker) ? "" : count(worker.reports)),
     },
     {
       name: "ε spent",
       numeric: true,
-      value: (worker) => worker.total_tail ?? Infinity,
-      text: (worker) => loss(worker.total_tail),
+      value: (worker) => (isExcluded(worker) ? null : worker.total_tail ?? Infinity),
+      text: (worker) => (isExcluded(worker) ? "" : loss(worker.total_tail)),
     },
   ];
 }
+
+function named(worker) {
+  return isExcluded(worker) ? `${worker.worker} (excluded)` : worker.worker;
+}
+
+/** Return the workers of results that have come, and behind them those who are left out. */
+function listed({ excluded = [] }, loaded) {
+  return [...loaded.rows, ...excluded.map((worker) => ({ worker, quality: null, reports: null }))];
+}
+
+const isExcluded = ({ reports }) => reports === null;
 
 /** Return the ends of the interval of a quality; nothing where there is none. */
 function interval(worker) {
@@ -45,7 +56,7 @@ function interval(worker) {
 /** Show the workers of results that have come, or that there are none. */
 export function showWorkers(results, loaded) {
   latest = loaded;
-  const workers = results === null ? [] : loaded.rows;
+  const workers = results === null ? [] : listed(results, loaded);
   byId("workers-found").hidden = workers.length === 0;
   say(byId("workers-none"), workers.length ? "" : "None.");
   const further = results === null || loaded.complete ? null : () => showFurther(results, loaded);
@@ -61,9 +72,13 @@ async function showFurther(results, loaded) {
 }
 
 function note(results, loaded) {
+  const { excluded = [] } = results;
+  const left = excluded.length
+    ? ` ${count(excluded.length)} more excluded: nothing here is of theirs.`
+    : "";
   const quality =
-    loaded.rows[0].error === undefined
+    loaded.rows[0]?.error === undefined
       ? "Quality is how often answers are right, the noise taken out: most likely, and where it lies in 9 of 10 cases."
       : "Bars are shares of the largest weight.";
-  return `${count(results.workers)} workers, by pseudonym.${partly(loaded)} ${quality}`;
+  return `${count(results.workers)} workers, by pseudonym.${partly(loaded)}${left} ${quality}`;
 }

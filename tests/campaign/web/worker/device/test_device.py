@@ -399,9 +399,10 @@ def test_all_images_are_fetched_on_joining_and_kept(joined, new_tab, desk):
 
 
 def test_what_it_costs_is_known_before_joining(new_tab, desk):
-    tab = new_tab(desk.campaign())
+    tab = new_tab(desk.campaign(closes_on="2099-12-31"))
     assert tab.call("load")["title"] == "Birds"
     assert (tab.look("open"), tab.look("needsInvite")) == (True, True)
+    assert tab.look("closes") == "2099-12-31"
     spending = tab.call("spending", 2)
     assert spending.pop("after") == pytest.approx(2)
     assert spending == {"spent": 0, "budget": None, "reused": [], "repeated": []}

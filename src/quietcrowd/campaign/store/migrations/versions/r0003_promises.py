@@ -1,4 +1,6 @@
-"""What workers are promised; what a requester is shown, as of the last release; when it all ends.
+"""What workers are promised, what a requester is shown, and when it all ends.
+
+What a requester is shown is as of the last release.
 
 Campaigns that there are have promised nothing: they show each worker's reports at once, and nothing
 of them is deleted by itself.

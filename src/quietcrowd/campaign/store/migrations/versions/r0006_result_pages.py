@@ -1,7 +1,7 @@
-"""Results in pages; and counts that a requester is told, kept where all workers are shown at once.
+"""Results in pages, and the number of tasks.
 
 Results that there are stay what they are, with their ETag. Their text is read row by row, as it may
-be hundreds of megabytes.
+be hundreds of megabytes; it stays for servers of older versions until there are other results.
 """
 
 import json
@@ -20,16 +20,10 @@ _KINDS = ("truths", "workers")
 _ROWS = 1_000
 _DECODER = json.JSONDecoder()
 
-_COUNTS = """
-UPDATE campaign SET
-  shown_participants = (SELECT count(*) FROM participant WHERE campaign_id = campaign.id),
-  shown_reports = (SELECT count(*) FROM report WHERE campaign_id = campaign.id)
-    + (SELECT count(*) FROM sketch WHERE campaign_id = campaign.id)
-WHERE at_least <= 1
-"""
 _TASKS = "UPDATE campaign SET tasks = (SELECT count(*) FROM task WHERE campaign_id = campaign.id)"
 _HEAD = """
-UPDATE inference SET head = :head, truths = :truths, workers = :workers WHERE campaign_id = :id
+UPDATE inference SET pages_etag = etag, head = :head, truths = :truths, workers = :workers
+WHERE campaign_id = :id
 """
 _PAGE = """
 INSERT INTO result_page (campaign_id, kind, number, content) VALUES (:id, :kind, :number, :content)
@@ -37,11 +31,11 @@ INSERT INTO result_page (campaign_id, kind, number, content) VALUES (:id, :kind,
 
 
 def upgrade() -> None:
-    """Count once, and turn each text into a head and pages."""
+    """Count tasks, and make a head and pages of each text."""
     op.add_column("campaign", sa.Column("tasks", _WHOLE, nullable=False, server_default="0"))
     op.execute(_TASKS)
-    op.execute(_COUNTS)
-    op.execute("ALTER TABLE inference RENAME COLUMN snapshot TO head")
+    for name in ("pages_etag", "head"):
+        op.add_column("inference", sa.Column(name, sa.Text(), nullable=True))
     for name in _KINDS:
         op.add_column("inference", sa.Column(name, _WHOLE, nullable=False, server_default="0"))
     op.create_table(
@@ -63,7 +57,7 @@ def upgrade() -> None:
 def _split(campaign: bytes) -> None:
     """Store the head and the pages of the results of a campaign."""
     connection = op.get_bind()
-    wanted = sa.text("SELECT head FROM inference WHERE campaign_id = :id")
+    wanted = sa.text("SELECT snapshot FROM inference WHERE campaign_id = :id")
     head, counts = {}, dict.fromkeys(_KINDS, 0)
     rows: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     for name, member in _members(connection.scalar(wanted, {"id": campaign})):

@@ -22,6 +22,7 @@ import { exchange, filesOf, openStore } from "./store.js";
  */
 const TIMING = { delay: 4000, pause: 500, patience: 15_000 };
 const KEY = /^qcw_[\w-]{43}$/;
+const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** Return why this browser can have no device, as the key of a message; null where it can. */
 export function whyNotHere() {
@@ -38,6 +39,7 @@ export class Device {
   images = new Map(); // by their hashes
   open = null; // whether the campaign takes workers in, and with invites; null where not asked
   needsInvite = null;
+  closes = null; // the last day, as 2026-12-31
   #where;
   #timing;
   #database;
@@ -74,6 +76,7 @@ export class Device {
       await this.#read(await this.#ask(`${path}/config`), said.config_hash);
       this.needsInvite = said.join_mode !== "open";
       this.open = said.state === "open";
+      this.closes = DAY.exec(said.closes_on)?.[0];
     } else {
       const { config, tasks, images } = await this.#files();
       await this.#read(config, this.#own.configHash);

@@ -54,6 +54,7 @@ export async function consent(app) {
     ...{ ...terms, ...promises, ...factsOf(app, spending) },
     budget: app.typedLimit ?? kept,
     ...{ tasks: app.count(terms.tasks), count: answers, answers: app.count(answers) },
+    closes: device.closes ? say("screen.closes", { day: device.closes }) : "",
     unpromised: promises === null ? say("screen.unpromised") : "",
     sentences: consentSentences(terms.guarantee, promises, say),
     served: !app.saved,

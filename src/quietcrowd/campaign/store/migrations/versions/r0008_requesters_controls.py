@@ -1,0 +1,51 @@
+"""Who is left out of results, a day to close on, revoked invites, and how many have joined.
+
+Campaigns that are open to all get a largest number of workers who have joined, which newer ones get
+as they open.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0008"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+_WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+_OF_IT = "WHERE campaign_id = campaign.id)"
+
+
+def _counted(table: str, name: str) -> None:
+    op.add_column(table, sa.Column(name, _WHOLE, nullable=False, server_default="0"))
+
+
+def upgrade() -> None:
+    """Add the columns and the table, and count."""
+    op.add_column("campaign", sa.Column("closes_on", sa.Text(), nullable=True))
+    op.add_column("campaign", sa.Column("max_joined", _WHOLE, nullable=True))
+    for name in ("joined", "crowded", "exclusions"):
+        _counted("campaign", name)
+    _counted("inference", "exclusions")
+    _counted("invite", "revoked")
+    op.create_table(
+        "exclusion",
+        sa.Column(
+            "campaign_id",
+            sa.LargeBinary(),
+            sa.ForeignKey("campaign.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
+        sa.Column("pseudonym", sa.Text(), primary_key=True),
+        sa.Column("wanted", _WHOLE, nullable=False),
+        sa.Column("in_force", _WHOLE, nullable=False),
+        sqlite_strict=True,
+        sqlite_with_rowid=False,
+    )
+    op.execute(f"UPDATE campaign SET joined = (SELECT count(*) FROM participant {_OF_IT}")
+    op.execute(
+        "UPDATE campaign SET max_joined = "
+        "CASE WHEN max_participants > 1000 THEN 10 * max_participants ELSE 10000 END "
+        "WHERE join_mode = 'open' AND state = 'open'"
+    )

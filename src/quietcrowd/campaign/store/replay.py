@@ -1,0 +1,182 @@
+"""What is done to a database before it is served: nobody comes back with a copy who left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+from sqlalchemy import Connection, select
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.campaigns import delete_campaign, update_campaign
+from quietcrowd.campaign.store.database import Database, insert_rows, look_up
+from quietcrowd.campaign.store.departures import Departures, trace_of
+from quietcrowd.campaign.store.participants import erase_participant
+from quietcrowd.campaign.store.releases import take_stock, waits_for_others
+from quietcrowd.campaign.store.retention import delete_expired
+
+__all__ = ["Replayed", "replay"]
+
+_SOME = 5_000
+"""Workers who are looked up at once; those who left are deleted in one transaction."""
+
+
+@frozen(kw_only=True)
+class Replayed:
+    """How much was in a database, and is no more.
+
+    Attributes
+    ----------
+    workers : int
+        Who had left.
+    deleted, closed : int
+        Campaigns that had been.
+    """
+
+    workers: int
+    deleted: int
+    closed: int
+
+
+def replay(database: Database, departures: Departures, now: float) -> Replayed:
+    """Do again what was done since a database was copied, and may not be undone.
+
+    Campaigns are deleted, or closed; where their time is over, all of workers goes. Who left is
+    deleted, and joins no more. Where all of it is done already, nothing is changed. Other servers
+    may go on.
+
+    Parameters
+    ----------
+    database : Database
+        Of this version's tables.
+    departures : Departures
+        Who left, and what ended.
+    now : float
+        Seconds since 1970.
+    """
+    if departures.journal is None:
+        return Replayed(workers=0, deleted=0, closed=0)
+    _keep_endings(database, departures)
+    endings = departures.endings()
+    deleted = closed = 0
+    for campaign, state in _campaigns(database):
+        ended = endings.get(trace_of(campaign))
+        if ended is None or (ended.kind == "closed" and state != "open"):
+            continue
+        if _end_again(database, campaign, ended):
+            deleted += ended.kind == "deleted"
+            closed += ended.kind == "closed"
+    with database.write() as connection:
+        delete_expired(connection, now)
+    departures.forget(trace for trace, ended in endings.items() if _is_over(ended, now))
+    left = departures.campaigns_left()
+    workers = sum(
+        _leave_again(database, departures, campaign)
+        for campaign, _ in _campaigns(database)
+        if trace_of(campaign) in left
+    )
+    return Replayed(workers=workers, deleted=deleted, closed=closed)
+
+
+def _campaigns(database: Database) -> Sequence[Any]:
+    """Return ids and states."""
+    with database.read() as connection:
+        return connection.execute(select(tables.campaign.c.id, tables.campaign.c.state)).all()
+
+
+def _is_over(ended: Any, now: float) -> bool:
+    """Return whether nothing is held of the workers of a campaign any more."""
+    return ended.kind == "deleted" or (ended.delete_at is not None and ended.delete_at <= int(now))
+
+
+def _keep_endings(database: Database, departures: Departures) -> None:
+    """Keep which campaigns of a database are closed: they were before anything was kept."""
+    known = departures.endings()
+    campaign = tables.campaign.c
+    with database.read() as connection:
+        closed = connection.execute(
+            select(campaign.id, campaign.delete_at, campaign.retention_days).where(
+                campaign.state == "closed"
+            )
+        ).all()
+    for row in closed:
+        if trace_of(row.id) not in known:
+            over = row.delete_at is None and row.retention_days is not None
+            departures.end(row.id, "closed", 0 if over else row.delete_at)
+
+
+def _end_again(database: Database, campaign: bytes, ended: Any) -> bool:
+    """Delete or close a campaign that was; return whether there was anything to do."""
+    mine = select(tables.campaign).where(tables.campaign.c.id == campaign)
+    with database.write() as connection:
+        row = connection.execute(mine.with_for_update()).one_or_none()
+        if row is None or (ended.kind == "closed" and row.state != "open"):
+            return False
+        if ended.kind == "deleted":
+            delete_campaign(connection, row.id)
+        else:
+            update_campaign(connection, row, state="closed", delete_at=ended.delete_at)
+            if waits_for_others(row):
+                take_stock(connection, row.id)
+    return True
+
+
+def _leave_again(database: Database, departures: Departures, campaign: bytes) -> int:
+    """Delete those who left a campaign, and return how many were there."""
+    erased = 0
+    for ids in _participants(database, campaign):
+        left = departures.left(campaign, ids)
+        if left:
+            erased += _erase(database, campaign, left)
+    for credentials in departures.credentials_left(campaign):
+        _refuse(database, campaign, credentials)
+    return erased
+
+
+def _participants(database: Database, campaign: bytes) -> Iterator[Sequence[bytes]]:
+    """Yield the ids of a campaign's participants, some at a time, in their order."""
+    person, last = tables.participant.c, b""
+    while True:
+        wanted = select(person.id).where(person.campaign_id == campaign, person.id > last)
+        with database.read() as connection:
+            some = connection.scalars(wanted.order_by(person.id).limit(_SOME)).all()
+        if not some:
+            return
+        yield some
+        last = some[-1]
+
+
+def _erase(database: Database, campaign: bytes, left: Mapping[bytes, bytes]) -> int:
+    """Delete workers, by their ids, and keep what their credentials are known by."""
+    with database.write() as connection:
+        if not _locked(connection, campaign):
+            return 0
+        found = list(look_up(connection, tables.participant, campaign, "id", list(left)))
+        for person in found:
+            erase_participant(connection, person, left[person.id])
+    return len(found)
+
+
+def _refuse(database: Database, campaign: bytes, credentials: Sequence[bytes]) -> None:
+    """See to it that credentials join a campaign no more."""
+    with database.read() as connection:
+        if _known(connection, campaign, credentials).issuperset(credentials):
+            return
+    with database.write() as connection:
+        if _locked(connection, campaign):
+            known = _known(connection, campaign, credentials)
+            new = [(campaign, one) for one in sorted(set(credentials) - known)]
+            insert_rows(connection, tables.withdrawn, new)
+
+
+def _locked(connection: Connection, campaign: bytes) -> bool:
+    """Keep a campaign from changing; return whether there is one."""
+    mine = select(tables.campaign.c.id).where(tables.campaign.c.id == campaign)
+    return connection.scalar(mine.with_for_update()) is not None
+
+
+def _known(connection: Connection, campaign: bytes, hashes: Sequence[bytes]) -> set[bytes]:
+    """Return which of these a campaign knows as the hashes of credentials that left."""
+    found = look_up(connection, tables.withdrawn, campaign, "credential_hash", hashes)
+    return {row.credential_hash for row in found}

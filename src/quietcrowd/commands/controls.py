@@ -1,0 +1,179 @@
+"""``quietcrowd campaign exclude``, ``erase`` and ``revoke``: about single workers and invites.
+
+The server answers the same whether a campaign has such a worker or invite or not; so do these.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quietcrowd.campaign.terms.tokens import PSEUDONYM, has_prefix
+from quietcrowd.commands import options
+from quietcrowd.commands.printing import counted, note
+from quietcrowd.commands.questions import agreed
+from quietcrowd.commands.requester import LOCAL, Campaign, Key, Server, checked, requester_client
+from quietcrowd.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["erase", "exclude", "revoke", "tell_excluded"]
+
+_STATES = {
+    "excluded": "excluded",
+    "to-be-excluded": "to be excluded",
+    "to-be-included": "to be included again",
+}
+_LATER = (
+    "What is to be comes with the next release, or the closing. Whom nobody is shown stays to be "
+    "excluded."
+)
+_TOLD = 5
+
+
+def _check_worker(one: str) -> str:
+    """Return a pseudonym; ParameterError where it is something else."""
+    if re.fullmatch(PSEUDONYM, one) is None:
+        raise ParameterError(
+            f"a worker's pseudonym is like worker-0123456789abcdef, got {one!r}: results tell it"
+        )
+    return one
+
+
+def _check_workers(some: list[str] | None) -> list[str]:
+    return [_check_worker(one) for one in some or []]
+
+
+def exclude(
+    campaign_id: Campaign,
+    workers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WORKER",
+            help="Pseudonyms, as results have them; without: who is excluded.",
+            callback=_check_workers,
+        ),
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Exclude them no more.")] = False,
+    as_json: options.Json = False,
+    server: Server = LOCAL,
+    secret: Key = "",
+) -> None:
+    """Leave workers out of results, and print who is left out.
+
+    Their reports stay, and files of reports hold them. Where workers are shown together, results
+    follow with the next release or the closing.
+
+    Example: quietcrowd campaign exclude 0123456789abcdef0123456789abcdef worker-0123456789abcdef
+
+    Example: quietcrowd campaign exclude 0123456789abcdef0123456789abcdef
+    """
+    named = workers or []
+    if undo and not named:
+        raise ParameterError("--undo needs the workers who are to be excluded no more")
+    with requester_client(server, secret) as client:
+        for one in named:
+            url = f"/campaigns/{campaign_id}/excluded/{one}"
+            checked(client.delete(url) if undo else client.put(url))
+        found = _excluded(client, campaign_id)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    for item in found:
+        typer.echo(f"{item['worker']}  {_STATES[item['state']]}")
+    if not found:
+        note("Nobody is excluded.")
+    elif any(item["state"] != "excluded" for item in found):
+        note(_LATER)
+
+
+def _excluded(client: httpx.Client, campaign: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = checked(client.get(f"/campaigns/{campaign}/excluded")).json()[
+        "items"
+    ]
+    return items
+
+
+def tell_excluded(client: httpx.Client, campaign: str) -> None:
+    """Say which workers are left out of results, or are to be."""
+    found = _excluded(client, campaign)
+    for state, words in _STATES.items():
+        names = [item["worker"] for item in found if item["state"] == state]
+        if names:
+            more = ", ..." * (len(names) > _TOLD)
+            note(f"{words}: {counted(len(names), 'worker')} ({', '.join(names[:_TOLD])}{more})")
+
+
+def erase(
+    campaign_id: Campaign,
+    worker: Annotated[
+        str, typer.Argument(metavar="WORKER", help="The pseudonym.", callback=_check_worker)
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without being asked.")] = False,
+    server: Server = LOCAL,
+    secret: Key = "",
+) -> None:
+    """Delete one worker with all reports, for good.
+
+    As if the worker had withdrawn: the device takes part in the campaign no more, and results
+    follow at once, or with the next release. For workers who ask for it.
+
+    Example: quietcrowd campaign erase 0123456789abcdef0123456789abcdef worker-0123456789abcdef
+    """
+    with requester_client(server, secret) as client:
+        checked(client.get(f"/campaigns/{campaign_id}"))
+        if not (yes or agreed(f"Delete {worker} and all that came of it for good?")):
+            note("Nothing was deleted.")
+            raise typer.Exit(1)
+        checked(client.delete(f"/campaigns/{campaign_id}/workers/{worker}"))
+    note(
+        "The campaign holds nothing of such a worker any more. Copies of the database, and files "
+        "that you took out, still may: delete them too."
+    )
+
+
+def revoke(
+    campaign_id: Campaign,
+    links: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="LINK",
+            help="As they were handed out, or what follows #i=; without: standard input, one in a "
+            "line, which no list of commands keeps.",
+        ),
+    ] = None,
+    server: Server = LOCAL,
+    secret: Key = "",
+) -> None:
+    """Revoke invites: they let nobody in any more.
+
+    Whether one was used before is not told, and nothing happens to whoever used it.
+
+    Example: quietcrowd campaign revoke 0123456789abcdef0123456789abcdef < links.txt
+
+    Example: quietcrowd campaign revoke 0123456789abcdef0123456789abcdef 'https://example.org/j/...'
+    """
+    written = links or [line.strip() for line in sys.stdin if line.strip()]
+    tokens = [_invite(one, campaign_id, place) for place, one in enumerate(written, start=1)]
+    if not tokens:
+        raise ParameterError("there is no link to revoke: give one, or one in a line on the input")
+    with requester_client(server, secret) as client:
+        for token in tokens:
+            url = f"/campaigns/{campaign_id}/invites/revoke"
+            checked(client.post(url, json={"invite": token}))
+    note(f"{counted(len(tokens), 'invite')} let nobody in from now on.")
+
+
+def _invite(link: str, campaign: str, place: int) -> str:
+    """Return the invite in a link; an error does not show it."""
+    address, _, token = link.rpartition("#i=")
+    if not has_prefix(token, "qci_"):
+        raise ParameterError(f"link {place:,} holds no invite: it must end in #i=qci_...")
+    if address and not address.rstrip("/").endswith(f"/j/{campaign}"):
+        raise ParameterError(f"link {place:,} is one of another campaign")
+    return token

@@ -1,0 +1,125 @@
+"""``quietcrowd campaign exclude``, ``erase`` and ``revoke``, against a server."""
+
+import io
+import json
+
+import pytest
+from tests.campaign.people import check_problem
+from tests.campaign.promises import WORDS
+
+import quietcrowd as qc
+from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.terms.tokens import new_token
+
+NOBODY = "worker-0123456789abcdef"
+ANY = "f" * 32
+
+
+def name_of(worker):
+    return worker.client.get("/me").json()["pseudonym"]
+
+
+def crowd(desk, **members):
+    campaign = desk.campaign(method=qc.MajorityVote().to_dict(), **members)
+    workers = [desk.worker(campaign) for _ in range(3)]
+    for worker in workers:
+        worker.send_values(1, 0)
+    return campaign, [name_of(worker) for worker in workers]
+
+
+def test_workers_are_excluded_and_included_again(run, at_desk, server):
+    campaign, names = crowd(at_desk, at_least=1)
+    assert run("campaign", "exclude", campaign) == (0, "", "Nobody is excluded.\n")
+    status, printed, errors = run("campaign", "exclude", campaign, *names[:2])
+    assert (status, errors) == (0, "")
+    assert printed == "".join(f"{one}  excluded\n" for one in sorted(names[:2]))
+    Inferrer(server.database).infer(bytes.fromhex(campaign))
+    status, printed, errors = run("campaign", "results", campaign)
+    assert json.loads(printed)["excluded"] == sorted(names[:2])
+    assert "excluded: 2 workers (worker-" in errors
+    status, printed, _ = run("campaign", "exclude", campaign, names[0], "--undo", "--json")
+    assert json.loads(printed) == [{"worker": names[1], "state": "excluded"}]
+
+
+def test_who_is_to_be_excluded_later_is_told(run, at_desk):
+    campaign = at_desk.campaign(at_least=5)
+    status, printed, errors = run("campaign", "exclude", campaign, NOBODY)
+    assert (status, printed) == (0, f"{NOBODY}  to be excluded\n")
+    assert "with the next release" in errors
+
+
+def test_a_worker_is_erased_after_a_question(run, at_desk, monkeypatch):
+    campaign, names = crowd(at_desk, at_least=1)
+    monkeypatch.setattr("quietcrowd.commands.controls.agreed", lambda _: False)
+    status, _, errors = run("campaign", "erase", campaign, names[0])
+    assert (status, errors) == (1, "Nothing was deleted.\n")
+    assert at_desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 3
+    for name in (names[0], names[0], NOBODY):
+        status, _, errors = run("campaign", "erase", campaign, name, "--yes")
+        assert (status, "holds nothing of such a worker" in errors) == (0, True)
+    assert at_desk.client.get(f"/campaigns/{campaign}").json()["participants"] == 2
+
+
+@pytest.mark.parametrize("by", ["argument", "input"])
+def test_invites_are_revoked_by_presenting_them(run, at_desk, monkeypatch, by):
+    campaign = at_desk.campaign()
+    links = run("campaign", "invite", campaign, "--count", 2)[1].split()
+    tokens = [link.partition("#i=")[2] for link in links]
+    written = [links[0], tokens[1], new_token("qci_")]
+    if by == "input":
+        monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(written) + "\n\n"))
+        written = []
+    status, printed, errors = run("campaign", "revoke", campaign, *written)
+    assert (status, printed, errors) == (0, "", "3 invites let nobody in from now on.\n")
+    for token in tokens:
+        check_problem(at_desk.join(at_desk.guest(campaign), token), 403, "invite-invalid")
+
+
+@pytest.mark.usefixtures("at_desk")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("exclude", ANY, "me"), "a worker's pseudonym is like worker-0123456789abcdef"),
+        (("exclude", ANY, "--undo"), "--undo needs the workers"),
+        (("exclude", ANY, NOBODY), "There is no such thing here"),
+        (("erase", ANY, "me"), "a worker's pseudonym is like"),
+        (("erase", ANY, NOBODY), "There is no such thing here"),
+        (("revoke", ANY, "secret"), "link 1 holds no invite"),
+        (("revoke", ANY, f"http://h/j/{'0' * 32}#i={new_token('qci_')}"), "of another campaign"),
+        (("revoke", ANY, new_token("qci_")), "There is no such thing here"),
+        (("revoke", ANY), "there is no link to revoke"),
+        (("close", ANY, "--on", "2099-12-31"), "There is no such thing here"),
+        (("create", "T", "--tasks", "a.csv", "--labels", "a,b", "--joined", "9"), "--for-all"),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(run, monkeypatch, words, told):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    status, printed, error = run("campaign", *words)
+    assert (status, printed) == (2, "")
+    assert told in error
+    assert len(error.strip().splitlines()) == 1
+    assert "qci_" not in error.replace("#i=qci_...", "")
+    assert "secret" not in error
+
+
+def test_a_last_day_is_named_changed_and_taken_back(run, at_desk, tmp_path):
+    file = tmp_path / "birds.csv"
+    file.write_text("task,question\na,A?\n")
+    made = run(
+        "campaign", "create", "Birds", "--tasks", file, "--labels", "no,yes", *WORDS,
+        "--closes", "2099-12-31", "--for-all", "--joined", 70,
+    )  # fmt: skip
+    campaign = made[1].strip()
+    assert "anyone who has the link can take part" in made[2]
+    url = f"/campaigns/{campaign}"
+    document = at_desk.client.get(url).json()
+    assert (document["closes_on"], document["max_joined"]) == ("2099-12-31", 70)
+    run("campaign", "open", campaign)
+    changed = run("campaign", "close", campaign, "--on", "2100-01-31")
+    assert changed == (0, "", "It closes when 2100-01-31 is over (UTC).\n")
+    assert at_desk.client.get(url).json()["closes_on"] == "2100-01-31"
+    assert run("campaign", "close", campaign, "--on", "never")[0] == 0
+    document = at_desk.client.get(url).json()
+    assert (document["closes_on"], document["state"]) == (None, "open")
+    refused = run("campaign", "close", campaign, "--on", "2020-01-01")
+    assert (refused[0], "The day is over" in refused[2]) == (2, True)
