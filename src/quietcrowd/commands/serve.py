@@ -5,6 +5,7 @@ They need no requester's key.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -53,6 +54,28 @@ def serve(
             min=1, metavar="SECONDS", help="When to end an inference; the results say so then."
         ),
     ] = 600.0,
+    inference_memory: Annotated[
+        str,
+        typer.Option(
+            metavar="BYTES",
+            help="What an inference in memory may take; larger campaigns are inferred from files.",
+        ),
+    ] = "1GB",
+    inference_folder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where these files lie meanwhile. Default: where temporary files go.",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of a Dask cluster that passes over these files, as tcp://HOST:PORT; its workers "
+            "see --inference-folder under the same path. Default: this machine alone.",
+        ),
+    ] = None,
     joins_per_minute: Annotated[
         float,
         typer.Option(
@@ -84,10 +107,14 @@ def serve(
 
     Example: quietcrowd serve --longest-inference 1800
 
+    Example: quietcrowd serve --inference-memory 2GB --scheduler tcp://10.0.0.5:8786 \
+        --inference-folder /shared/quietcrowd
+
     Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
     require_server()
     from quietcrowd.campaign.server.app import serve as run
+    from quietcrowd.campaign.terms.byte_counts import byte_count
     from quietcrowd.campaign.terms.settings import Settings, place_of
 
     settings = Settings(
@@ -98,6 +125,9 @@ def serve(
         address=address,
         infer=infer,
         longest_inference=longest_inference,
+        inference_memory=byte_count(inference_memory),
+        inference_folder=_folder(inference_folder),
+        scheduler=_scheduler(scheduler),
         joins_per_minute=joins_per_minute,
         proxy=proxy,
     )
@@ -107,6 +137,22 @@ def serve(
             f"Serving campaigns on http://{place_of(host, found)}; stop with Ctrl+C."
         ),
     )
+
+
+def _folder(folder: str | None) -> str | None:
+    """Return a folder, by its whole path, if there is such a one."""
+    if folder is not None and not Path(folder).is_dir():
+        raise ParameterError(f"there is no folder {folder}: create it first")
+    return None if folder is None else str(Path(folder).absolute())
+
+
+def _scheduler(scheduler: str | None) -> str | None:
+    """Return the address of a scheduler, if it is one and clusters can be reached from here."""
+    if scheduler is not None:
+        from quietcrowd.scale.connecting import check_scheduler
+
+        check_scheduler(scheduler)
+    return scheduler
 
 
 def _place(database: str, departures: str | None) -> str | None:

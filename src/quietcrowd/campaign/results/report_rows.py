@@ -90,6 +90,11 @@ class ReportRows(ABC):
     def __len__(self) -> int:
         return int(self.per_task.sum())
 
+    @property
+    def sent(self) -> int:
+        """How many reports came in: one per worker, where these are sketches."""
+        return len(self)
+
 
 @frozen(kw_only=True, eq=False, slots=False)
 class MemoryRows(ReportRows):
@@ -126,6 +131,11 @@ class MemoryRows(ReportRows):
     @override
     def sorted_by_worker(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
         return parts[0]
+
+    @property
+    @override
+    def sent(self) -> int:
+        return len(self) if self.reports.sketches is None else len(self.workers)
 
 
 @frozen(kw_only=True, eq=False, slots=False)

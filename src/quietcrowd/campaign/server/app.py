@@ -15,6 +15,7 @@ from attrs import frozen
 from fastapi import FastAPI
 
 from quietcrowd import __version__
+from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.server.api import ROUTES
 from quietcrowd.campaign.server.connections import shedding_protocol
 from quietcrowd.campaign.server.gate import Gate, IncomingBodies, InFlight, RateLimits
@@ -138,7 +139,14 @@ def _jobs(settings: Settings, database: Database) -> InferenceJobs | None:
     if not settings.infer:
         return None
     return InferenceJobs(
-        database=database, debounce=settings.debounce, longest=settings.longest_inference
+        database=database,
+        debounce=settings.debounce,
+        longest=settings.longest_inference,
+        large=LargeCampaigns(
+            memory=settings.inference_memory,
+            folder=settings.inference_folder,
+            scheduler=settings.scheduler,
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from attrs import field, frozen
 from attrs.converters import optional
 from attrs.validators import optional as optional_value
 
+from quietcrowd.campaign.terms.byte_counts import byte_count
 from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import at_least, check_text, checked_by, whole_number
@@ -106,6 +107,14 @@ class Settings:
         Seconds from the first change of a campaign to its inference.
     longest_inference : float
         Seconds after which an inference is ended, and the results say so.
+    inference_memory : int or str
+        Bytes that an inference in memory may take, as 1GB; larger campaigns are inferred from
+        partitions on disk.
+    inference_folder : str, optional
+        Where these lie meanwhile; default: where temporary files go.
+    scheduler : str, optional
+        Of a Dask cluster that passes over them, as tcp://HOST:PORT; default: the process that
+        infers.
     requests_per_second : float
         What a key or credential may ask for in the long run; 0 for no limit.
     burst : int
@@ -136,6 +145,11 @@ class Settings:
     infer: bool = True
     debounce: float = field(default=2.0, validator=at_least(0))
     longest_inference: float = field(default=600.0, validator=at_least(1))
+    inference_memory: int = field(default=10**9, converter=byte_count)
+    inference_folder: str | None = field(
+        default=None, validator=optional_value(checked_by(check_text))
+    )
+    scheduler: str | None = field(default=None, validator=optional_value(checked_by(check_text)))
     requests_per_second: float = field(default=20.0, validator=at_least(0))
     burst: int = field(default=100, validator=whole_number(1))
     at_once: int = field(default=256, validator=whole_number(1))
