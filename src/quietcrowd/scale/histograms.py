@@ -15,7 +15,7 @@ from attrs import frozen
 
 __all__ = ["HistogramFile", "worker_blocks"]
 
-MOST_BYTES = 2**27
+MOST_BYTES = 2**26
 """So many are held at once, or those of one worker."""
 
 

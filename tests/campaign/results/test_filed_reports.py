@@ -10,6 +10,7 @@ import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.store import tables
+from quietcrowd.scale import connect
 
 FILED = LargeCampaigns(memory=0)
 IN_FILES = [name for name in MECHANISMS if not name.startswith("matrix")]
@@ -103,6 +104,33 @@ def test_a_campaign_that_outgrows_memory_goes_on_from_what_was_found_in_it(desk)
         assert inferrer.infer(bytes.fromhex(campaign))
         found.append(results(desk, campaign))
     assert found[0] == found[1]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_pieces")
+def test_a_cluster_of_two_finds_the_same(desk, tmp_path):
+    """It is reached by its address, and sees the folder of the partitions."""
+    mechanism = MECHANISMS["one-layer"]
+    campaign = open_campaign(desk, mechanism)
+    with connect("local:2") as cluster:
+        address = cluster.client.scheduler_info()["address"]
+        large = LargeCampaigns(memory=0, folder=str(tmp_path), scheduler=address)
+        plain, spread = Inferrer(desk.server.database), Inferrer(desk.server.database, large)
+        for first in (0, 6):
+            send(desk, campaign, mechanism, 6, first)
+            found = []
+            for inferrer in (plain, spread):
+                assert inferrer.infer(bytes.fromhex(campaign))
+                found.append(results(desk, campaign))
+            assert found[0] == found[1]
+
+
+def test_without_a_scheduler_the_inference_fails(desk):
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 1, 1)
+    large = LargeCampaigns(memory=0, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(ConnectionError, match="no Dask scheduler answers"):
+        Inferrer(desk.server.database, large).infer(bytes.fromhex(campaign))
 
 
 def test_sketches_stay_in_memory(desk):
