@@ -199,8 +199,8 @@ def test_nothing_comes_of_nothing(server, desk):
 def test_the_process_answers_line_by_line(server, desk, monkeypatch, capsys):
     campaign, _ = send_crowd(desk, MECHANISMS["one-layer"], workers=2)
     url = server.database.url.render_as_string(hide_password=False)
-    begin = json.dumps({"database": url, "modules": ["json", "no_such_module"]})
-    lines = [begin, campaign, "0" * 32, "no id", "1" * 32, ""]
+    begin = {"database": url, "modules": ["json", "no_such_module"], "large": {}}
+    lines = [json.dumps(begin), campaign, "0" * 32, "no id", "1" * 32, ""]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     monkeypatch.setattr("os.nice", lambda _: None)
     infer = Inferrer.infer
