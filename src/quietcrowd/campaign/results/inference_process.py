@@ -15,7 +15,6 @@ import warnings
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
@@ -38,6 +37,7 @@ from quietcrowd.campaign.results.stored_results import (
     is_settled,
     write_results,
 )
+from quietcrowd.campaign.results.work_folders import work_folder
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown
@@ -84,8 +84,8 @@ class Inferrer:
         What was overtaken meanwhile is not written: see `write_results`. Nothing is inferred where
         no other results can be told: see `is_settled`.
         """
-        with TemporaryDirectory(prefix="quietcrowd-", dir=self.large.folder) as folder:
-            return self._infer(campaign, Path(folder))
+        with work_folder(self.large.folder) as folder:
+            return self._infer(campaign, folder)
 
     def _infer(self, campaign: bytes, folder: Path) -> bool:
         with self.database.read() as connection:

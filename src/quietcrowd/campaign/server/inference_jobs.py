@@ -18,6 +18,7 @@ from quietcrowd.campaign.results.stored_results import (
     read_attempt,
     write_failure,
 )
+from quietcrowd.campaign.results.work_folders import sweep
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.server.metrics.kinds import INFERENCE_LAG, INFERENCE_SECONDS, INFERENCES
 from quietcrowd.campaign.server.metrics.tally import Tally
@@ -105,6 +106,7 @@ class InferenceJobs:
     _thread: Thread = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        sweep(self.large.folder)
         self._look()
         self._thread = Thread(target=self._run, name="inference", daemon=True)
         self._thread.start()
@@ -270,3 +272,4 @@ class InferenceJobs:
             process.kill()
             with suppress(OSError), process:  # closes its pipes, and waits
                 pass
+            sweep(self.large.folder)

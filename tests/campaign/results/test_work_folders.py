@@ -1,0 +1,58 @@
+import os
+import signal
+import subprocess
+import sys
+from stat import S_IMODE
+
+import pytest
+
+from quietcrowd.campaign.results.work_folders import sweep, work_folder
+
+KILLED = """
+import sys, time
+from quietcrowd.campaign.results.work_folders import work_folder
+with work_folder(sys.argv[1]) as folder:
+    (folder / "reports.parquet").write_text("reports")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_folder_is_its_owners_and_gone_in_the_end(tmp_path):
+    with work_folder(str(tmp_path)) as folder:
+        assert S_IMODE(folder.stat().st_mode) == 0o700
+        (folder / "store").mkdir()
+        sweep(str(tmp_path))
+        assert (folder / "store").is_dir()
+        with work_folder(str(tmp_path)) as other:
+            assert other != folder
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_goes_where_the_work_fails(tmp_path):
+    with pytest.raises(FileNotFoundError), work_folder(str(tmp_path)):
+        raise FileNotFoundError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_swept(tmp_path):
+    words = [sys.executable, "-c", KILLED, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        folder = process.stdout.readline().strip()
+        sweep(str(tmp_path))
+        assert os.listdir(tmp_path) == [os.path.basename(folder)]
+        process.send_signal(signal.SIGKILL)
+    sweep(str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_ours_stays(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "lock").touch()
+    (tmp_path / "quietcrowd-inference-link").symlink_to(elsewhere)
+    (tmp_path / "quietcrowd-inference-new").mkdir()  # it is just being locked
+    (tmp_path / "other").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    sweep(str(tmp_path))
+    assert sorted(tmp_path.rglob("*")) == before
