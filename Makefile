@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast nightly postgresql chromium check format screenshots bench lock clean python
+.PHONY: help demo test test-fast nightly postgresql prometheus chromium check format screenshots bench lock clean python
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,12 +25,15 @@ test-fast: $(VENV)/.ready ## the tests that are not slow, something of every fol
 	$(BIN)/python -m pytest tests -m "not nightly and not slow" --hypothesis-profile fast \
 		--durations 10 --durations-min 0.5 --numprocesses auto --dist worksteal
 
-nightly: $(VENV)/.ready postgresql chromium ## the whole suite with its branch coverage, and long simulations
+nightly: $(VENV)/.ready postgresql chromium prometheus ## the whole suite with its branch coverage, and long simulations
 	$(BIN)/python -m pytest --cov --cov-report term:skip-covered --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest -m nightly --numprocesses auto --dist worksteal
 
 postgresql: $(VENV)/.ready ## install PostgreSQL for the tests, where one may (Debian)
 	@$(BIN)/python -m tests.campaign.install_postgresql
+
+prometheus: $(VENV)/.ready ## install Prometheus for the dashboard's test, where one may (Debian)
+	@$(BIN)/python -m tests.campaign.install_prometheus
 
 chromium: $(VENV)/.ready ## install Chromium for the tests, where one may (Debian)
 	@$(BIN)/python -m tests.campaign.web.install_chromium

@@ -33,7 +33,7 @@ LONGEST = 5.0
 WINDOW = 0.5
 TASKS = 1_000
 REFUSED = (429, 503)
-NAMES = ("server", "database", "generator")
+NAMES = ("servers", "database", "generator")
 TITLE = "Campaigns: uploads of 10 reports, at a fixed rate"
 
 
@@ -90,39 +90,44 @@ def peak_megabytes(pid):
     return int(status.partition("VmHWM:")[2].split()[0]) / 1e3
 
 
-@pytest.fixture(params=["SQLite", "PostgreSQL"])
+@pytest.fixture(params=[("SQLite", 1), ("PostgreSQL", 1), ("PostgreSQL", 2)])
 def load(request, tmp_path):
-    """Return the kind of database, what became of the uploads, and the server's peak memory."""
+    """Return what was served, what became of the uploads, and the servers' peak memory together."""
     with ExitStack() as stack:
+        kind, count = request.param
         watched, url = {}, f"sqlite:///{tmp_path}/q.db"
-        if request.param == "PostgreSQL":
+        if kind == "PostgreSQL":
             programs = find_programs()
             if programs is None:
                 pytest.skip(HOW_TO_GET_IT)
             server = stack.enter_context(postgresql(programs))
-            watched["database"], url = server.process, server.url
+            watched["database"], url = [server.process], server.url
         key = new_key(url)
-        serving = stack.enter_context(server_process(url, tmp_path / "log"))
+        servers = [
+            stack.enter_context(server_process(url, tmp_path / f"log {place}"))
+            for place in range(count)
+        ]
+        serving = servers[0]
         campaign = open_campaign(serving.base_url, key, TASKS)
         credentials = let_join(url, campaign, sum(rate * seconds for rate, seconds in PHASES))
         headers = {"Authorization": f"Bearer {credentials[0]}"}
         listed = httpx.get(f"{serving.base_url}/me/tasks", headers=headers).raise_for_status()
         plan = {
-            "port": serving.port,
+            "ports": [one.port for one in servers],
             "config_hash": campaign.config_hash,
             "tasks": [task["task_id"] for task in listed.json()["tasks"]],
             "credentials": credentials,
             "seed": 1,
             "phases": PHASES,
-            "watched": {"server": serving.process.pid, **watched},
+            "watched": {"servers": [one.process.pid for one in servers], **watched},
         }
         (tmp_path / "plan.json").write_text(json.dumps(plan))
         words = [sys.executable, HERE / "upload_load.py", "plan.json", "result.npz"]
         subprocess.run(words, check=True, cwd=tmp_path)
         outcome = Outcome(dict(np.load(tmp_path / "result.npz")))
-        memory = peak_megabytes(serving.process.pid)
+        memory = sum(peak_megabytes(one.process.pid) for one in servers)
         check_stored(outcome.found, stored(url, campaign))
-        yield request.param, outcome, memory
+        yield f"{kind}, two servers" if count == 2 else kind, outcome, memory
 
 
 def hexadecimal(ids):
@@ -160,7 +165,7 @@ def tabulated(kind, outcome, phase):
 
 
 def test_uploads(load, compare, tabulate, remark):
-    """Time them, on SQLite and on PostgreSQL."""
+    """Time them, on SQLite, on PostgreSQL, and on a PostgreSQL with two servers."""
     kind, outcome, memory = load
     for phase in (USUAL, OVERLOAD, AFTER):
         tabulate(TITLE, tabulated(kind, outcome, phase))
@@ -176,5 +181,5 @@ def test_uploads(load, compare, tabulate, remark):
     compare(what, latency.max(), "the limit of 5 s", LONGEST, 1)
     what = f"after that, {kind}: until p95 is below 150 ms"
     compare(what, outcome.recovery(), "the limit of 5 s", RECOVERY, 1)
-    remark(f"Peak memory of the server under this load, {kind}: {memory:.0f} MB.")
+    remark(f"Peak memory of all servers under this load, {kind}: {memory:.0f} MB.")
     assert {*outcome.found["status"].tolist()} <= {200, *REFUSED}

@@ -11,7 +11,7 @@ import pytest
 from tests.campaign.people import Running, new_desk
 from tests.campaign.web.browser import chromium
 
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 TASKS = 100
 SLOWED = 4

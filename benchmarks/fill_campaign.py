@@ -20,11 +20,11 @@ from sqlalchemy import select
 import quietcrowd as qc
 from quietcrowd.campaign.protocol.schemas import ReportItem, Upload
 from quietcrowd.campaign.server.app import serve_in_background
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, insert_rows
 from quietcrowd.campaign.store.intake import Intake, WorkerUpload
 from quietcrowd.campaign.store.requesters import issue_key
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import new_pseudonym, new_token, participant_id, token_hash
 
 LABELS = ("a", "b", "c", "d")

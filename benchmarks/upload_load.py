@@ -2,12 +2,12 @@
 
 Usage: python upload_load.py PLAN.json RESULT.npz
 
-The plan holds port, config_hash, tasks, credentials, seed, phases ([uploads per second, seconds])
-and watched (names of processes by id). Uploads leave when the clock says so, each of another
-worker, over connections that are kept, as a server with HTTPS before the service keeps them; a
-latency counts from the moment at which the upload was to leave. Written are, per upload, the
-moment, the latency, the status (0: no answer) and the ids of its reports; and, per phase, the
-seconds of processor time that each process took.
+The plan holds ports (of servers, which take turns), config_hash, tasks, credentials, seed, phases
+([uploads per second, seconds]) and watched (ids of processes by name). Uploads leave when the clock
+says so, each of another worker, over connections that are kept, as a server with HTTPS before the
+service keeps them; a latency counts from the moment at which the upload was to leave. Written are,
+per upload, the moment, the latency, the status (0: no answer) and the ids of its reports; and, per
+phase, the seconds of processor time that each name took.
 """
 
 import asyncio
@@ -98,7 +98,7 @@ class Load:
         body = json.dumps(upload, separators=(",", ":")).encode()
         head = (
             "POST /api/v1/me/reports HTTP/1.1\r\n"
-            f"Host: 127.0.0.1:{self.plan['port']}\r\n"
+            "Host: 127.0.0.1\r\n"
             f"Authorization: Bearer {self.plan['credentials'][number]}\r\n"
             "Content-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
@@ -147,11 +147,12 @@ class Load:
         await asyncio.gather(*opening)
 
     async def _open(self, number):
+        port = self.plan["ports"][self.opened % len(self.plan["ports"])]
         self.opened += 1
         loop = asyncio.get_running_loop()
         try:
             _, connection = await loop.create_connection(
-                lambda: Connection(self), "127.0.0.1", self.plan["port"]
+                lambda: Connection(self), "127.0.0.1", port
             )
         except OSError:
             self.note(number, 0)
@@ -161,7 +162,9 @@ class Load:
     def _used(self):
         own = resource.getrusage(resource.RUSAGE_SELF)
         used = {"generator": own.ru_utime + own.ru_stime}
-        return used | {name: tree_seconds(pid) for name, pid in self.plan["watched"].items()}
+        return used | {
+            name: sum(map(tree_seconds, pids)) for name, pids in self.plan["watched"].items()
+        }
 
 
 def tree_seconds(pid):

@@ -10,7 +10,7 @@ from tests.campaign.people import Desk, Running, new_desk
 from tests.campaign.postgresql import HOW_TO_GET_IT, Postgresql, find_programs, postgresql
 from tests.campaign.server_process import Nursery
 
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 ON_SQLITE_ALONE = (
     "test_client",

@@ -14,12 +14,13 @@ from tests.campaign.promises import PROMISES
 
 import quietcrowd as qc
 from quietcrowd.campaign.server.app import create_app, serve_in_background
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.requesters import issue_key
 from quietcrowd.campaign.terms.canonical import canonical_json
 from quietcrowd.campaign.terms.mechanisms import why_not_in_page
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import new_token, participant_id
 
 PLAIN = False
@@ -39,7 +40,7 @@ class Running:
     _open: ExitStack = field(factory=ExitStack, init=False)
 
     def start(self) -> "Running":
-        settings = evolve(self.settings, port=0)
+        settings = self.settings.model_copy(update={"port": 0})
         server = self._open.enter_context(serve_in_background(settings))
         self.app, self.url = server.app, server.url
         return self
@@ -235,7 +236,9 @@ class Desk:
 def api_document() -> dict:
     """Return the OpenAPI document."""
     settings = Settings()
-    return create_app(settings, Database.open(settings.database)).openapi()
+    return create_app(
+        settings, Database.open(settings.database), Departures(journal=None)
+    ).openapi()
 
 
 def documented_paths() -> dict[str, dict]:

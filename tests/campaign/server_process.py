@@ -51,11 +51,14 @@ def wait_until_ready(url: str, still_there=lambda: True) -> None:
 
 
 @contextmanager
-def server_process(database: str, log: Path, *options: str) -> Iterator[ServerProcess]:
+def server_process(
+    database: str, log: Path, *options: str, files: int | None = None
+) -> Iterator[ServerProcess]:
     """Give what ``quietcrowd serve`` starts, once it answers; at the end it is killed.
 
-    All workers join from one place, and are not limited.
+    All workers join from one place, and are not limited. It may have so many files open.
     """
+    limit = [] if files is None else ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"]
     port = free_port()
     words = ["serve", "--port", str(port), "--database", database, "--joins-per-minute", "0"]
     words += options
@@ -64,7 +67,7 @@ def server_process(database: str, log: Path, *options: str) -> Iterator[ServerPr
     with (
         log.open("w") as errors,
         subprocess.Popen(
-            [sys.executable, "-m", "quietcrowd", *words],
+            [*limit, sys.executable, "-m", "quietcrowd", *words],
             stderr=errors,
             env={**os.environ, "PYTHONWARNINGS": "error"},
         ) as process,
@@ -91,7 +94,7 @@ NURSERY = """
 import json, os, signal, sys
 import psycopg, sqlite3
 from quietcrowd.campaign.server.app import serve
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:

@@ -11,7 +11,7 @@ from tests.campaign.server_process import base_url, new_key, server_process
 from tests.campaign.uploading import PER_UPLOAD, open_campaign, stored, uploading
 from tests.campaign.waiting import in_time
 
-KILLS, UPLOADERS, TASKS = 20, 16, 5_000
+KILLS, STOPS, UPLOADERS, TASKS = 20, 8, 16, 5_000
 
 
 def kill(server: int) -> None:
@@ -39,6 +39,36 @@ def test_killing_the_server_loses_nothing_and_doubles_nothing(nursery, new_datab
     os.kill(server, signal.SIGTERM)
     assert sorted(stored(new_database, campaign)) == sorted(crowd.acknowledged)
     assert crowd.statuses["broken"] > KILLS
+    assert crowd.statuses.keys() <= {200, 503, "broken"}
+
+
+def test_killing_two_servers_and_their_database_loses_nothing_and_doubles_nothing(
+    nursery, postgresql_server, tmp_path
+):
+    """What one server may have stored before it was killed is sent to the other one again."""
+    url, ports = postgresql_server.new_database(), (free_port(), free_port())
+    key, moments = new_key(url), random.Random(8)
+    logs = [tmp_path / f"log of {port}" for port in ports]
+    servers = [nursery.start(url, *place) for place in zip(ports, logs, strict=True)]
+    campaign = open_campaign(base_url(ports[0]), key, TASKS)
+    campaign.also = (base_url(ports[1]),)
+    with uploading(campaign, UPLOADERS) as crowd:
+        for stop in range(STOPS):
+            time.sleep(moments.uniform(0.05, 0.3))
+            one = stop % 2
+            kill(servers[one])
+            known = crowd.acknowledged
+            servers[one] = nursery.start(url, ports[one], logs[one])
+            assert set(known) <= set(stored(url, campaign))
+            if stop % 4 == 3:
+                postgresql_server.stop("immediate")
+                postgresql_server.start()
+        crowd.wait_for_each(60)
+        crowd.end()
+    for server in servers:
+        os.kill(server, signal.SIGTERM)
+    assert sorted(stored(url, campaign)) == sorted(crowd.acknowledged)
+    assert crowd.statuses["broken"] > STOPS
     assert crowd.statuses.keys() <= {200, 503, "broken"}
 
 

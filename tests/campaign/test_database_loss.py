@@ -16,9 +16,9 @@ from tests.campaign.test_roles import ROWS
 from tests.campaign.uploading import open_campaign, stored, uploading
 from tests.campaign.waiting import in_time
 
-from quietcrowd.campaign.server import writer
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import database
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.terms.tokens import new_token
 
 UPLOADERS, TASKS, RECOVERY = 16, 20_000, 5
 
@@ -95,7 +95,7 @@ def lost():
     if programs is None:
         pytest.skip(HOW_TO_GET_IT)
     with postgresql(programs) as own:
-        running = Running(Settings(database=own.url, infer=False)).start()
+        running = Running(Settings(database=own.url, infer=False, write_seconds=0.0)).start()
         desk = new_desk(running)
         worker = desk.worker(desk.campaign(join_mode="open"))
         with away(own, "fast"):
@@ -106,14 +106,18 @@ def lost():
 def check_route(desk, worker, method, path):
     """Check that a route says that there is no database, if it needs one."""
     names = {"campaign": worker.campaign, "participant": worker.id, "sha256": 64 * "0"}
+    names |= {"worker": f"worker-{16 * '0'}", "key": 32 * "0"}
     url = path.format(**names).removeprefix("/api/v1")
     _, request, _ = ROWS[method, path]
     if "config_hash" in request.get("json", {}):
         request = {"json": {**request["json"], "config_hash": worker.config_hash}}
     if "reports" in request.get("json", {}):
         request["json"]["reports"] = [worker.report("0" * 32, 1)]
-    owned = path.startswith("/api/v1/campaigns")
-    answer = (desk if owned else worker).client.request(method, url, **request)
+    owned = path.startswith(("/api/v1/campaigns", "/api/v1/keys"))
+    client = (desk if owned else worker).client
+    if path.endswith("/dashboard-tokens"):
+        client = desk.server.client(new_token("qcd_"))
+    answer = client.request(method, url, **request)
     if path == "/api/v1/healthz":
         assert answer.status_code == 200
     else:
@@ -123,8 +127,7 @@ def check_route(desk, worker, method, path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), ROWS)
-def test_every_route_says_that_the_database_is_gone(lost, monkeypatch, method, path):
-    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
+def test_every_route_says_that_the_database_is_gone(lost, method, path):
     check_route(*lost, method, path)
 
 
@@ -133,14 +136,12 @@ def a_worker(server):
     return desk, desk.worker(desk.campaign(join_mode="open"))
 
 
-def test_every_route_says_that_no_connection_is_left(start_server, monkeypatch):
-    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
-    monkeypatch.setattr(database, "_ROOM", 0.02)
-    server = start_server(requests_per_second=0)
+def test_every_route_says_that_no_connection_is_left(start_server):
+    server = start_server(requests_per_second=0, write_seconds=0.0, pool_size=2, pool_seconds=0.02)
     desk, worker = a_worker(server)
     engine = server.database.engine
     with ExitStack() as taken:
-        for _ in range(50):
+        for _ in range(2):
             taken.enter_context(engine.connect())
         for method, path in ROWS:
             check_route(desk, worker, method, path)
@@ -150,12 +151,11 @@ def test_every_route_says_that_no_connection_is_left(start_server, monkeypatch):
 def test_a_database_that_somebody_else_writes_to_is_waited_for_and_told_of(
     start_server, monkeypatch
 ):
-    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
     brief = [one.replace("10000", "20") for one in database._PRAGMAS]
     monkeypatch.setattr(database, "_PRAGMAS", brief)
     # Whoever empties the journal keeps others from writing, now for longer than these wait.
     monkeypatch.setattr(database.Database, "empty_journal", lambda _: True)
-    server = start_server()
+    server = start_server(write_seconds=0.0)
     desk, worker = a_worker(server)
     draft = desk.draft()["id"]
     report = worker.report(worker.tasks()[0]["task_id"], 1)

@@ -1,4 +1,4 @@
-"""`debian`, which brings the tests their PostgreSQL and their Chromium."""
+"""`debian`, which brings the tests their PostgreSQL, Chromium and Prometheus."""
 
 import os
 import subprocess
@@ -6,6 +6,7 @@ import subprocess
 import pytest
 from tests.campaign import debian, postgresql
 from tests.campaign.install_postgresql import POSTGRESQL
+from tests.campaign.install_prometheus import PROMETHEUS
 from tests.campaign.web import browser
 from tests.campaign.web.install_chromium import CHROMIUM
 
@@ -18,7 +19,9 @@ def write_program(folder, name, answer="", status=0):
     program.chmod(0o755)
 
 
-both = pytest.mark.parametrize("program", [POSTGRESQL, CHROMIUM], ids=lambda one: one.name)
+all_of_them = pytest.mark.parametrize(
+    "program", [POSTGRESQL, CHROMIUM, PROMETHEUS], ids=lambda one: one.name
+)
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def bare(tmp_path, monkeypatch):
     return tmp_path
 
 
-@both
+@all_of_them
 @pytest.mark.usefixtures("bare")
 def test_without_a_program_there_is_one_line(program, capsys):
     assert program.find() is None
@@ -84,7 +87,7 @@ def test_pg_config_says_where_the_programs_are(bare):
     assert postgresql.find_programs() == place
 
 
-@both
+@all_of_them
 def test_who_may_not_install_is_asked_nothing(program, bare, monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     write_program(bare, "apt-get", status=1)
@@ -95,7 +98,7 @@ def test_who_may_not_install_is_asked_nothing(program, bare, monkeypatch, capsys
     assert capsys.readouterr().out == f"{program.how_to_get_it}\n"
 
 
-@both
+@all_of_them
 def test_what_is_installed_is_programs_and_no_server(program, bare, monkeypatch, capsys):
     write_program(bare, "apt-get")
     write_program(bare, "sudo")
@@ -116,7 +119,7 @@ def test_what_is_installed_is_programs_and_no_server(program, bare, monkeypatch,
     assert capsys.readouterr().out == f"{program.how_to_get_it}\n"
 
 
-@both
+@all_of_them
 def test_a_failure_of_apt_is_no_failure(program, bare, monkeypatch, capsys):
     write_program(bare, "apt-get", status=100)
     write_program(bare, "env", status=100)

@@ -9,7 +9,7 @@ from tests.campaign.people import check_problem, new_desk
 from tests.campaign.server.test_inference_jobs import wait_for
 from tests.campaign.waiting import in_time
 
-from quietcrowd.campaign.server import inference_jobs, writer
+from quietcrowd.campaign.server import inference_jobs
 from quietcrowd.campaign.server.inference_jobs import InferenceJobs
 
 
@@ -40,9 +40,10 @@ def a_worker(server):
     return desk, desk.worker(desk.campaign(join_mode="open"))
 
 
-def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_server, monkeypatch):
-    monkeypatch.setattr(writer, "_PATIENCE", 0.0)
-    desk, worker = a_worker(start_server(database=postgresql_server.new_database()))
+def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_server):
+    desk, worker = a_worker(
+        start_server(database=postgresql_server.new_database(), write_seconds=0.0)
+    )
     report = worker.report(worker.tasks()[0]["task_id"], 1)
     with read_only(postgresql_server):
         for answer in (
@@ -53,6 +54,7 @@ def test_a_database_that_may_only_be_read_is_told_of(start_server, postgresql_se
         ):
             check_problem(answer, 503, "unavailable")
         assert desk.client.get("/campaigns").status_code == 200
+        check_problem(desk.client.get("/readyz"), 503, "unwritable")
     assert worker.send(report).json()["accepted"] == 1
 
 

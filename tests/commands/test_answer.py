@@ -23,8 +23,8 @@ import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.folder import CampaignFolder
 from quietcrowd.campaign.device.http_client import CampaignServer
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import UnansweredError
 
 INTERRUPTED = 130

@@ -8,13 +8,13 @@ import sqlite3
 import time
 
 import pytest
-from attrs import evolve
 from tests.campaign.ports import has_ipv6
 from tests.campaign.server_process import server_process
 
 from quietcrowd.campaign.server.logs import FIELDS
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.opening import only_server
-from quietcrowd.campaign.terms.settings import BODY_SECONDS, Settings
+from quietcrowd.campaign.terms.settings import BODY_SECONDS
 
 
 def test_keys_and_copies_are_made_beside_a_server(run, server, tmp_path):
@@ -80,7 +80,9 @@ def test_a_server_ends_when_it_is_told_to(run, tmp_path):
             time.sleep(0.2)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(BODY_SECONDS - 1) == 0, "it waits for the whole request"
-    told = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+    lines = log.read_text().splitlines()
+    assert lines[0].startswith("Serving campaigns on ")
+    told = [json.loads(line) for line in lines if not line.startswith(("Serving", "  "))]
     assert told
     assert all(set(line) <= set(FIELDS) and "event" in line for line in told), told
     assert "Traceback" not in log.read_text()
@@ -102,15 +104,28 @@ def test_a_server_says_where_it_is_once_it_is_there(run, tmp_path, monkeypatch, 
     assert (found, port != "0") == (place, True)
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
+def test_what_is_not_encrypted_is_for_this_machine_alone(run, tmp_path, host):
+    words = ("serve", "--host", host, "--port", 0, "--database", f"sqlite:///{tmp_path}/q.db")
+    status, _, errors = run(*words)
+    assert (status, errors.count("\n")) == (2, 1)
+    assert f"{host} is not this machine alone" in errors
+    assert "--insecure" in errors
+
+
 def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr("quietcrowd.campaign.server.app.serve", lambda one, _: seen.append(one))
     words = ("serve", "--database", f"sqlite:///{tmp_path}/q.db")
     assert run(*words)[0] == 0
-    told = ("--longest-inference", 1.5, "--no-infer", "--host", "::1", "--port", 0)
+    file = tmp_path / "crowd.toml"
+    file.write_text("longest_inference = 7\nhost = '::1'\n")
+    told = ("--settings", file, "--longest-inference", 1.5, "--no-infer", "--set", "grace=0")
+    told = (*told, "--port", 0, "--insecure")
     assert run(*words, *told)[0] == 0
     usual, other = seen
     assert usual == Settings(database=words[-1])
-    assert other == evolve(usual, longest_inference=1.5, infer=False, host="::1", port=0)
+    changed = {"longest_inference": 1.5, "infer": False, "host": "::1", "port": 0, "grace": 0}
+    assert other == usual.model_copy(update={**changed, "insecure": True})
     status, _, errors = run(*words, "--longest-inference", 0.5)
     assert (status, "--longest-inference" in errors) == (2, True)

@@ -2,6 +2,7 @@ import hashlib
 import json
 
 import pytest
+from tests.campaign.people import new_desk
 
 import quietcrowd as qc
 from quietcrowd.campaign.web import pages
@@ -11,24 +12,35 @@ from quietcrowd.campaign.web.worker_page import WORKER_PAGE
 INVITE = f"qci_{'x' * 43}"
 
 
-@pytest.mark.parametrize("behind", ["", "/", f"/j/{'1' * 32}", f"/j/{'1' * 32}#i={INVITE}"])
-def test_a_server_of_this_release_passes(run, server, behind):
-    status, output, errors = run("verify-server", f"{server.url}{behind}")
+@pytest.fixture
+def page(server):
+    """Return the path of the page of a campaign."""
+    return f"j/{new_desk(server).campaign()}"
+
+
+@pytest.mark.parametrize("behind", ["", "/", "/PAGE", f"/PAGE#i={INVITE}"])
+def test_a_server_of_this_release_passes(run, server, page, behind):
+    status, output, errors = run("verify-server", f"{server.url}{behind.replace('PAGE', page)}")
     digest = hashlib.sha384(saved_page(server.url).content).hexdigest()
     assert (status, output) == (0, f"saved page: SHA-384 {digest}\n")
     assert f"are those of quietcrowd {qc.__version__}" in errors
     assert INVITE not in errors
 
 
-def test_a_changed_page_is_told_in_a_line(run, server, monkeypatch):
+def test_a_campaign_that_there_is_not_is_one_sentence(run, server):
+    status, output, errors = run("verify-server", f"{server.url}/j/{'1' * 32}")
+    assert (status, output) == (2, "")
+    assert "has no such campaign" in errors
+
+
+def test_a_changed_page_is_told_in_a_line(run, server, page, monkeypatch):
     changed = pages.PageFile(content=WORKER_PAGE.content + b" ", media_type=WORKER_PAGE.media_type)
     monkeypatch.setattr(pages, "WORKER_PAGE", changed)
-    status, output, errors = run("verify-server", f"{server.url}/j/{'1' * 32}")
+    status, output, errors = run("verify-server", f"{server.url}/{page}")
     assert status == 1
     told, saved = output.splitlines()
     assert told == (
-        f"j/{'1' * 32}: is another file: {changed.integrity}, in this release "
-        f"{WORKER_PAGE.integrity}"
+        f"{page}: is another file: {changed.integrity}, in this release {WORKER_PAGE.integrity}"
     )
     assert saved.startswith("saved page: SHA-384 ")
     assert "1 difference. Do not answer there." in errors

@@ -8,7 +8,15 @@ from quietcrowd.exceptions import MissingExtraError
 
 __all__ = ["require_client", "require_server"]
 
-_SERVER = ("alembic", "fastapi", "pydantic", "sqlalchemy", "uvicorn")
+_SERVER = (
+    "alembic",
+    "fastapi",
+    "prometheus_client",
+    "pydantic",
+    "pydantic_settings",
+    "sqlalchemy",
+    "uvicorn",
+)
 
 
 def require_server() -> None:

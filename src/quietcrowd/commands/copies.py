@@ -95,8 +95,8 @@ def restore(
     Example: quietcrowd campaign restore copy.db --database sqlite:///quietcrowd.db
     """
     require_server()
+    from quietcrowd.campaign.server.settings import Settings
     from quietcrowd.campaign.store.restoring import restore as put_in_place
-    from quietcrowd.campaign.terms.settings import Settings
 
     settings = Settings(database=database, departures=departures)
     done, former = put_in_place(copy, settings, time.time())

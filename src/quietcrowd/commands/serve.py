@@ -6,14 +6,17 @@ They need no requester's key.
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quietcrowd.campaign.extra import require_server
-from quietcrowd.commands import options
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from quietcrowd.campaign.server.settings import Settings
 
 __all__ = ["app", "key", "serve"]
 
@@ -33,12 +36,45 @@ DatabaseUrl = Annotated[
 
 @app.command()
 def serve(
-    database: DatabaseUrl = "sqlite:///quietcrowd.db",
-    departures: options.Departures = None,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="QUIETCROWD_SETTINGS",
+            help="Of settings, in TOML. Options count before variables, and those before the file.",
+        ),
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="sqlite:///FILE or postgresql://USER@HOST/NAME; created where there is none. "
+            "Default: sqlite:///quietcrowd.db",
+        ),
+    ] = None,
+    departures: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where it is kept who left, outside of the database and its copies: "
+            "sqlite:///FILE, postgresql://USER@HOST/OTHER or none. Default: a file beside that of "
+            "SQLite",
+        ),
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1")
+    ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, metavar="NUMBER", help="0: a free one.")
-    ] = 8000,
+        int | None, typer.Option(metavar="NUMBER", help="0: a free one. Default: 8000")
+    ] = None,
+    insecure: Annotated[
+        bool | None,
+        typer.Option(
+            "--insecure",
+            help="Listen on an address that is not this machine, without encryption: where a "
+            "server with HTTPS on another machine is before this one, and nobody else between.",
+        ),
+    ] = None,
     address: Annotated[
         str | None,
         typer.Option(
@@ -48,29 +84,48 @@ def serve(
         ),
     ] = None,
     infer: Annotated[
-        bool, typer.Option(help="Infer truths from what comes in, in a process of its own.")
-    ] = True,
-    longest_inference: Annotated[
-        float,
+        bool | None,
         typer.Option(
-            min=1, metavar="SECONDS", help="When to end an inference; the results say so then."
+            "--infer/--no-infer",
+            help="Infer truths from what comes in, in a process of its own. Default: --infer",
         ),
-    ] = 600.0,
-    joins_per_minute: Annotated[
-        float,
+    ] = None,
+    longest_inference: Annotated[
+        float | None,
         typer.Option(
-            min=0,
+            metavar="SECONDS",
+            help="When to end an inference; the results say so then. Default: 600",
+        ),
+    ] = None,
+    joins_per_minute: Annotated[
+        float | None,
+        typer.Option(
             metavar="NUMBER",
             help="New workers from one source, in campaigns that are open to all; 100 at once. 0: "
-            "no limit.",
+            "no limit. Default: 30",
         ),
-    ] = 30.0,
+    ] = None,
     proxy: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help="Of the server before this one, or its network as 10.0.0.0/24: who it says in "
-            "X-Forwarded-For that it speaks for is a source. Default: who connects.",
+            "X-Forwarded-For that it speaks for is a source. Default: who connects",
+        ),
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Serve /metrics there, to this machine alone; 0: a free one. Default: no metrics",
+        ),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any other setting of docs/operating.md, as often as you like.",
         ),
     ] = None,
 ) -> None:
@@ -85,42 +140,44 @@ def serve(
     Example: quietcrowd serve --database postgresql://me@db/crowd \
         --departures postgresql://me@db/crowd_departures
 
-    Example: quietcrowd serve --longest-inference 1800
+    Example: quietcrowd serve --settings crowd.toml --metrics-port 9464
+
+    Example: quietcrowd serve --longest-inference 1800 --set burst=200
+
+    Example: quietcrowd serve --host 10.0.0.2 --insecure --proxy 10.0.0.1
 
     Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
     require_server()
     from quietcrowd.campaign.server.app import serve as run
-    from quietcrowd.campaign.terms.settings import Settings, place_of
+    from quietcrowd.campaign.server.setting_sources import read_settings
 
-    settings = Settings(
-        database=database,
-        departures=_place(database, departures),
-        host=host,
-        port=port,
-        address=address,
-        infer=infer,
-        longest_inference=longest_inference,
-        joins_per_minute=joins_per_minute,
-        proxy=proxy,
-    )
-    run(
-        settings,
-        lambda found: note(
-            f"Serving campaigns on http://{place_of(host, found)}; stop with Ctrl+C."
-        ),
-    )
+    options = {
+        "database": database,
+        "departures": departures,
+        "host": host,
+        "port": port,
+        "insecure": insecure,
+        "address": address,
+        "infer": infer,
+        "longest_inference": longest_inference,
+        "joins_per_minute": joins_per_minute,
+        "proxy": proxy,
+        "metrics_port": metrics_port,
+    }
+    found = read_settings(settings, options, assignments or ())
+    _require_departures(found)
+    run(found, note)
 
 
-def _place(database: str, departures: str | None) -> str | None:
-    """Return where it is kept who left: a dump of PostgreSQL must not hold it."""
-    if departures is None and database.startswith("postgresql"):
+def _require_departures(settings: Settings) -> None:
+    """Refuse a PostgreSQL without a place for who left: a dump of it must not hold that."""
+    if settings.departures is None and settings.database.startswith("postgresql"):
         raise ParameterError(
             "say with --departures where it is kept who left: another database, as sqlite:///FILE "
             "or, for servers on several machines, postgresql://USER@HOST/OTHER. With none, who "
             "left comes back with a copy of the database."
         )
-    return departures
 
 
 def key(

@@ -38,9 +38,9 @@ def verify_server(
     Example: quietcrowd verify-server https://example.org
     """
     require_client()
-    from quietcrowd.campaign.web import verification
+    from quietcrowd.campaign.web import verification, worker_page
 
-    server, campaign = _asked(url, verification.ANY_CAMPAIGN)
+    server, campaign = _asked(url, worker_page.ANY_CAMPAIGN)
     found = verification.verify_server(server, campaign)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))

@@ -1,8 +1,13 @@
 import asyncio
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
+from importlib import metadata
 from itertools import islice
+from pathlib import Path
 from unittest.mock import Mock
 
 import httpx
@@ -15,10 +20,13 @@ from uvicorn.server import ServerState
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.results.exports import ReportExport
-from quietcrowd.campaign.server import connections
+from quietcrowd.campaign.server.connection_limits import OpenConnections
 from quietcrowd.campaign.server.connections import is_whole_post, shedding_protocol
-from quietcrowd.campaign.server.gate import IncomingBodies
-from quietcrowd.campaign.terms.tokens import new_token
+from quietcrowd.campaign.server.door import Door
+from quietcrowd.campaign.server.incoming import IncomingBodies
+from quietcrowd.campaign.server.rate_limits import RateLimits
+from quietcrowd.campaign.server.sources import Sources
+from quietcrowd.campaign.server.turning_away import TurningAway
 
 PATIENCE = 0.5
 
@@ -32,7 +40,7 @@ WHOLE = HEAD + b"Content-Length: 2\r\n\r\n{}"
 def connection(start_server):
     """Return a connection to a server that waits briefly for the head of a request."""
     own = start_server()
-    own.app.state.incoming.patience = PATIENCE
+    own.app.state.door.incoming.patience = PATIENCE
     place = own.url.removeprefix("http://").split(":")
     with socket.create_connection(place, timeout=20) as opened:
         yield opened
@@ -83,9 +91,8 @@ def endless(_):
 
 
 def test_who_takes_nothing_of_an_answer_is_cut_off(start_server, monkeypatch):
-    monkeypatch.setattr(connections, "TAKING_SECONDS", PATIENCE)
     monkeypatch.setattr(ReportExport, "json_lines", endless)
-    own = start_server(at_once=1)
+    own = start_server(at_once=1, taking_seconds=PATIENCE)
     desk = new_desk(own)
     url = f"/campaigns/{desk.campaign()}/reports"
     with own.client(desk.key).stream("GET", url) as answer:
@@ -102,9 +109,8 @@ def check_progress(answer, other):
 
 
 def test_who_takes_an_answer_slowly_gets_all_of_it(start_server, monkeypatch):
-    monkeypatch.setattr(connections, "TAKING_SECONDS", PATIENCE)
     monkeypatch.setattr(ReportExport, "json_lines", lambda _: islice(endless(_), 300))
-    own = start_server()
+    own = start_server(taking_seconds=PATIENCE)
     desk = new_desk(own)
     url = f"/campaigns/{desk.campaign()}/reports"
     size = 0
@@ -118,7 +124,14 @@ def test_who_takes_an_answer_slowly_gets_all_of_it(start_server, monkeypatch):
 def test_a_connection_that_is_not_used_any_more_ends_with_what_was_not_taken():
     loop, transport = asyncio.new_event_loop(), Mock(is_closing=lambda: False)
     config = uvicorn.Config(lambda: None, log_config=None)
-    kind = shedding_protocol(1, IncomingBodies())
+    limits = RateLimits(rate=0, burst=1)
+    door = Door(
+        at_once=1,
+        connections=OpenConnections(most=1, each=1, limits=limits, sources=Sources()),
+        incoming=IncomingBodies(),
+        turning_away=TurningAway(),
+    )
+    kind = shedding_protocol(door)
     connection = kind(config=config, server_state=ServerState(), app_state={}, _loop=loop)
     connection.transport = transport
     connection.timeout_keep_alive_handler()
@@ -159,7 +172,7 @@ def busy(start_server, monkeypatch):
         assert gate.wait(30)
 
     monkeypatch.setattr("quietcrowd.campaign.server.api.participants.public_campaign", wait)
-    own = start_server(at_once=1)
+    own = start_server(at_once=1, taking_seconds=PATIENCE)
     desk = new_desk(own)
     held = threading.Thread(target=own.client().get, args=(f"/public/campaigns/{'0' * 32}",))
     held.start()
@@ -185,13 +198,13 @@ def test_a_refusal_at_the_door_is_the_one_that_the_application_gives(busy):
 
 def test_a_connection_on_which_was_refused_serves_again(busy):
     desk, connection, gate = busy
-    assert answer(connection, WHOLE)[0] == 503
+    key = f"POST /api/v1/campaigns HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {desk.key}\r\n"
+    request = key.encode() + b"Content-Length: 2\r\n\r\n{}"
+    assert answer(connection, request)[0] == 503
     gate.set()
-    while (status := answer(connection, WHOLE)[0]) == 503:
+    while (status := answer(connection, request)[0]) == 503:
         pass
-    assert status == 401
-    credential = f"Authorization: Bearer {new_token('qcw_')}\r\n".encode()
-    assert answer(connection, HEAD, credential + b"Content-Length: 2\r\n\r\n", b"{}")[0] == 422
+    assert status == 422
     assert desk.client.get("/campaigns").status_code == 200
 
 
@@ -222,3 +235,39 @@ def test_what_is_no_http_is_a_problem(server, data):
     assert headers[b"cache-control"] == b"no-store"
     assert b"urn:quietcrowd:problem:malformed" in body
     assert b"secret" not in body
+
+
+@pytest.mark.nightly
+def test_all_of_this_holds_with_the_newest_uvicorn(tmp_path):
+    """What is built on here uvicorn does not promise: another one is tried before it is used."""
+    newest = tmp_path / "newest"
+    words = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", newest, "uvicorn", "h11"]
+    subprocess.run([sys.executable, *words], check=True)
+    [version] = [found.version for found in metadata.distributions(path=[newest], name="uvicorn")]
+    folder = Path(__file__).parent
+    tests = [folder / f"test_{name}.py" for name in ("connections", "gate", "app", "listening")]
+    code = (
+        "import sys, pytest, uvicorn\n"
+        f"assert uvicorn.__version__ == {version!r}, uvicorn.__file__\n"
+        "raise SystemExit(pytest.main(sys.argv[1:]))\n"
+    )
+    paths = os.pathsep.join([str(newest), *filter(None, sys.path)])
+    tried = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            code,
+            *tests,
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            "-k",
+            "not postgresql",
+        ],
+        env={**os.environ, "PYTHONPATH": paths},
+        cwd=folder.parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert tried.returncode == 0, f"uvicorn {version}: {tried.stdout[-3_000:]}"

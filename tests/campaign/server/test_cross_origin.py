@@ -15,9 +15,8 @@ PAGES = [("GET", path) for path in ("/j/{campaign}", "/dashboard/{campaign}", "/
 
 
 def filled(path):
-    return path.format(
-        campaign="0" * 32, participant="1" * 32, task="2" * 32, sha256="3" * 64, worker="worker-4"
-    )
+    worker = {"participant": "1" * 32, "worker": "1" * 32}
+    return path.format(campaign="0" * 32, task="2" * 32, sha256="3" * 64, **worker)
 
 
 def preflight(server, method, path, origin):

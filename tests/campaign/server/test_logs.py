@@ -1,4 +1,6 @@
+import io
 import json
+import logging
 import signal
 import subprocess
 import sys
@@ -9,11 +11,13 @@ from tests.campaign.people import PLAIN, check_problem
 from tests.campaign.ports import free_port
 from tests.campaign.server_process import base_url
 
+from quietcrowd.campaign.server import logs
+
 SERVER = """
 import sys
 from quietcrowd.campaign.server import writer
 from quietcrowd.campaign.server.app import serve
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 class Unraisable:
     def __del__(self):
@@ -62,3 +66,22 @@ def test_what_ends_a_thread_or_the_process_is_logged_by_its_kind_alone(tmp_path)
         ("process", "ValueError"),
     ]
     assert all(line["place"] for line in lines if "error" in line)
+
+
+@pytest.mark.usefixtures("log_as_before")
+def test_the_same_line_of_a_library_is_logged_once_a_second(monkeypatch):
+    now, stream = [100.0], io.StringIO()
+    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])
+    logs.start_log(stream)
+    for _ in range(3):
+        for _ in range(1_000):
+            logging.getLogger("library").error("planted-secret", exc_info=OSError("planted-secret"))
+            logging.getLogger("library").error("planted-secret", exc_info=KeyError())
+            logging.getLogger("other").error("planted-secret")
+        now[0] += 1.0
+    told = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert len(told) == 9
+    assert [(one["place"], one["error"]) for one in told[:2]] == [
+        ("library", "OSError"),
+        ("library", "KeyError"),
+    ]

@@ -1,8 +1,14 @@
+import io
+import json
+import subprocess
+
 import pytest
-from tests.campaign.people import check_problem
+from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.server import logs
 from quietcrowd.campaign.server.service import require_state, require_step
+from quietcrowd.campaign.store import write_probe
 
 STATES = ["draft", "open", "closed"]
 
@@ -37,3 +43,47 @@ def test_a_server_of_which_a_part_has_ended_says_so(start_server):
     own.service.infer.__self__.close()
     check_problem(client.get("/readyz"), 503, "broken")
     assert client.get("/healthz").status_code == 200
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a folder on a disk of half a megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(words, capture_output=True, check=False).returncode
+    except OSError:
+        done = 1
+    if done:
+        pytest.skip("nobody may mount a small disk here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(file):
+    """Write until there is no room."""
+    with file.open("wb", buffering=0) as other:
+        while True:
+            other.write(bytes(1_000))
+
+
+@pytest.mark.usefixtures("log_as_before")
+def test_a_full_disk_is_told_of_until_there_is_room(small_disk, start_server, monkeypatch):
+    monkeypatch.setattr(write_probe, "_EVERY", 0.0)
+    own, stream = start_server(database=f"sqlite:///{small_disk}/q.db"), io.StringIO()
+    desk = new_desk(own)
+    assert desk.client.get("/readyz").status_code == 200
+    logs.start_log(stream)
+    with pytest.raises(OSError, match="No space left"):
+        fill(small_disk / "other")
+    check_problem(desk.client.get("/readyz"), 503, "unwritable")
+    refused = desk.client.post("/campaigns", content=b"{}")
+    assert refused.status_code in (415, 422), "what writes nothing is answered as ever"
+    assert desk.client.get("/healthz").status_code == 200
+    (small_disk / "other").unlink()
+    assert desk.client.get("/readyz").status_code == 200
+    told = [json.loads(line) for line in stream.getvalue().splitlines()]
+    [unready] = [line for line in told if line["event"] == "unready"]
+    assert unready["code"].startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+    assert unready["time"].endswith("Z")

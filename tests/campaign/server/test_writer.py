@@ -48,8 +48,12 @@ class Failing:
             yield connection
 
 
+def writer_of(database, patience: float = 10.0) -> Writer:
+    return Writer(database=database, changed=lambda _: None, patience=patience)
+
+
 def test_all_that_waits_is_decided_before_the_end(database):
-    writer = Writer(database=database, changed=lambda _: None)
+    writer = writer_of(database)
     waiting = [writer.submit(sent()) for _ in range(300)]
     writer.close()
     assert all(isinstance(one.exception(0), ProblemError) for one in waiting)
@@ -60,7 +64,7 @@ def test_all_that_waits_is_decided_before_the_end(database):
 
 def test_uploads_share_transactions(database):
     counting = Failing(database, 0)
-    writer = Writer(database=counting, changed=lambda _: None)
+    writer = writer_of(counting)
     waiting = [writer.submit(sent()) for _ in range(300)]
     writer.close()
     assert len(waiting) == 300
@@ -70,15 +74,14 @@ def test_uploads_share_transactions(database):
 def test_a_database_that_comes_back_is_waited_for(database, monkeypatch):
     monkeypatch.setattr(writer_module, "_PAUSE", 0.0)
     failing = Failing(database, 3)
-    writer = Writer(database=failing, changed=lambda _: None)
+    writer = writer_of(failing)
     assert writer.submit(sent()).exception(30).name == "credential"
     writer.close()
     assert failing.tries == 4
 
 
-def test_one_that_fails_at_the_end_does_not_keep_the_server(database, monkeypatch):
-    monkeypatch.setattr(writer_module, "_PATIENCE", 60.0)
-    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
+def test_one_that_fails_at_the_end_does_not_keep_the_server(database):
+    writer = writer_of(Failing(database, 10**9), 60.0)
     done = writer.submit(sent())
     start = time.monotonic()
     writer.close()
@@ -86,16 +89,15 @@ def test_one_that_fails_at_the_end_does_not_keep_the_server(database, monkeypatc
     assert time.monotonic() - start < 60
 
 
-def test_one_that_does_not_is_told_of(database, monkeypatch):
-    monkeypatch.setattr(writer_module, "_PATIENCE", 0.0)
-    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
+def test_one_that_does_not_is_told_of(database):
+    writer = writer_of(Failing(database, 10**9), 0.0)
     done = writer.submit(sent())
     writer.close()
     assert done.exception().name == "unavailable"
 
 
 def test_a_client_that_went_away_changes_nothing_for_others(database):
-    writer = Writer(database=database, changed=lambda _: None)
+    writer = writer_of(database)
     gone, stays = writer.submit(sent()), writer.submit(sent())
     gone.cancel()
     writer.close()
@@ -117,9 +119,8 @@ def test_a_server_that_ends_is_a_problem_over_http(start_server, monkeypatch):
 
 @pytest.mark.slow
 def test_no_upload_waits_longer_than_the_one_before_it(database, monkeypatch):
-    monkeypatch.setattr(writer_module, "_PATIENCE", 0.3)
     monkeypatch.setattr(writer_module, "_UPLOADS", 1)
-    writer = Writer(database=Failing(database, 10**9), changed=lambda _: None)
+    writer = writer_of(Failing(database, 10**9), 0.3)
     start = time.monotonic()
     waiting = [writer.submit(sent()) for _ in range(100)]
     assert {one.exception(60).name for one in waiting} == {"unavailable"}
@@ -136,7 +137,7 @@ def test_what_is_no_passing_failure_is_not_tried_again(database):
             yield
 
     wrong = Wrong(database, 0)
-    writer = Writer(database=wrong, changed=lambda _: None)
+    writer = writer_of(wrong)
     assert writer.submit(sent()).exception(30).name == "internal"
     writer.close()
     assert wrong.tries == 1

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import select, text
 from tests.campaign.people import Running, check_problem, new_desk
 
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import delete_campaign
-from quietcrowd.campaign.terms.settings import Settings
 
 WAITING = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
 

@@ -4,8 +4,8 @@ from stat import S_IMODE
 
 import pytest
 
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.departures import Departures, place_of_departures, trace_of
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import ParameterError
 

@@ -39,7 +39,7 @@ def sketch_of(numbers, report_id=None):
 def take(server, *uploads):
     """Decide about uploads in one transaction; return their outcomes."""
     with server.database.write() as connection:
-        outcomes, changed = Intake().take(connection, uploads)
+        outcomes, changed, _ = Intake().take(connection, uploads)
     return outcomes, {campaign.hex() for campaign in changed}
 
 
@@ -178,7 +178,9 @@ def test_uploads_go_on_while_results_are_written(server, desk, campaign):
     worker = desk.worker(campaign)
     upload = sent(worker, worker.report(worker.tasks()[0]["task_id"], 1))
     found = failed_findings(config_hash="", reports=9, participants=1, reason="It failed.")
-    provenance = Provenance(campaign=bytes.fromhex(campaign), reports=9, erasures=0, method=None)
+    provenance = Provenance(
+        campaign=bytes.fromhex(campaign), reports=9, erasures=0, method=None, exclusions=0
+    )
     with found.in_pages() as pages, server.database.write() as connection:
         assert write_results(connection, provenance, pages)
         with ThreadPoolExecutor(1) as pool:

@@ -7,6 +7,7 @@ from sqlalchemy import insert, select, text
 from tests.campaign.older_databases import all_revisions, fill_older, upgrade_to, write_older
 
 from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import (
@@ -20,7 +21,6 @@ from quietcrowd.campaign.store.opening import (
 from quietcrowd.campaign.store.result_pages import KINDS
 from quietcrowd.campaign.store.revisions import newest_revision
 from quietcrowd.campaign.store.tables import metadata
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import FormatError, ParameterError
 
 

@@ -2,11 +2,11 @@ import pytest
 from sqlalchemy import insert, select, update
 from tests.campaign.older_databases import fill_older
 
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import migrate, ready_database
 from quietcrowd.campaign.store.recounts import recount
-from quietcrowd.campaign.terms.settings import Settings
 
 KEPT = ("tasks", "joined", "shown_participants", "shown_reports", "invites_made")
 

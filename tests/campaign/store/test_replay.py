@@ -15,6 +15,7 @@ from tests.campaign.ports import free_port
 from tests.campaign.postgresql import find_programs
 from tests.campaign.server_process import base_url, wait_until_ready
 
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.copies import copy_to
 from quietcrowd.campaign.store.database import Database
@@ -22,7 +23,6 @@ from quietcrowd.campaign.store.departures import Departures, trace_of
 from quietcrowd.campaign.store.opening import migrate, ready_database
 from quietcrowd.campaign.store.replay import Replayed, replay
 from quietcrowd.campaign.store.restoring import restore
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import withdrawn_hash
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ def serve(settings):
     started = []
 
     def start(**changed):
-        started.append(Running(evolve(settings, **changed)).start())
+        started.append(Running(settings.model_copy(update=changed)).start())
         return started[-1]
 
     yield start
@@ -65,12 +65,12 @@ def copied(settings, tmp_path):
 def put_back(settings, copy, request):
     """Return settings with a database that is what the copy holds."""
     if settings.database.startswith("sqlite"):
-        restore(copy, evolve(settings, departures="none"), time.time())
+        restore(copy, settings.model_copy(update={"departures": "none"}), time.time())
         return settings
     url = request.getfixturevalue("postgresql_server").new_database()
     program = find_programs() / "pg_restore"
     subprocess.run([program, "--no-owner", "-d", url, copy], check=True)
-    return evolve(settings, database=url)
+    return settings.model_copy(update={"database": url})
 
 
 def workers(database, campaign):
@@ -219,7 +219,7 @@ import os, signal, sys
 from quietcrowd.campaign.server.api import participants
 from quietcrowd.campaign.server.app import serve
 from quietcrowd.campaign.store.departures import Departures, trace_of
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 database, departures, port, moment = sys.argv[1:]
 leave, erase, withdraw = Departures.leave, participants.erase_participant, participants.withdraw

@@ -9,12 +9,12 @@ from contextlib import closing
 import pytest
 from tests.campaign.older_databases import load_first, rows_of, said_at_first
 
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.opening import migrate, only_server
 from quietcrowd.campaign.store.replay import Replayed
 from quietcrowd.campaign.store.restoring import restore
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import participant_id, withdrawn_hash
 from quietcrowd.exceptions import FormatError, ParameterError
 
@@ -170,7 +170,7 @@ KILLED = """
 import os, signal, sys, time
 from pathlib import Path
 from quietcrowd.campaign.store import restoring
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 at = int(sys.argv[3])
 calls = 0

@@ -17,6 +17,7 @@ from tests.campaign.older_databases import (
 )
 from tests.campaign.people import PLAIN, Running
 
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import revisions
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.opening import migrate
@@ -27,7 +28,6 @@ from quietcrowd.campaign.store.revisions import (
     standing_of,
 )
 from quietcrowd.campaign.store.tables import metadata
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.campaign.terms.tokens import participant_id
 from quietcrowd.exceptions import FormatError
 

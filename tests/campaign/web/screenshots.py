@@ -16,7 +16,7 @@ from tests.campaign.web.people_in_browsers import RequesterInBrowser, WorkerInBr
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 
 WIDTHS = {320: 568, 1280: 800}
 SCHEMES = ("light", "dark")

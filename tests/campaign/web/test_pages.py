@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
+from sqlalchemy.exc import OperationalError
 from tests.campaign.people import check_problem, documented_paths
 
 from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
@@ -51,15 +52,32 @@ def test_addresses_without_a_campaign_lead_to_the_dashboard(server, path):
     assert steps == ([] if path == "/dashboard/" else ["dashboard/"])  # below any address
 
 
-def test_the_page_for_workers_is_the_same_for_all_campaigns(server):
-    page = httpx.get(f"{server.url}/j/{CAMPAIGN}")
+def test_the_page_for_workers_is_the_same_for_all_campaigns(desk, server):
+    page = httpx.get(f"{server.url}/j/{desk.campaign()}")
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert page.content == httpx.get(f"{server.url}/j/{'f' * 32}").content == WORKER_PAGE.content
+    kept = httpx.get(f"{server.url}/j/{'0' * 32}")
+    assert kept.status_code == 200
+    assert page.content == kept.content == WORKER_PAGE.content
     for name in re.findall(r' (?:src|href)="([^"]*)"', page.text):
         if name != "data:,":
             assert httpx.get(urljoin(str(page.url), name)).status_code == 200
     check_problem(httpx.get(f"{server.url}/j/secret"), 422, "validation")
+
+
+def test_the_page_of_no_campaign_says_so(desk, server):
+    for campaign in ("f" * 32, desk.draft()["id"]):
+        found = httpx.get(f"{server.url}/j/{campaign}")
+        assert found.status_code == 404
+        assert found.content == WORKER_PAGE.content
+
+
+def test_the_page_for_workers_needs_no_database(server, monkeypatch):
+    def fail(*_):
+        raise OperationalError("", None, Exception())
+
+    monkeypatch.setattr("quietcrowd.campaign.web.pages.public_campaign", fail)
+    assert httpx.get(f"{server.url}/j/{'f' * 32}").status_code == 200
 
 
 def test_a_browser_is_told_what_the_page_for_workers_may_do(server):

@@ -7,8 +7,8 @@ import pytest
 import quietcrowd
 from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
 from quietcrowd.campaign.web.saved_page import saved_page
-from quietcrowd.campaign.web.verification import ANY_CAMPAIGN, Verification, verify_server
-from quietcrowd.campaign.web.worker_page import WORKER_PAGE, WORKER_POLICY
+from quietcrowd.campaign.web.verification import Verification, verify_server
+from quietcrowd.campaign.web.worker_page import ANY_CAMPAIGN, WORKER_PAGE, WORKER_POLICY
 from quietcrowd.exceptions import CampaignError
 
 SERVER = "https://crowd.example"
@@ -145,3 +145,11 @@ def test_a_server_that_does_not_answer_is_not_judged():
         verify_server(SERVER, transport=Gone())
     with pytest.raises(CampaignError, match=r"does not serve worker/worker\.css: status 503"):
         differences({"worker/worker.css": (503, "text/plain", b"")})
+
+
+def test_a_campaign_that_there_is_not_is_no_difference():
+    campaign = "f" * 32
+    page = (404, WORKER_PAGE.media_type, WORKER_PAGE.content)
+    with pytest.raises(CampaignError, match="has no such campaign"):
+        verify_server(SERVER, campaign, transport=Fake({f"j/{campaign}": page}))
+    assert differences({PAGE: page}) == [(PAGE, "is not there: status 404")]

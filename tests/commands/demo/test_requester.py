@@ -4,8 +4,8 @@ import pytest
 
 import quietcrowd as qc
 from quietcrowd.campaign.server.app import serve_in_background
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.requesters import issue_key
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.commands.demo import requester
 from quietcrowd.commands.demo.crowd import send_all
 from quietcrowd.commands.demo.requester import requester_of

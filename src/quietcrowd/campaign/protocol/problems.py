@@ -47,6 +47,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = {
     "internal": (500, "Something went wrong here"),
     "busy": (503, "The service has too much to do"),
     "unavailable": (503, "The database cannot be reached"),
+    "unwritable": (503, "The database takes nothing that is written"),
     "broken": (503, "A part of the server has ended"),
 }
 """Every problem by its name: status and title."""

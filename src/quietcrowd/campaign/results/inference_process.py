@@ -163,7 +163,7 @@ def main() -> None:
     for name in begun["modules"]:
         with suppress(ImportError):  # the campaigns that need it fail, and no others
             import_module(name)
-    database = Database.open(begun["database"])
+    database = Database.open(begun["database"], pool_size=1)
     inferrer = Inferrer(database)
     for number, line in enumerate(sys.stdin):
         start = time.monotonic()

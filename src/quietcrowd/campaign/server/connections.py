@@ -1,5 +1,7 @@
 """Connections: who stalls keeps none, and what comes while too much is worked on is refused.
 
+This builds on parts of uvicorn that it does not promise: a test runs all of it on the newest one.
+
 To parse a request takes as long as all else that refusing takes: a server that parses first can be
 kept from its work by those whom it refuses.
 """
@@ -15,10 +17,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.cross_origin import VARY
-from quietcrowd.campaign.server.gate import BUSY, HEADERS, IncomingBodies
-from quietcrowd.campaign.server.logs import log_request
+from quietcrowd.campaign.server.door import Door
+from quietcrowd.campaign.server.gate import CONNECTION, HEADERS
+from quietcrowd.campaign.server.in_flight import BUSY
+from quietcrowd.campaign.server.metrics.requests import note_request
 from quietcrowd.campaign.server.problem_responses import as_response
-from quietcrowd.campaign.terms.settings import TAKING_SECONDS
 
 __all__ = ["TimedConnection", "is_whole_post", "shedding_protocol"]
 
@@ -36,22 +39,25 @@ class TimedConnection(H11Protocol):
     The head of the first request has some time from the moment of the connection, that of every
     later one from its first byte; bodies are waited for elsewhere. Between two requests it is
     uvicorn that waits, for as long as connections are kept alive. An answer that waits to be taken
-    does so for `TAKING_SECONDS` from one piece to the next, and no longer than a connection that
+    does so for some time from one piece to the next, and no longer than a connection that
     is kept alive where it is the last piece. What is left of it then is thrown away.
     """
 
     _head: asyncio.TimerHandle | None = None
     _piece: asyncio.TimerHandle | None = None
+    _worked_on = False
 
     @property
-    def patience(self) -> float:
-        """Seconds in which a head has to be whole."""
+    def door(self) -> Door:
+        """What it has to do with the others."""
         raise NotImplementedError
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        self.app_state = {**self.app_state, CONNECTION: self}
+        self.door.connections.enter(self, self.client[0] if self.client else None)
         self.await_head(coming=True)
 
     @override
@@ -65,12 +71,15 @@ class TimedConnection(H11Protocol):
     def pause_writing(self) -> None:
         """Begin to wait until some of an answer is taken."""
         super().pause_writing()
+        self.door.connections.wait(self)
         self._await_taking(pending=True)
 
     @override
     def resume_writing(self) -> None:
         """Wait no more: some of it was taken."""
         self._await_taking(pending=False)
+        if self._worked_on:
+            self.door.connections.go_on(self)
         super().resume_writing()
 
     @override
@@ -82,9 +91,30 @@ class TimedConnection(H11Protocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
+        self.door.connections.leave(self)
         self.await_head(coming=False)
         self._await_taking(pending=False)
         super().connection_lost(exc)
+
+    @override
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        self.door.connections.wait(self)
+        super().on_response_complete()
+
+    def work_begins(self) -> None:
+        """Note that a request is worked on: nobody waits for the other side."""
+        self._worked_on = True
+        self.door.connections.go_on(self)
+
+    def work_ends(self) -> None:
+        """Note that it is the other side's turn again."""
+        self._worked_on = False
+        self.door.connections.wait(self)
+
+    def cut_off(self) -> None:
+        """End the connection now, with what was not taken of an answer."""
+        self.transport.abort()
 
     def await_head(self, *, coming: bool) -> None:
         """End the connection in time where a head is coming in; where none is, wait for none.
@@ -94,11 +124,11 @@ class TimedConnection(H11Protocol):
         coming : bool
             Whether the head of a request is on its way.
         """
-        self._head = self._timer(self._head, self.patience if coming else None)
+        self._head = self._timer(self._head, self.door.incoming.patience if coming else None)
 
     def _await_taking(self, *, pending: bool) -> None:
         """End the connection in time where an answer waits to be taken."""
-        self._piece = self._timer(self._piece, TAKING_SECONDS if pending else None)
+        self._piece = self._timer(self._piece, self.door.taking if pending else None)
 
     def _timer(
         self, running: asyncio.TimerHandle | None, seconds: float | None
@@ -126,19 +156,17 @@ def is_whole_post(data: bytes) -> bool:
     )
 
 
-def shedding_protocol(at_once: int, incoming: IncomingBodies) -> type[H11Protocol]:
+def shedding_protocol(door: Door) -> type[H11Protocol]:
     """Return the protocol of a server that works on so many requests at once.
 
-    What does not come in one piece is parsed, and refused by the application. Requests whose
-    bodies are still coming in are not worked on.
+    What does not come in one piece is parsed, and refused by the application.
 
     Parameters
     ----------
-    at_once : int
-        Most requests that are worked on.
-    incoming : IncomingBodies
-        Of the application: bodies that are coming in.
+    door : Door
+        What its connections have to do with each other.
     """
+    shared = door
     refusal = _refusal()
     malformed = as_response(
         ProblemError("malformed", "Send HTTP/1.1 (RFC 9112).", headers={"Connection": "close"})
@@ -147,19 +175,18 @@ def shedding_protocol(at_once: int, incoming: IncomingBodies) -> type[H11Protoco
     class Shedding(TimedConnection):
         @property
         @override
-        def patience(self) -> float:
-            return incoming.patience
+        def door(self) -> Door:
+            return shared
 
         @override
         def data_received(self, data: bytes) -> None:
-            worked_on = len(self.tasks) - incoming.waiting
-            if worked_on < at_once or not self._may_shed or not is_whole_post(data):
+            if not (shared.is_full(len(self.tasks)) and self._may_shed and is_whole_post(data)):
                 super().data_received(data)
                 return
             self.await_head(coming=False)
             self.transport.write(refusal)
             self.on_response_complete()
-            log_request("POST", "unknown", 503, 0.0)
+            note_request(shared.tally, "workers", "POST", "unknown", 503, 0.0)
 
         @override
         def send_400_response(self, msg: str) -> None:
@@ -172,7 +199,7 @@ def shedding_protocol(at_once: int, incoming: IncomingBodies) -> type[H11Protoco
                 ):
                     self.transport.write(self.conn.send(event))
             self.transport.close()
-            log_request("unknown", "unknown", 400, 0.0)
+            note_request(shared.tally, "workers", "unknown", "unknown", 400, 0.0)
 
         @property
         def _may_shed(self) -> bool:

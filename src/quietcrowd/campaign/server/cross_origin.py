@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from quietcrowd.campaign.terms.settings import PREFIX
 
-__all__ = ["VARY", "allowed_headers", "is_preflight"]
+__all__ = ["VARY", "allowed_headers", "is_for_requesters", "is_preflight"]
 
 _ORIGIN = "null"
 
@@ -32,6 +32,13 @@ _BEFOREHAND = (
 def _is_for_workers(path: str) -> bool:
     """Return whether a path is one that workers' devices ask for."""
     return path == f"{PREFIX}/me" or path.startswith((f"{PREFIX}/me/", f"{PREFIX}/public/"))
+
+
+def is_for_requesters(path: str) -> bool:
+    """Return whether a path is one that no worker's device asks for: all others may be."""
+    names = ("campaigns", "healthz", "keys", "readyz")
+    own = (*(f"{PREFIX}/{name}" for name in names), "/dashboard")
+    return any(path == one or path.startswith(f"{one}/") for one in own)
 
 
 def is_preflight(scope: Scope) -> bool:

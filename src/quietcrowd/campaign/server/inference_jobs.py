@@ -18,6 +18,8 @@ from quietcrowd.campaign.results.stored_results import (
     write_failure,
 )
 from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.server.metrics.kinds import INFERENCE_LAG, INFERENCE_SECONDS, INFERENCES
+from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.mechanisms import Mechanism
 
@@ -80,11 +82,16 @@ class InferenceJobs:
         of it.
     longest : float
         Seconds after which an inference is ended; it is not tried again before something changes.
+    tally : Tally
+        What is counted: inferences that give results, which follow releases.
     """
 
     database: Database
     debounce: float
     longest: float
+    tally: Tally = field(factory=Tally)
+    _asked: dict[bytes, float] = field(factory=dict, init=False)
+    _since: float = field(default=0.0, init=False)
     _due: dict[bytes, float] = field(factory=dict, init=False)
     _rests: dict[bytes, float] = field(factory=dict, init=False)
     _failures: dict[bytes, int] = field(factory=dict, init=False)
@@ -101,7 +108,9 @@ class InferenceJobs:
     def request(self, campaign: bytes, least: float = 0.0) -> None:
         """Ask for an inference of a campaign, soon, but not in less than so many seconds."""
         with self._changed:
-            due = time.monotonic() + max(self.debounce, least)
+            now = time.monotonic()
+            due = now + max(self.debounce, least)
+            self._asked.setdefault(campaign, now)
             self._due.setdefault(campaign, max(due, self._rests.get(campaign, due)))
             self._changed.notify()
 
@@ -139,23 +148,28 @@ class InferenceJobs:
                 else:
                     self._serve(campaign)
             except Exception as error:  # all campaigns wait for this thread: it goes on
-                log_failure("inference", error)
+                log_failure("inference", error, timed=True)
                 self.request(campaign, least=_AGAIN)
 
     def _serve(self, campaign: bytes) -> None:
         with self.database.read() as connection:
             attempt = read_attempt(connection, campaign)
+        with self._changed:
+            self._since = self._asked.pop(campaign, time.monotonic())
         try:
             self._infer(campaign)
             self._failures.pop(campaign, None)
         except _TooLongError as error:
             self._forget_process()
-            log_failure("inference", error)
+            log_failure("inference", error, timed=True)
+            self.tally.count("releases", INFERENCES, "too-long")
             self._write_failure(attempt, _TOO_LONG)
         except (OSError, ValueError, _InferenceError) as error:
             self._forget_process()
             if not self._closed:
-                log_failure("inference", error)
+                log_failure("inference", error, timed=True)
+                self.tally.count("releases", INFERENCES, "failed")
+                self._ask_again(campaign)
                 self._try_later(campaign, attempt)
 
     def _try_later(self, campaign: bytes, attempt: Attempt | None) -> None:
@@ -185,11 +199,17 @@ class InferenceJobs:
                 self._changed.wait(left)
         return None
 
+    def _ask_again(self, campaign: bytes) -> None:
+        """Remember since when a campaign waits."""
+        with self._changed:
+            self._asked[campaign] = self._since
+
     def _infer(self, campaign: bytes) -> None:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        until = time.monotonic() + self.longest
+        start = time.monotonic()
+        until = start + self.longest
         limit = Timer(self.longest, process.kill)
         limit.start()
         try:
@@ -201,11 +221,16 @@ class InferenceJobs:
         if not answer and not self._closed and time.monotonic() >= until:
             raise _TooLongError
         if answer.startswith("later"):
+            self._ask_again(campaign)
             self.request(campaign, least=_AGAIN)
         elif not answer or answer.startswith("failed"):
             raise _InferenceError
         elif answer.startswith("done"):
             self._rest(campaign, _REST * float(answer.split()[1]))
+            now = time.monotonic()
+            self.tally.count("releases", INFERENCES, "done")
+            self.tally.observe("releases", INFERENCE_SECONDS, now - start)
+            self.tally.observe("releases", INFERENCE_LAG, now - self._since)
 
     def _rest(self, campaign: bytes, seconds: float) -> None:
         """Infer nothing of a campaign for a while, though it has changed meanwhile."""

@@ -6,16 +6,44 @@ import json
 import logging
 import sys
 import threading
+import time
 import traceback
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import TextIO
 
 from typing_extensions import override
 
-__all__ = ["FIELDS", "log_failure", "log_request", "log_what_nobody_catches", "start_log"]
+from quietcrowd.campaign.store.failures import database_code
 
-FIELDS = ("event", "method", "route", "status", "duration", "error", "place")
-"""All that is ever logged: no path, no query, no address, no header, no value, no time."""
+__all__ = [
+    "FIELDS",
+    "known_method",
+    "log_failure",
+    "log_request",
+    "log_unready",
+    "log_what_nobody_catches",
+    "start_log",
+]
+
+FIELDS = (
+    "event",
+    "method",
+    "route",
+    "status",
+    "duration",
+    "error",
+    "code",
+    "place",
+    "request",
+    "time",
+)
+"""All that is ever logged: no path, no query, no address, no header, no value.
+
+A time, to the minute, and the id of a request have failures alone that no worker brought about:
+with the times of what workers do, the log would archive who came when.
+"""
 
 _LOGGER = logging.getLogger("quietcrowd.campaign")
 
@@ -23,6 +51,10 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 _BUCKETS = (0.01, 0.1, 1.0, 10.0)
 """Seconds: how long a request took is told no finer than this."""
+
+
+_SELDOM = 1.0
+"""Seconds in which the same line of a library is logged once."""
 
 
 class _AllowList(logging.Formatter):
@@ -42,32 +74,90 @@ class _KindAlone(logging.Formatter):
         return json.dumps({"event": "library", "error": error, "place": record.name})
 
 
+class _Seldom(logging.Filter):
+    """Lets the same line of a library through once a second: what floods a server fills no disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[tuple[str, type[BaseException] | None], float] = {}
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        line = record.name, record.exc_info[0] if record.exc_info else None
+        now = time.monotonic()
+        if now - self._last.get(line, -_SELDOM) < _SELDOM:
+            return False
+        self._last[line] = now
+        return True
+
+
 def start_log(stream: TextIO | None = None) -> None:
     """Send the log to a stream; default: standard error. Libraries' messages are not in it."""
     handler, others = (logging.StreamHandler(stream or sys.stderr) for _ in range(2))
     handler.setFormatter(_AllowList())
     others.setFormatter(_KindAlone())
     others.setLevel(logging.ERROR)
+    others.addFilter(_Seldom())
     logging.getLogger().handlers = [others]
     _LOGGER.handlers = [handler]
     _LOGGER.propagate = False
     _LOGGER.setLevel(logging.INFO)
 
 
+def known_method(method: str) -> str:
+    """Return a method of HTTP, or ``other``."""
+    return method if method in _METHODS else "other"
+
+
 def log_request(method: str, route: str, status: int, seconds: float) -> None:
     """Log a request: its method and the template of its route, never what stands in it."""
-    known = method if method in _METHODS else "other"
+    known = known_method(method)
     bucket = next((f"<{limit:g}s" for limit in _BUCKETS if seconds < limit), "slow")
     fields = {"method": known, "route": route, "status": status, "duration": bucket}
     _LOGGER.info("request", extra={"event": "request", **fields})
 
 
-def log_failure(event: str, error: BaseException) -> None:
-    """Log that something failed: the kind of error and the line that raised it, not its message."""
+def log_failure(
+    event: str, error: BaseException, *, timed: bool = False, request: str | None = None
+) -> None:
+    """Log that something failed: the kind of error and the line that raised it, not its message.
+
+    Parameters
+    ----------
+    event : str
+        What failed.
+    error : BaseException
+        Of which a database's own code is logged, too.
+    timed : bool
+        Whether to tell when: where no worker's act brought it about.
+    request : str, optional
+        The id of a request of no worker.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames[-4:]))
     kind = type(error).__name__
-    _LOGGER.error("failure", extra={"event": event, "error": kind, "place": place})
+    fields = {"error": kind, "code": database_code(error), "place": place, "request": request}
+    _log_failed(event, fields, timed=timed)
+
+
+def log_unready(place: str, code: str) -> None:
+    """Log that nothing can be written.
+
+    Parameters
+    ----------
+    place : str
+        The database of the campaigns, or where it is kept who left.
+    code : str
+        What that says, or the kind of error.
+    """
+    _log_failed("unready", {"code": code, "place": place}, timed=True)
+
+
+def _log_failed(event: str, fields: Mapping[str, str | None], *, timed: bool) -> None:
+    told = {name: value for name, value in fields.items() if value is not None}
+    if timed:
+        told["time"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ")
+    _LOGGER.error("failure", extra={"event": event, **told})
 
 
 def log_what_nobody_catches() -> None:
@@ -81,7 +171,7 @@ def log_what_nobody_catches() -> None:
 
 
 def _log_uncaught(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
-    log_failure("process", error)
+    log_failure("process", error, timed=True)
 
 
 def _log_unraisable(args: sys.UnraisableHookArgs) -> None:

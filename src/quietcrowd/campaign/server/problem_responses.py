@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
@@ -11,12 +12,22 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
+from starlette.types import Scope
 
 from quietcrowd.campaign.protocol.problems import PROBLEMS, Problem, ProblemError, broken_rules
+from quietcrowd.campaign.server.cross_origin import is_for_requesters
 from quietcrowd.campaign.server.logs import log_failure
 from quietcrowd.campaign.store.database import UNAVAILABLE
 
-__all__ = ["HANDLERS", "MEDIA_TYPE", "ProblemDocument", "as_problem", "as_response", "documented"]
+__all__ = [
+    "HANDLERS",
+    "MEDIA_TYPE",
+    "ProblemDocument",
+    "as_problem",
+    "as_response",
+    "documented",
+    "request_id",
+]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -71,10 +82,21 @@ class ProblemDocument(BaseModel):
     status: int
     detail: str
     errors: list[Problem] = Field(default=[], description="Rules that the request breaks.")
+    request: str | None = Field(
+        default=None, description="The id of a request that failed, as the log has it."
+    )
 
 
-def as_response(error: ProblemError) -> JSONResponse:
-    """Return the response that tells of a refusal."""
+def as_response(error: ProblemError, request: str | None = None) -> JSONResponse:
+    """Return the response that tells of a refusal.
+
+    Parameters
+    ----------
+    error : ProblemError
+        Of which it tells.
+    request : str, optional
+        The id of the request in the log.
+    """
     again = {"Retry-After": RETRY_AFTER} if error.status in (429, 503) else {}
     challenge = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
     document = ProblemDocument(
@@ -83,6 +105,7 @@ def as_response(error: ProblemError) -> JSONResponse:
         status=error.status,
         detail=error.detail,
         errors=list(error.errors),
+        request=request,
     )
     return JSONResponse(
         document.model_dump(exclude_defaults=True),
@@ -163,9 +186,18 @@ def _allowed_methods(request: Request) -> str:
     return ", ".join(sorted({method for route in here for method in route.methods or ()}))
 
 
-async def _answer_database(_: Request, error: Exception) -> JSONResponse:
-    log_failure("database", error)
-    return as_response(ProblemError("unavailable", "Send the same again in a moment."))
+async def _answer_database(request: Request, error: Exception) -> JSONResponse:
+    known = request_id(request.scope)
+    log_failure("database", error, timed=known is not None, request=known)
+    return as_response(ProblemError("unavailable", "Send the same again in a moment."), known)
+
+
+def request_id(scope: Scope) -> str | None:
+    """Return the id of a request, by which its failure is found in the log; None for workers'."""
+    if not is_for_requesters(scope["path"]):
+        return None
+    known: str = scope.setdefault("quietcrowd_request", secrets.token_hex(8))
+    return known
 
 
 HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {

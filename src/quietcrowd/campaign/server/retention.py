@@ -88,7 +88,7 @@ class RetentionKeeper:
             try:
                 self.look()
             except UNAVAILABLE as error:
-                log_failure("retention", error)
+                log_failure("retention", error, timed=True)
             if self._ended.wait(_pause(self.clock())):
                 return
 

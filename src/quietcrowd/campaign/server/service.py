@@ -17,13 +17,15 @@ from typing_extensions import override
 
 from quietcrowd.campaign.protocol.problems import ProblemError, broken_rule
 from quietcrowd.campaign.protocol.schemas import State
+from quietcrowd.campaign.server.join_limits import JoinLimits
+from quietcrowd.campaign.server.logs import log_unready
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.sources import JoinLimits
 from quietcrowd.campaign.server.writer import Writer
 from quietcrowd.campaign.store.dashboards import Reader, reader_of
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
 from quietcrowd.campaign.store.requesters import KeyHolder, requester_of
+from quietcrowd.campaign.store.write_probe import Unwritable
 from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.terms.tokens import has_prefix
 
@@ -66,6 +68,8 @@ class Service:
         Who left, and what ended, outside of the database.
     alive : callable
         Says whether all that works in threads of its own still does.
+    unwritable : callable
+        Says where nothing can be written and why, or None.
     joins : JoinLimits
         How many workers one source brings into campaigns that are open to all.
     clock : callable
@@ -77,6 +81,7 @@ class Service:
     infer: Callable[[bytes], None]
     departures: Departures
     alive: Callable[[], bool]
+    unwritable: Callable[[], Unwritable | None]
     joins: JoinLimits
     clock: Callable[[], float] = time.time
 
@@ -222,11 +227,21 @@ async def healthy() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", responses=documented("broken"))
+_WAY_OUT = {
+    "database": "Give the database room, or let it be written.",
+    "departures": "Nobody can leave: give where that is kept room, or let it be written.",
+}
+
+
+@router.get("/readyz", responses=documented("broken", "unwritable"))
 def ready(service: ServiceOf) -> Health:
-    """Say that the database is there, and that what writes and infers works."""
+    """Say that the database takes what is written, and that what writes and infers works."""
     if not service.alive():
         raise ProblemError("broken", "Restart the server: what was acknowledged is stored.")
     with service.database.read() as connection:
         connection.execute(select(text("1")))
+    why = service.unwritable()
+    if why is not None:
+        log_unready(why.place, why.code)
+        raise ProblemError("unwritable", _WAY_OUT[why.place])
     return Health(status="ok")

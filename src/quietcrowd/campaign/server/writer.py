@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
@@ -19,17 +20,16 @@ from sqlalchemy.exc import IntegrityError
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Receipt
 from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.server.metrics.kinds import BATCH_UPLOADS, COMMITS, QUEUE_DEPTH, REPORTS
+from quietcrowd.campaign.server.metrics.tally import Tally
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.departures import Departures
-from quietcrowd.campaign.store.intake import Intake, WorkerUpload
+from quietcrowd.campaign.store.intake import Intake, Taken, WorkerUpload
 
 __all__ = ["JournalEraser", "Writer"]
 
 _UPLOADS, _REPORTS, _WAIT = 100, 20_000, 0.01
 """What a transaction holds at most, and for how many seconds it waits for more."""
-
-_PATIENCE = 10.0
-"""Seconds that an upload waits for a database that cannot be reached, before it is refused."""
 
 _PAUSE = 0.1
 _CLASHES = 3
@@ -48,8 +48,8 @@ _ERASE_AT_LAST = 10
 @frozen(kw_only=True)
 class _Job:
     sent: WorkerUpload
+    until: float
     done: Future[Receipt] = field(factory=Future)
-    until: float = field(factory=lambda: time.monotonic() + _PATIENCE)
 
 
 @define(kw_only=True)
@@ -62,10 +62,16 @@ class Writer:
         Where to.
     changed : callable
         Is told, after a commit, of each campaign that has more reports.
+    patience : float
+        Seconds that an upload waits for a database that cannot be reached, before it is refused.
+    tally : Tally
+        What is counted.
     """
 
     database: Database
     changed: Callable[[bytes], None]
+    patience: float
+    tally: Tally = field(factory=Tally)
     _queue: SimpleQueue[_Job | None] = field(factory=SimpleQueue, init=False)
     _thread: Thread = field(init=False)
     _closed: bool = field(default=False, init=False)
@@ -85,7 +91,7 @@ class Writer:
         """
         if self._closed:
             raise ProblemError("busy", "Send the same reports again in a moment.")
-        job = _Job(sent=sent)
+        job = _Job(sent=sent, until=time.monotonic() + self.patience)
         self._queue.put(job)
         return job.done
 
@@ -106,6 +112,7 @@ class Writer:
             batch, going = self._next_batch()
             batch = [job for job in batch if job.done.set_running_or_notify_cancel()]
             if batch:
+                self.tally.reach(QUEUE_DEPTH, len(batch) + self._queue.qsize())
                 self._settle(batch)
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
@@ -128,22 +135,35 @@ class Writer:
 
     def _settle(self, batch: list[_Job]) -> None:
         try:
-            outcomes, changed = self._commit(batch)
+            taken = self._commit(batch)
         except Exception as error:
             log_failure("writer", error)
             name = "unavailable" if isinstance(error, UNAVAILABLE) else "internal"
             for job in batch:
                 job.done.set_exception(ProblemError(name, "Send the same reports again later."))
             return
-        for job, outcome in zip(batch, outcomes, strict=True):
+        self._count(batch, taken)
+        for job, outcome in zip(batch, taken.outcomes, strict=True):
             if isinstance(outcome, Receipt):
                 job.done.set_result(outcome)
             else:
                 job.done.set_exception(outcome)
-        for campaign in changed:
+        for campaign in taken.shown:
             self.changed(campaign)
 
-    def _commit(self, batch: list[_Job]) -> tuple[list[Receipt | ProblemError], set[bytes]]:
+    def _count(self, batch: list[_Job], taken: Taken) -> None:
+        """Count what was taken in; what is of a campaign shows with its next release."""
+        self.tally.count("workers", COMMITS)
+        self.tally.observe("workers", BATCH_UPLOADS, len(batch))
+        for job, outcome, campaign in zip(batch, taken.outcomes, taken.campaigns, strict=True):
+            for name, count in _outcomes(job.sent, outcome).items():
+                if campaign is None:
+                    self.tally.count("workers", REPORTS, name, by=count)
+                else:
+                    self.tally.hold(campaign, REPORTS, name, by=count)
+        self.tally.released(taken.shown)
+
+    def _commit(self, batch: list[_Job]) -> Taken:
         """Write a batch; again, where another process or the database came in between."""
         clashes = 0
         while True:
@@ -158,6 +178,15 @@ class Writer:
                 if clashes > _CLASHES:
                     raise
             time.sleep(_PAUSE)
+
+
+def _outcomes(sent: WorkerUpload, outcome: Receipt | ProblemError) -> Counter[str]:
+    """Return what became of the reports of an upload, and of how many."""
+    if isinstance(outcome, ProblemError):
+        return Counter({outcome.name: len(sent.report_ids)})
+    counts: Counter[str] = Counter(one.code for one in outcome.rejected)
+    counts.update(accepted=outcome.accepted, duplicate=outcome.duplicates)
+    return counts
 
 
 @define(kw_only=True)

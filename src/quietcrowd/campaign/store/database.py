@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
@@ -13,12 +14,19 @@ from typing import Any
 from attrs import field, frozen
 from sqlalchemy import Connection, Engine, Row, Table, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from quietcrowd.campaign.store.failures import cannot_write, database_code
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["UNAVAILABLE", "Database", "create_private", "insert_rows", "look_up"]
+__all__ = ["UNAVAILABLE", "Database", "FailedWrite", "create_private", "insert_rows", "look_up"]
 
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
 """What is raised while a database cannot be reached, has no room or may only be read: try later."""
@@ -44,8 +52,8 @@ _ANEW = 0.5
 _CONNECT = "5"
 """Seconds after which a PostgreSQL that does not answer is one that cannot be reached."""
 
-_ROOM = 5
-"""Seconds after which there is no connection left to take."""
+_POOL_SIZE, _POOL_SECONDS = 4, 5.0
+"""Of a process that serves nobody."""
 
 _MOST_PARAMETERS = 30_000
 """Parameters of a statement: SQLite takes 32,766 and PostgreSQL 65,535."""
@@ -76,6 +84,22 @@ def _file(url: URL) -> Path:
 
 
 @frozen(kw_only=True)
+class FailedWrite:
+    """The last write that said that nothing can be written.
+
+    Attributes
+    ----------
+    moment : float
+        When, of a clock that does not go back.
+    code : str
+        What the database said.
+    """
+
+    moment: float
+    code: str
+
+
+@frozen(kw_only=True)
 class Database:
     """A database of campaigns.
 
@@ -89,10 +113,22 @@ class Database:
 
     url: URL
     engine: Engine = field(repr=False)
+    _failed: list[FailedWrite] = field(factory=list, init=False, repr=False)
 
     @classmethod
-    def open(cls, text: str) -> Database:
+    def open(
+        cls, text: str, *, pool_size: int = _POOL_SIZE, pool_seconds: float = _POOL_SECONDS
+    ) -> Database:
         """Return the database at a URL; nothing is connected yet.
+
+        Parameters
+        ----------
+        text : str
+            The URL.
+        pool_size : int
+            Most connections at once.
+        pool_seconds : float
+            For which one is waited for.
 
         Raises
         ------
@@ -103,9 +139,9 @@ class Database:
         engine = create_engine(
             url,
             hide_parameters=True,
-            pool_size=10,
-            max_overflow=40,
-            pool_timeout=_ROOM,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=pool_seconds,
             pool_pre_ping=True,
         )
         if url.drivername == "sqlite":
@@ -119,6 +155,12 @@ class Database:
     def path(self) -> Path | None:
         """The file of SQLite, or None: what a link points to, as SQLite keeps its journal there."""
         return _file(self.url) if self.url.drivername == "sqlite" else None
+
+    @property
+    def files_at_most(self) -> int:
+        """Open files that its connections take: SQLite has the database's and the journal's."""
+        connections: int = self.engine.pool.size()  # type: ignore[attr-defined]
+        return connections * (1 if self.path is None else 2)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -135,10 +177,21 @@ class Database:
 
         SQLite takes its lock at the start: a lock that is taken halfway cannot be waited for.
         """
-        with self.engine.connect() as connection:
-            connection.execution_options(quietcrowd_write=True)
-            with connection.begin():
-                yield connection
+        try:
+            with self.engine.connect() as connection:
+                connection.execution_options(quietcrowd_write=True)
+                with connection.begin():
+                    yield connection
+        except DBAPIError as error:
+            if cannot_write(error):
+                code = str(database_code(error))
+                self._failed[:] = [FailedWrite(moment=time.monotonic(), code=code)]
+            raise
+
+    @property
+    def failed_write(self) -> FailedWrite | None:
+        """The last write that said that nothing can be written."""
+        return next(iter(self._failed[:1]), None)
 
     def empty_journal(self) -> bool:
         """Take all that is no more, and what tells what came after what, out of SQLite's journal.

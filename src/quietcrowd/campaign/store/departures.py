@@ -35,10 +35,18 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 
 from quietcrowd.campaign.store.database import Database, look_up
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.store.places import Places
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["NOWHERE", "Departures", "Ending", "ending", "place_of_departures", "trace_of"]
+__all__ = [
+    "CONNECTIONS",
+    "NOWHERE",
+    "Departures",
+    "Ending",
+    "ending",
+    "place_of_departures",
+    "trace_of",
+]
 
 NOWHERE = "none"
 """Instead of a URL: who left is kept in the database alone."""
@@ -54,6 +62,9 @@ many seconds."""
 
 _SOME = 10_000
 """Entries that are read at once."""
+
+CONNECTIONS = 2
+"""Connections that a server has to where it is kept."""
 
 _STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
 
@@ -77,6 +88,11 @@ ending = Table(
     **_STRICT,
 )
 
+_PROBE = Table("probe", metadata, Column("line", Text, primary_key=True), **_STRICT)
+"""One row, which is written again to see whether anything can be."""
+
+_FIRST = text("INSERT INTO probe (line) VALUES ('') ON CONFLICT DO NOTHING")
+
 _LEAVE = text(
     "INSERT INTO departure (campaign_id, participant_id, credential_hash) "
     "VALUES (:campaign, :participant, :kept) ON CONFLICT DO NOTHING"
@@ -94,7 +110,7 @@ def trace_of(*ids: bytes) -> bytes:
     return hashlib.sha256(b"departures " + b"".join(ids)).digest()
 
 
-def place_of_departures(settings: Settings) -> str | None:
+def place_of_departures(settings: Places) -> str | None:
     """Return the URL of where it is kept who left; None for nowhere.
 
     Raises
@@ -142,7 +158,7 @@ class Departures:
     _settled: list[float] = field(factory=lambda: [time.monotonic()], init=False, repr=False)
 
     @classmethod
-    def open(cls, settings: Settings) -> Departures:
+    def open(cls, settings: Places) -> Departures:
         """Return what a server of these settings keeps; it is there, and can be written.
 
         Raises
@@ -153,7 +169,7 @@ class Departures:
         place = place_of_departures(settings)
         if place is None:
             return cls(journal=None)
-        journal = Database.open(place)
+        journal = Database.open(place, pool_size=CONNECTIONS, pool_seconds=settings.pool_seconds)
         try:
             _make_tables(journal)
         except BaseException:
@@ -305,6 +321,7 @@ def _make_tables(journal: Database) -> None:
             if journal.path is None:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             metadata.create_all(connection)
+            connection.execute(_FIRST)
         journal.empty_journal()
     except DBAPIError as error:
         shown = journal.url.set(query={}).render_as_string()  # a query may hold a password

@@ -23,7 +23,7 @@ from quietcrowd.campaign.terms.channel_config import ReportRule
 from quietcrowd.campaign.terms.mechanisms import stored_rule
 from quietcrowd.campaign.terms.tokens import participant_id, same_hash, token_hash
 
-__all__ = ["Intake", "WorkerUpload"]
+__all__ = ["Intake", "Taken", "WorkerUpload"]
 
 _CACHED = 64
 
@@ -55,6 +55,25 @@ class WorkerUpload:
         if self.upload.sketch is not None:
             texts.append(self.upload.sketch.report_id)
         return [bytes.fromhex(text) for text in texts]
+
+
+class Taken(NamedTuple):
+    """What became of uploads.
+
+    Attributes
+    ----------
+    outcomes : list of Receipt or ProblemError
+        One for each upload.
+    shown : mapping
+        Campaigns of which a requester is shown more reports now, and from how many workers of whom
+        nothing was shown before.
+    campaigns : list
+        Of each upload the campaign; None where nobody has joined any.
+    """
+
+    outcomes: list[Receipt | ProblemError]
+    shown: Mapping[bytes, int]
+    campaigns: list[bytes | None]
 
 
 class _Person(NamedTuple):
@@ -100,6 +119,7 @@ class _Batch:
     reports: dict[bytes, dict[bytes, _Stored]]
     sketches: dict[bytes, tuple[bytes, bytes]]
     taken: set[tuple[bytes, bytes]]
+    known: frozenset[bytes] = frozenset()  # of whom something is stored already
     new_reports: list[tuple[Any, ...]] = Factory(list)
     new_sketches: list[tuple[Any, ...]] = Factory(list)
 
@@ -110,9 +130,7 @@ class Intake:
 
     _known: dict[bytes, _Fixed] = Factory(dict)
 
-    def take(
-        self, connection: Connection, sent: Sequence[WorkerUpload]
-    ) -> tuple[list[Receipt | ProblemError], set[bytes]]:
+    def take(self, connection: Connection, sent: Sequence[WorkerUpload]) -> Taken:
         """Decide about uploads and write what is new, in the connection's transaction.
 
         Parameters
@@ -124,20 +142,26 @@ class Intake:
 
         Returns
         -------
-        outcomes : list of Receipt or ProblemError
-            One for each upload.
-        changed : set of bytes
-            Campaigns of which a requester is shown more reports now.
+        Taken
+            What became of them.
         """
         batch = self._gather(connection, sent)
+        with_reports = (one for one, held in batch.reports.items() if held)
+        batch.known = frozenset([*batch.sketches, *with_reports])
         outcomes = [_outcome(batch, one) for one in sent]
         insert_rows(connection, tables.report, batch.new_reports)
         insert_rows(connection, tables.sketch, batch.new_sketches)
         senders: dict[bytes, list[bytes]] = {}
         for campaign, person, *_ in (*batch.new_reports, *batch.new_sketches):
             senders.setdefault(campaign, []).append(person)
-        changed = {one for one, who in senders.items() if _show(connection, batch, one, who)}
-        return outcomes, changed
+        shown: dict[bytes, int] = {}
+        for campaign, who in senders.items():
+            count = _show(connection, batch, campaign, who)
+            if count is not None:
+                shown[campaign] = count
+        people = [batch.people.get(one.participant) for one in sent]
+        campaigns = [None if person is None else person.campaign_id for person in people]
+        return Taken(outcomes, shown, campaigns)
 
     def _gather(self, connection: Connection, sent: Sequence[WorkerUpload]) -> _Batch:
         people = _people(connection, {one.participant for one in sent})
@@ -179,15 +203,23 @@ class Intake:
         return self._known[campaign]
 
 
-def _show(connection: Connection, batch: _Batch, campaign: bytes, senders: Sequence[bytes]) -> bool:
-    """Show what was sent now, or let it wait; return whether a requester is shown more reports.
+def _show(
+    connection: Connection, batch: _Batch, campaign: bytes, senders: Sequence[bytes]
+) -> int | None:
+    """Show what was sent now, or let it wait.
 
     Of each new report there is the sender.
+
+    Returns
+    -------
+    int, optional
+        Of how many workers something is shown of whom nothing was before; None where no more is
+        shown than before.
     """
     if any(batch.people[one].waits for one in senders):
-        return release_waiting(connection, campaign, set(senders))
+        return release_waiting(connection, campaign, set(senders)) or None
     show_at_once(connection, campaign, reports=len(senders))
-    return True
+    return len(set(senders) - batch.known)
 
 
 def _people(connection: Connection, ids: Iterable[bytes]) -> dict[bytes, _Person]:

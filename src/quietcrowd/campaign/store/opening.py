@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.places import Places
 from quietcrowd.campaign.store.recounts import recount
 from quietcrowd.campaign.store.replay import replay
 from quietcrowd.campaign.store.revisions import (
@@ -30,7 +31,6 @@ from quietcrowd.campaign.store.revisions import (
     standing_of,
 )
 from quietcrowd.campaign.terms.file_lock import file_lock
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import FormatError, ParameterError
 
 __all__ = [
@@ -205,15 +205,21 @@ def only_server(database: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def ready_database(settings: Settings) -> Iterator[Database]:
+def ready_database(settings: Places) -> Iterator[Database]:
     """Give the database of a server: locked where it is a file, and without those who left it.
+
+    Parameters
+    ----------
+    settings : Places
+        Of the server.
 
     Raises
     ------
     ParameterError, FormatError
         Where it cannot be opened, is served already, was made by a newer version, or is older.
     """
-    database = Database.open(settings.database)
+    size, seconds = settings.pool_size, settings.pool_seconds
+    database = Database.open(settings.database, pool_size=size, pool_seconds=seconds)
     with only_server(database.path):
         try:
             require_current(database)

@@ -34,6 +34,7 @@ from quietcrowd.campaign.store.exclusions import renew
 __all__ = [
     "as_released",
     "erasures_shown",
+    "largest_at_least",
     "method_shown",
     "release_waiting",
     "reports_of",
@@ -46,6 +47,13 @@ __all__ = [
 def waits_for_others(campaign: Any) -> bool:
     """Return whether workers of a campaign, a row of its table, wait until they are shown."""
     return bool(campaign.at_least > 1)
+
+
+def largest_at_least(connection: Connection) -> int:
+    """Return how many workers are shown together in the open campaign with most of them, or 1."""
+    campaign = tables.campaign.c
+    found = connection.scalar(select(func.max(campaign.at_least)).where(campaign.state == "open"))
+    return found or 1
 
 
 def _now_or_shown(now: Any, shown: Any) -> Any:
@@ -94,7 +102,7 @@ def show_at_once(
     )
 
 
-def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> bool:
+def release_waiting(connection: Connection, campaign: bytes, senders: Collection[bytes]) -> int:
     """Let those wait who have just sent; release all who wait, if they are enough.
 
     Parameters
@@ -108,8 +116,8 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
 
     Returns
     -------
-    bool
-        Whether they were released.
+    int
+        How many were released: none, or all who wait.
     """
     person = tables.participant
     connection.execute(
@@ -121,12 +129,12 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
     waiting = (person.c.campaign_id == campaign) & (person.c.standing == "waiting")
     count = _count(connection, person, waiting)
     if count < row.at_least:
-        return False
+        return 0
     reports = reports_of(connection, waiting)
     connection.execute(update(person).where(waiting).values(standing="shown"))
     if row.erasures != row.shown_erasures:
         take_stock(connection, campaign)
-        return True
+        return count
     renew(connection, row)
     connection.execute(
         update(tables.campaign)
@@ -137,7 +145,7 @@ def release_waiting(connection: Connection, campaign: bytes, senders: Collection
             shown_method=row.method,
         )
     )
-    return True
+    return count
 
 
 def take_stock(connection: Connection, campaign: bytes) -> None:

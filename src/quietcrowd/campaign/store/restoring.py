@@ -14,8 +14,8 @@ from quietcrowd.campaign.store.copies import copy_name
 from quietcrowd.campaign.store.database import Database, create_private
 from quietcrowd.campaign.store.departures import NOWHERE, Departures, place_of_departures
 from quietcrowd.campaign.store.opening import migrate, only_server
+from quietcrowd.campaign.store.places import Places
 from quietcrowd.campaign.store.replay import Replayed, replay
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.exceptions import ParameterError
 
 __all__ = ["restore"]
@@ -23,7 +23,7 @@ __all__ = ["restore"]
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
-def restore(copy: Path, settings: Settings, now: float) -> tuple[Replayed, Path | None]:
+def restore(copy: Path, settings: Places, now: float) -> tuple[Replayed, Path | None]:
     """Put a copy in the place of a database; the copy stays as it is.
 
     What is put there is finished before: killed at any moment, there is the former database or the
@@ -33,7 +33,7 @@ def restore(copy: Path, settings: Settings, now: float) -> tuple[Replayed, Path 
     ----------
     copy : Path
         What ``campaign backup`` made.
-    settings : Settings
+    settings : Places
         With the database of SQLite, and where it is kept who left.
     now : float
         Seconds since 1970.
@@ -73,7 +73,7 @@ def restore(copy: Path, settings: Settings, now: float) -> tuple[Replayed, Path 
     return replayed, former
 
 
-def _require_departures(settings: Settings) -> None:
+def _require_departures(settings: Places) -> None:
     """Refuse where who left was kept in a file that is not there."""
     place = place_of_departures(settings)
     if place is None:
@@ -102,7 +102,7 @@ def _read_copy(copy: Path, staged: Path) -> None:
         raise ParameterError(f"{copy} is no copy of a database of campaigns: {error}") from None
 
 
-def _finish(staged: Path, settings: Settings, now: float) -> Replayed:
+def _finish(staged: Path, settings: Places, now: float) -> Replayed:
     """Bring a copy up to date, and do again what was done since; on the disk afterwards."""
     database = Database.open(f"sqlite:///{staged}")
     try:

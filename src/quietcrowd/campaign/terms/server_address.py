@@ -21,6 +21,7 @@ __all__ = [
     "ServerAddress",
     "address_in_page",
     "address_of_host",
+    "is_here",
     "is_protected",
     "origin_of",
     "spell_server",
@@ -59,7 +60,7 @@ def origin_of(server: str) -> str:
         As `spell_server` gives it; what follows as a path is left out.
     """
     parts = urlsplit(server)
-    if not _is_here(parts.hostname or ""):
+    if not is_here(parts.hostname or ""):
         return f"{parts.scheme}://{parts.netloc}"
     return f"{parts.scheme}://{_HERE}{'' if parts.port is None else f':{parts.port}'}"
 
@@ -67,7 +68,7 @@ def origin_of(server: str) -> str:
 def is_protected(server: str) -> bool:
     """Return whether nobody on the way reads what is sent: HTTPS, or this machine."""
     parts = urlsplit(server)
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_here(parts.hostname or ""))
+    return parts.scheme == "https" or (parts.scheme == "http" and is_here(parts.hostname or ""))
 
 
 def without_user(url: str) -> str:
@@ -104,7 +105,7 @@ def _in_ascii(host: str) -> str:
     return idna.encode(host.removesuffix("."), uts46=True).decode()
 
 
-def _is_here(host: str) -> bool:
+def is_here(host: str) -> bool:
     """Return whether a host is this machine, by its name alone."""
     if host == _HERE:
         return True
@@ -194,5 +195,5 @@ def address_of_host(host: str) -> str:
     """
     if _HOST.fullmatch(host) is None:
         raise ParameterError("the server is asked under a name that is none")
-    scheme = "http" if _is_here(host.partition(":")[0].lower()) else "https"
+    scheme = "http" if is_here(host.partition(":")[0].lower()) else "https"
     return address_in_page(f"{scheme}://{host}")

@@ -1,16 +1,6 @@
-"""How a server is set up."""
+"""Limits of the protocol, and what servers are usually limited to."""
 
 from __future__ import annotations
-
-from ipaddress import ip_network
-
-from attrs import field, frozen
-from attrs.converters import optional
-from attrs.validators import optional as optional_value
-
-from quietcrowd.campaign.terms.server_address import address_in_page
-from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import at_least, check_text, checked_by, whole_number
 
 __all__ = [
     "BODY_SECONDS",
@@ -22,11 +12,11 @@ __all__ = [
     "MAX_IMAGE_BYTES",
     "MAX_ITERATIONS",
     "MAX_REPORTS",
+    "MAX_SMALL_BODY",
     "MAX_TASKS",
     "MAX_TASK_TEXT",
     "PREFIX",
     "TAKING_SECONDS",
-    "Settings",
     "place_of",
 ]
 
@@ -35,6 +25,9 @@ PREFIX = "/api/v1"
 
 MAX_BODY = 2**20
 """Most bytes of a request."""
+
+MAX_SMALL_BODY = 4_096
+"""Most bytes of a request of somebody who is not known yet: to join, or to read what is public."""
 
 BODY_SECONDS = 20.0
 """In which the head of a request has to be here, and then its body: a megabyte, at half a megabit a
@@ -73,76 +66,6 @@ MAX_IMAGES = 1_000
 
 MAX_IMAGE_BYTES = 50 * 2**20
 """Most bytes of all images of a campaign."""
-
-
-def _check_network(_: object, __: object, text: str) -> None:
-    try:
-        ip_network(text, strict=False)
-    except ValueError:
-        raise ParameterError(
-            f"proxy must be an address as 10.0.0.1, or a network as 10.0.0.0/24; got {text!r}"
-        ) from None
-
-
-@frozen(kw_only=True)
-class Settings:
-    """How a server is set up.
-
-    Attributes
-    ----------
-    database : str
-        URL: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
-    departures : str, optional
-        URL of another database, which keeps who left and which campaigns ended, outside of copies;
-        ``none`` for none. Default: a file beside that of SQLite, and none for PostgreSQL.
-    host, port
-        Where to listen.
-    address : str, optional
-        How workers reach the server: it stands in the page that they save. Default: what the
-        request names.
-    infer : bool
-        Whether this server infers truths from what comes in, in a process of its own.
-    debounce : float
-        Seconds from the first change of a campaign to its inference.
-    longest_inference : float
-        Seconds after which an inference is ended, and the results say so.
-    requests_per_second : float
-        What a key or credential may ask for in the long run; 0 for no limit.
-    burst : int
-        What it may ask for at once.
-    at_once : int
-        Most requests that are worked on at once; further ones are refused for a while.
-    at_once_each : int
-        Most of them with one key or credential.
-    joins_per_minute : float
-        New workers a minute that one source may bring into campaigns that are open to all, in the
-        long run; 0 for no limit. A source is an address, or a network of IPv6 of 64 bits.
-    joins_at_once : int
-        How many it may bring at once.
-    proxy : str, optional
-        Address of the server before this one, or a network in which it is: sources are what it says
-        in X-Forwarded-For. Default: sources are who connects, and the header is not read.
-    """
-
-    database: str = field(
-        default="sqlite:///quietcrowd.db", validator=checked_by(check_text), repr=False
-    )
-    departures: str | None = field(
-        default=None, validator=optional_value(checked_by(check_text)), repr=False
-    )
-    host: str = field(default="127.0.0.1", validator=checked_by(check_text))
-    port: int = field(default=8000, validator=whole_number(0, 65_535))
-    address: str | None = field(default=None, converter=optional(address_in_page))
-    infer: bool = True
-    debounce: float = field(default=2.0, validator=at_least(0))
-    longest_inference: float = field(default=600.0, validator=at_least(1))
-    requests_per_second: float = field(default=20.0, validator=at_least(0))
-    burst: int = field(default=100, validator=whole_number(1))
-    at_once: int = field(default=256, validator=whole_number(1))
-    at_once_each: int = field(default=32, validator=whole_number(1))
-    joins_per_minute: float = field(default=30.0, validator=at_least(0))
-    joins_at_once: int = field(default=100, validator=whole_number(1))
-    proxy: str | None = field(default=None, validator=optional_value(_check_network))
 
 
 def place_of(host: str, port: int) -> str:

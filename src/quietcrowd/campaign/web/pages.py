@@ -16,11 +16,13 @@ from typing_extensions import override
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.participants import public_campaign
 from quietcrowd.campaign.terms.server_address import address_of_host
 from quietcrowd.campaign.web.files import DASHBOARD, PAGE, SERVICE_WORKER, PageFile, html_file
 from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
 from quietcrowd.campaign.web.saved_page import saved_page
-from quietcrowd.campaign.web.worker_page import WORKER_PAGE, WORKER_POLICY
+from quietcrowd.campaign.web.worker_page import ANY_CAMPAIGN, WORKER_PAGE, WORKER_POLICY
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
@@ -121,9 +123,27 @@ async def service_worker() -> Response:
 
 
 @router.get("/j/{campaign}")
-async def page_for_workers(campaign: Id) -> Response:  # noqa: ARG001
-    """Return the page on which a worker answers: the same for all campaigns."""
-    return _response(WORKER_PAGE, headers={"Content-Security-Policy": WORKER_POLICY})
+def page_for_workers(campaign: Id, request: Request) -> Response:
+    """Return the page on which a worker answers: the same for all campaigns.
+
+    Where there is no such campaign the status is 404, and the page says so.
+    """
+    known = campaign == ANY_CAMPAIGN or _is_known(request.app.state.service.database, campaign)
+    return _response(
+        WORKER_PAGE, 200 if known else 404, headers={"Content-Security-Policy": WORKER_POLICY}
+    )
+
+
+def _is_known(database: Database, campaign: str) -> bool:
+    """Return whether a campaign can be read, or cannot just now for want of the database."""
+    try:
+        with database.read() as connection:
+            public_campaign(connection, campaign)
+    except ProblemError:
+        return False
+    except UNAVAILABLE:
+        return True
+    return True
 
 
 @router.get("/worker/manifest.json")

@@ -18,13 +18,13 @@ from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.campaign.web.files import PageFile
 from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
 from quietcrowd.campaign.web.saved_page import saved_page
-from quietcrowd.campaign.web.worker_page import WORKER_PAGE, WORKER_POLICY
+from quietcrowd.campaign.web.worker_page import ANY_CAMPAIGN, WORKER_PAGE, WORKER_POLICY
 from quietcrowd.exceptions import CampaignError, ParameterError
 
-__all__ = ["ANY_CAMPAIGN", "Difference", "Verification", "verify_server"]
+__all__ = ["Difference", "Verification", "verify_server"]
 
-ANY_CAMPAIGN = "0" * 32
-"""The page is the same for all: also for one that there is not."""
+_ANY_PAGE = f"j/{ANY_CAMPAIGN}"
+_NOT_FOUND = 404
 
 _MOST_BYTES = 2**20
 _MOST_NAMES = 20
@@ -106,7 +106,7 @@ def verify_server(
     Raises
     ------
     CampaignError
-        Where the server cannot be reached, or has too much to do.
+        Where the server cannot be reached, has too much to do, or has no such campaign.
     """
     expected = dict(SERVED)
     expected[f"j/{campaign}"] = WORKER_PAGE
@@ -117,7 +117,13 @@ def verify_server(
         look = _Look(server=server, client=client)
         found = [*_compare_manifest(look.get(_MANIFEST))]
         for path, file in expected.items():
-            found += _compare(path, look.get(path), file, server)
+            answer = look.get(path)
+            if answer.status_code == _NOT_FOUND and path == f"j/{campaign}" != _ANY_PAGE:
+                raise CampaignError(
+                    f"the server {server} has no such campaign: copy the whole link, or take its "
+                    "address alone"
+                )
+            found += _compare(path, answer, file, server)
     return Verification(
         server=server,
         version=quietcrowd.__version__,

@@ -16,6 +16,7 @@ from quietcrowd.campaign.web.files import (
 )
 
 __all__ = [
+    "ANY_CAMPAIGN",
     "IMPORT_MAP",
     "MESSAGES",
     "SCRIPT",
@@ -27,6 +28,9 @@ __all__ = [
     "WORKER_POLICY",
     "messages_blocks",
 ]
+
+ANY_CAMPAIGN = "0" * 32
+"""Stands for all campaigns, for which the page is the same: under this id browsers keep it."""
 
 START, STYLE_SHEET = "page/main.js", "worker.css"
 

@@ -16,8 +16,8 @@ from rich.console import RenderableType
 
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.server.app import serve_in_background
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.requesters import issue_key
-from quietcrowd.campaign.terms.settings import Settings
 from quietcrowd.commands.demo.crowd import draw_crowd, own_answers, send_all, true_labels
 from quietcrowd.commands.demo.requester import DemoCampaign, requester_of
 from quietcrowd.commands.printing import console, plain_table

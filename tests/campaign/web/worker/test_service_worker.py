@@ -9,7 +9,8 @@ from starlette.routing import Route
 from tests.campaign.people import Running
 from tests.campaign.web.browser import chromium
 
-from quietcrowd.campaign.terms.settings import PREFIX, Settings
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.terms.settings import PREFIX
 from quietcrowd.campaign.web.files import html_file
 
 pytestmark = pytest.mark.slow

@@ -24,9 +24,9 @@ from quietcrowd.campaign.protocol.schemas import (
     TaskForParticipant,
     TasksForParticipant,
 )
+from quietcrowd.campaign.server.join_limits import too_many_joins
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Credential, Requester, Service, ServiceOf
-from quietcrowd.campaign.server.sources import too_many_joins
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import read_tasks
 from quietcrowd.campaign.store.participants import (
@@ -127,11 +127,10 @@ def join_campaign(
         raise ProblemError(
             "credential", "The participant is the first 16 bytes of the credential's SHA-256."
         )
-    source = service.joins.source_of(asked)
-    if not service.joins.has_room(source):
+    if not service.joins.has_room(asked):
         _require_not_new(service, campaign, participant)
     with service.database.write() as connection:
-        if join(connection, campaign, credential, request, lambda: service.joins.take(source)):
+        if join(connection, campaign, credential, request, lambda: service.joins.take(asked)):
             response.status_code = 201
         return _participation(connection, credential)
 

@@ -17,7 +17,7 @@ from tests.campaign.pictures import PNG, hash_of
 from tests.campaign.web.browser import chromium, own_chromium
 
 import quietcrowd as qc
-from quietcrowd.campaign.terms.settings import Settings
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.web.saved_page import modules_in_order
 from quietcrowd.campaign.web.worker_page import WORKER_FILES
 

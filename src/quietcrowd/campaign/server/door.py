@@ -1,0 +1,88 @@
+"""What connections of a server have to do with each other."""
+
+from __future__ import annotations
+
+from attrs import field, frozen
+
+from quietcrowd.campaign.server.connection_limits import OpenConnections
+from quietcrowd.campaign.server.incoming import IncomingBodies
+from quietcrowd.campaign.server.listening import connections_within
+from quietcrowd.campaign.server.metrics.tally import Tally
+from quietcrowd.campaign.server.rate_limits import RateLimits
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.server.sources import Sources
+from quietcrowd.campaign.server.turning_away import TurningAway
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.terms.settings import TAKING_SECONDS
+
+__all__ = ["Door", "open_door"]
+
+_SHARE = 4
+"""Which part of all connections one source has, unless the settings say it."""
+
+
+@frozen(kw_only=True)
+class Door:
+    """What connections of a server have to do with each other.
+
+    Attributes
+    ----------
+    at_once : int
+        Most requests that are worked on.
+    connections : OpenConnections
+        All that are open.
+    incoming : IncomingBodies
+        Bodies that are coming in: their requests are not worked on yet.
+    turning_away : TurningAway
+        Requests that are refused: nor are these.
+    taking : float
+        Seconds in which the next piece of an answer has to be taken.
+    tally : Tally
+        What is counted.
+    """
+
+    at_once: int
+    connections: OpenConnections
+    incoming: IncomingBodies
+    turning_away: TurningAway
+    taking: float = TAKING_SECONDS
+    tally: Tally = field(factory=Tally)
+
+    def is_full(self, requests: int) -> bool:
+        """Return whether enough of so many requests is worked on."""
+        return requests - self.incoming.waiting - self.turning_away.waiting >= self.at_once
+
+
+def open_door(settings: Settings, database: Database, tally: Tally) -> Door:
+    """Return the door of a server.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the server.
+    database : Database
+        Of the server: it needs files, too.
+    tally : Tally
+        What is counted.
+
+    Raises
+    ------
+    ParameterError
+        Where the process may not have open as many files as that needs.
+    """
+    most = connections_within(settings.connections, database.files_at_most)
+    return Door(
+        at_once=settings.at_once,
+        connections=OpenConnections(
+            most=most,
+            each=settings.connections_each or max(1, most // _SHARE),
+            limits=RateLimits(
+                rate=settings.source_requests_per_second, burst=settings.source_burst
+            ),
+            sources=Sources(proxy=settings.proxy),
+        ),
+        incoming=IncomingBodies(size=settings.bytes_at_once, patience=settings.body_seconds),
+        turning_away=TurningAway(),
+        taking=settings.taking_seconds,
+        tally=tally,
+    )

@@ -1,0 +1,126 @@
+"""Bodies that are coming in: read whole before any work on them begins, and in time.
+
+Who sends slowly, or not at all, keeps nobody from being served: what is still coming in counts
+neither as a request that is worked on nor with more bytes than have come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from attrs import define, field
+from starlette.types import Message, Receive
+
+from quietcrowd.campaign.protocol.problems import ProblemError
+from quietcrowd.campaign.server.in_flight import BUSY
+from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY
+
+__all__ = ["IncomingBodies", "replayed"]
+
+_SHARE = 8
+"""Which part of all pieces may be of one key or credential: one over this."""
+
+
+@define(kw_only=True)
+class IncomingBodies:
+    """Requests whose bodies are coming in, in one event loop.
+
+    Attributes
+    ----------
+    size : int
+        Most bytes that are kept at once of bodies that are not whole yet.
+    patience : float
+        Seconds in which a body has to be whole.
+    waiting : int
+        How many bodies are coming in now.
+    """
+
+    size: int = MAX_AT_ONCE
+    patience: float = BODY_SECONDS
+    waiting: int = field(default=0, init=False)
+    _kept: int = field(default=0, init=False)
+    _of: Counter[bytes] = field(factory=Counter, init=False)
+
+    async def whole(
+        self, receive: Receive, *, most: int = MAX_BODY, credential: bytes | None = None
+    ) -> bytes:
+        """Return the body of a request once all of it is here.
+
+        Parameters
+        ----------
+        receive : callable
+            Gives the next message of the request.
+        most : int
+            Most bytes of it.
+        credential : bytes, optional
+            What the request shows for itself: pieces of one have a part of the room alone.
+
+        Raises
+        ------
+        ProblemError
+            Where it is too large, takes too long, ends early, or too much is coming in.
+        """
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self.patience):
+                return await self._whole(receive, most, credential or b"")
+        except TimeoutError:
+            raise ProblemError(
+                "too-slow",
+                f"A request has to be here within {self.patience:g} seconds: send the same again.",
+                headers={"Connection": "close"},
+            ) from None
+        finally:
+            self.waiting -= 1
+
+    async def _whole(self, receive: Receive, most: int, credential: bytes) -> bytes:
+        body, kept = b"", bytearray()
+        more = True
+        try:
+            while more:
+                body, more = await _next_part(receive)
+                if len(kept) + len(body) > most:
+                    raise ProblemError("too-large", f"This request has at most {most:,} bytes.")
+                if more:
+                    self._keep(len(body), credential)
+                    kept += body
+            return bytes(kept) + body if kept else body
+        finally:
+            self._forget(len(kept), credential)
+
+    def _keep(self, size: int, credential: bytes) -> None:
+        if self._kept + size > self.size:
+            raise ProblemError("busy", BUSY)
+        if self._of[credential] + size > max(self.size // _SHARE, MAX_BODY):
+            raise ProblemError("too-many-requests", "Send fewer at once.")
+        self._kept += size
+        self._of[credential] += size
+
+    def _forget(self, size: int, credential: bytes) -> None:
+        self._kept -= size
+        self._of[credential] -= size
+        if not self._of[credential]:
+            del self._of[credential]
+
+
+async def _next_part(receive: Receive) -> tuple[bytes, bool]:
+    """Return the next bytes of a body, and whether more follow."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ProblemError("malformed", "The request ended before its body did.")
+    return message.get("body", b""), message.get("more_body", False)
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read, and then what else comes."""
+    given = False
+
+    async def receive_again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive_again

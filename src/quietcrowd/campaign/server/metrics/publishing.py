@@ -1,0 +1,135 @@
+"""What is published, once a minute: of workers in multiples, and after releases alone.
+
+The minute is counted from the start of the server. Whoever looks in between, as often as one likes,
+sees the same. Sums of times are worked out from buckets, so that no single time shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from threading import Event, Thread
+
+from attrs import define, field, frozen
+
+from quietcrowd.campaign.server.logs import log_failure
+from quietcrowd.campaign.server.metrics.kinds import AT_LEAST, QUEUE_DEPTH, WRITABLE, Kind, Sample
+from quietcrowd.campaign.server.metrics.tally import Ripe, Tally
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.releases import largest_at_least
+from quietcrowd.campaign.store.write_probe import Unwritable
+
+__all__ = ["Published", "Publisher", "histograms"]
+
+_EVERY = 60.0
+"""Seconds between two publications."""
+
+
+@frozen(kw_only=True)
+class Published:
+    """What may be seen.
+
+    Attributes
+    ----------
+    counts : mapping
+        Of counters and of buckets of histograms.
+    gauges : mapping
+        What is so now, or was last.
+    """
+
+    counts: Mapping[Sample, int]
+    gauges: Mapping[Sample, int]
+
+
+@define(kw_only=True)
+class Publisher:
+    """Publishes once a minute, in a thread of its own.
+
+    Attributes
+    ----------
+    tally : Tally
+        What is counted.
+    database : Database
+        Says which campaigns are open.
+    unwritable : callable
+        Says where nothing can be written and why, or None.
+    publish : callable
+        Is called after each publication.
+    """
+
+    tally: Tally
+    database: Database
+    unwritable: Callable[[], Unwritable | None]
+    publish: Callable[[Published], None]
+    _of_workers: dict[Sample, int] = field(factory=dict, init=False)
+    _of_releases: dict[Sample, int] = field(factory=dict, init=False)
+    _gauges: dict[Sample, int] = field(factory=dict, init=False)
+    _ended: Event = field(factory=Event, init=False)
+    _thread: Thread = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._thread = Thread(target=self._run, name="metrics", daemon=True)
+        self._thread.start()
+
+    @property
+    def published(self) -> Published:
+        """What may be seen now: of requesters and of checks what there is."""
+        counts = {**self._of_workers, **self._of_releases}
+        for sample, count in self.tally.read("others").items():
+            counts[sample] = counts.get(sample, 0) + count
+        return Published(counts=counts, gauges=dict(self._gauges))
+
+    def close(self) -> None:
+        """End."""
+        self._ended.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Publish what may be seen from now on."""
+        of_releases = self.tally.read("releases")
+        gauges = {**self._gauges, Sample(WRITABLE.name): int(self.unwritable() is None)}
+        of_workers = self._of_workers
+        try:
+            with self.database.read() as connection:
+                least = largest_at_least(connection)
+        except UNAVAILABLE as error:  # who is to be protected is not known
+            log_failure("metrics", error, timed=True)
+        else:
+            gauges[Sample(AT_LEAST.name)] = least
+            ripe = self.tally.take_ripe(least)
+            if ripe is not None:
+                of_workers = _advanced(of_workers, ripe, least)
+                depth = ripe.peaks.get(Sample(QUEUE_DEPTH.name), 0)
+                gauges[Sample(QUEUE_DEPTH.name)] = depth - depth % least
+        self._of_workers, self._of_releases, self._gauges = of_workers, of_releases, gauges
+        self.publish(self.published)
+
+    def _run(self) -> None:
+        while True:
+            self.look()
+            if self._ended.wait(_EVERY):
+                return
+
+
+def _advanced(before: Mapping[Sample, int], ripe: Ripe, least: int) -> dict[Sample, int]:
+    """Return what is published of workers: more than before by multiples of `least`.
+
+    What is below one of them is not there at all: a name with 0 would tell of the first.
+    """
+    after = dict(before)
+    for sample, count in ripe.counts.items():
+        more = count - before.get(sample, 0)
+        if more >= least:
+            after[sample] = before.get(sample, 0) + more - more % least
+    return after
+
+
+def histograms(
+    kind: Kind, published: Published
+) -> Iterator[tuple[tuple[str, ...], list[int], float]]:
+    """Yield the labels of each histogram of a kind, the counts of its buckets, and the sum."""
+    of_kind = {one: n for one, n in published.counts.items() if one.kind == kind.name}
+    for labels in sorted({one.labels for one in of_kind}):
+        buckets = range(len(kind.bounds) + 1)
+        counts = [of_kind.get(Sample(kind.name, labels, one), 0) for one in buckets]
+        total = sum(kind.middle(one) * n for one, n in enumerate(counts))
+        yield labels, counts, total

@@ -1,0 +1,91 @@
+"""The metrics of a running server: counted always, published where somebody asks for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+
+from attrs import evolve, frozen
+
+from quietcrowd.campaign.server.metrics.otlp import exporter
+from quietcrowd.campaign.server.metrics.publishing import Publisher
+from quietcrowd.campaign.server.metrics.tally import Tally
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.write_probe import WriteProbe
+
+__all__ = ["Metrics", "running_metrics"]
+
+
+@frozen(kw_only=True)
+class Metrics:
+    """What is counted and looked at, and where it is shown.
+
+    Attributes
+    ----------
+    probe : WriteProbe
+        Of the database and of who left.
+    tally : Tally
+        What is counted.
+    port : int, optional
+        Of ``/metrics``.
+    publisher : Publisher, optional
+        Who publishes.
+    """
+
+    probe: WriteProbe
+    tally: Tally
+    port: int | None = None
+    publisher: Publisher | None = None
+
+    @classmethod
+    def of(cls, database: Database, departures: Departures) -> Metrics:
+        """Return what is counted, and shown to nobody."""
+        return cls(probe=WriteProbe(database=database, departures=departures), tally=Tally())
+
+
+@contextmanager
+def running_metrics(
+    settings: Settings, database: Database, departures: Departures
+) -> Iterator[Metrics]:
+    """Give the metrics of a server, published for as long as it runs.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the server.
+    database : Database
+        Of the server.
+    departures : Departures
+        Of the server.
+
+    Raises
+    ------
+    ParameterError
+        Where nobody can listen on the port.
+    """
+    metrics, export = Metrics.of(database, departures), exporter()
+    if settings.metrics_port is None and export is None:
+        yield metrics
+        return
+    with ExitStack() as held:
+        publisher = Publisher(
+            tally=metrics.tally,
+            database=database,
+            unwritable=metrics.probe.why_not,
+            publish=(lambda _: None) if export is None else export.send,
+        )
+        held.enter_context(closing(publisher))
+        if export is not None:
+            held.callback(export.close)  # before the one that waits for it
+        port = None
+        if settings.metrics_port is not None:
+            # it takes a tenth of a second to load
+            from quietcrowd.campaign.server.metrics.exposition import metrics_port
+
+            served = metrics_port(
+                settings.metrics_host, settings.metrics_port, lambda: publisher.published
+            )
+            port = held.enter_context(served)
+        yield evolve(metrics, port=port, publisher=publisher)

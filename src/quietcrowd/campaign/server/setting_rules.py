@@ -1,0 +1,81 @@
+"""What a setting may be, in words: for its mistakes and for the table of docs/operating.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotated_types import Ge, Le
+from attrs import frozen
+from pydantic import BaseModel
+
+from quietcrowd.validation import did_you_mean
+
+__all__ = ["Unit", "allowed", "mistake"]
+
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    int | None: "a whole number",
+    float: "a number",
+    str: "a text",
+    str | None: "a text",
+}
+
+
+@frozen
+class Unit:
+    """What a number counts or measures.
+
+    Attributes
+    ----------
+    name : str
+        In the plural: seconds, bytes.
+    """
+
+    name: str
+
+
+def allowed(kind: type[BaseModel], name: str) -> str:
+    """Return what a setting may be: its kind, unit and bounds.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the settings.
+    name : str
+        Of the setting.
+    """
+    field = kind.model_fields[name]
+    words = _KINDS[field.annotation]  # type: ignore[index]
+    units = [one.name for one in field.metadata if isinstance(one, Unit)]
+    low = [one.ge for one in field.metadata if isinstance(one, Ge)]
+    high = [one.le for one in field.metadata if isinstance(one, Le)]
+    unit = f" of {units[0]}" if units else ""
+    bounds = f" from {_plain(low[0])} to {_plain(high[0])}" if low and high else ""
+    return f"{words}{unit}{bounds}"
+
+
+def _plain(number: Any) -> str:
+    """Return a number as people write it: 86,400 and not 86400.0."""
+    return f"{int(number):,}" if number == int(number) else f"{number:g}"
+
+
+def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
+    """Return in one line what is wrong with a setting.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the settings.
+    name : str
+        Of the setting, as it was given.
+    error : mapping
+        The first that Pydantic found.
+    """
+    if name not in kind.model_fields:
+        return f"there is no setting {name!r}{did_you_mean(name, kind.model_fields)}"
+    reason = error.get("ctx", {}).get("error")
+    if reason is not None:
+        return f"{name}: {reason}"
+    return f"{name} must be {allowed(kind, name)}; got {error['input']!r}"

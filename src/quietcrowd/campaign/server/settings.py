@@ -1,0 +1,216 @@
+"""How a server is set up: every setting, its unit and its bounds."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from typing_extensions import override
+
+from quietcrowd.campaign.server.setting_rules import Unit, mistake
+from quietcrowd.campaign.terms.server_address import address_in_page
+from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY, TAKING_SECONDS
+from quietcrowd.exceptions import ParameterError
+
+__all__ = ["PREFIX_OF_VARIABLES", "Settings"]
+
+PREFIX_OF_VARIABLES = "QUIETCROWD_"
+"""What the names of variables begin with, which are else those of the settings in capitals."""
+
+_DAY = 86_400.0
+
+
+def _network(text: str) -> str:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        raise ParameterError(
+            f"it must be an address as 10.0.0.1, or a network as 10.0.0.0/24; got {text!r}"
+        ) from None
+    return text
+
+
+class Settings(BaseSettings):
+    """How a server is set up. Each setting says what it is; docs/operating.md lists all.
+
+    What is given here is all that counts; `quietcrowd.campaign.server.setting_sources` reads a
+    file and the environment.
+
+    Raises
+    ------
+    ParameterError
+        Where a value is not one that the setting may have.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX_OF_VARIABLES,
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+    )
+
+    database: str = Field(
+        "sqlite:///quietcrowd.db",
+        repr=False,
+        description="Where all is stored: `sqlite:///FILE` or `postgresql://USER@HOST/NAME`.",
+    )
+    departures: str | None = Field(
+        None,
+        repr=False,
+        description="Where it is kept who left, outside of the database and its copies: "
+        "`sqlite:///FILE`, `postgresql://USER@HOST/OTHER` or `none`. Without it: a file beside "
+        "that of SQLite.",
+    )
+    host: str = Field("127.0.0.1", description="The address to listen on.")
+    port: int = Field(8000, ge=0, le=65_535, description="The port to listen on; 0: a free one.")
+    insecure: bool = Field(
+        False,
+        description="Whether that may be an address that is not this machine: what is sent is not "
+        "encrypted.",
+    )
+    address: Annotated[str | None, AfterValidator(lambda text: text and address_in_page(text))] = (
+        Field(
+            None,
+            description="Where workers reach the server: it stands in the page that they save. "
+            "Without it: the name under which it is asked.",
+        )
+    )
+    infer: bool = Field(
+        True, description="Infer truths from what comes in, in a process of its own."
+    )
+    debounce: Annotated[float, Unit("seconds")] = Field(
+        2.0,
+        ge=0,
+        le=_DAY,
+        description="From the first change of a campaign to its inference: what comes meanwhile "
+        "is part of it.",
+    )
+    longest_inference: Annotated[float, Unit("seconds")] = Field(
+        600.0, ge=1, le=_DAY, description="When to end an inference; the results say so then."
+    )
+    requests_per_second: float = Field(
+        20.0,
+        ge=0,
+        le=1e6,
+        description="What a key or credential may ask for in the long run; 0: no limit.",
+    )
+    burst: Annotated[int, Unit("requests")] = Field(
+        100, ge=1, le=10**6, description="What a key or credential may ask for at once."
+    )
+    connections: Annotated[int | None, Unit("connections")] = Field(
+        None,
+        ge=1,
+        le=100_000,
+        description="From outside, at most. Without it: as many as the process may have open "
+        "files for, besides its own, and at most 2,048.",
+    )
+    connections_each: Annotated[int | None, Unit("connections")] = Field(
+        None,
+        ge=1,
+        le=100_000,
+        description="Of them from one source; the proxy, and this machine, on which there may be "
+        "one, have as many as there are. Without it: a quarter.",
+    )
+    source_requests_per_second: float = Field(
+        0.0,
+        ge=0,
+        le=1e6,
+        description="What one source may ask for in the long run; 0: no limit.",
+    )
+    source_burst: Annotated[int, Unit("requests")] = Field(
+        100, ge=1, le=10**6, description="What one source may ask for at once."
+    )
+    joins_per_minute: Annotated[float, Unit("workers")] = Field(
+        30.0,
+        ge=0,
+        le=1e6,
+        description="New ones that one source may bring into campaigns that are open to all, in "
+        "the long run; 0: no limit. A source is an address, or a network of IPv6 of 64 bits.",
+    )
+    joins_at_once: Annotated[int, Unit("workers")] = Field(
+        100, ge=1, le=10**6, description="That it may bring at once."
+    )
+    proxy: Annotated[str | None, AfterValidator(lambda text: text and _network(text))] = Field(
+        None,
+        description="The address of the server before this one, or a network in which it is: "
+        "sources are what it says in `X-Forwarded-For`. Without it they are who connects, and the "
+        "header is not read.",
+    )
+    at_once: Annotated[int, Unit("requests")] = Field(
+        256, ge=1, le=100_000, description="That are worked on at once; others are refused."
+    )
+    at_once_each: Annotated[int, Unit("requests")] = Field(
+        32, ge=1, le=100_000, description="Of them with one key or credential."
+    )
+    bytes_at_once: Annotated[int, Unit("bytes")] = Field(
+        MAX_AT_ONCE,
+        ge=MAX_BODY,
+        le=2**40,
+        description="Of bodies that are worked on at once, and once more of those that are coming "
+        "in. Read, they take several times as much memory.",
+    )
+    body_seconds: Annotated[float, Unit("seconds")] = Field(
+        BODY_SECONDS,
+        ge=0.1,
+        le=3_600,
+        description="In which the head of a request has to be here, and then its body.",
+    )
+    taking_seconds: Annotated[float, Unit("seconds")] = Field(
+        TAKING_SECONDS,
+        ge=0.1,
+        le=3_600,
+        description="In which the next piece of an answer has to be taken.",
+    )
+    keep_alive: Annotated[float, Unit("seconds")] = Field(
+        30.0, ge=0.1, le=3_600, description="For which a connection is kept that is not used."
+    )
+    grace: Annotated[int, Unit("seconds")] = Field(
+        5, ge=0, le=3_600, description="In which requests have to end once the server is to end."
+    )
+    pool_size: Annotated[int, Unit("connections")] = Field(
+        10,
+        ge=2,
+        le=1_000,
+        description="To the database. In PostgreSQL they are taken at the start and kept; one "
+        "more is for inference, two are for `departures` there.",
+    )
+    pool_seconds: Annotated[float, Unit("seconds")] = Field(
+        20.0, ge=0.01, le=600, description="For which a request waits for one of them."
+    )
+    write_seconds: Annotated[float, Unit("seconds")] = Field(
+        10.0,
+        ge=0,
+        le=600,
+        description="For which an upload waits for a database that cannot be reached.",
+    )
+    metrics_port: int | None = Field(
+        None,
+        ge=0,
+        le=65_535,
+        description="The port of `/metrics`; 0: a free one. Without it there are none.",
+    )
+    metrics_host: str = Field("127.0.0.1", description="The address of `/metrics`.")
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            raise ParameterError(mistake(type(self), name, first)) from None
+
+    @classmethod
+    @override
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is given alone: no variable changes what a program asks for."""
+        return (init_settings,)

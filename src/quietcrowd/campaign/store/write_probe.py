@@ -1,0 +1,115 @@
+"""Whether anything can be written: a small write, now and then, and what became of real ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from threading import Lock
+from typing import Literal, NamedTuple, TypeAlias
+
+from attrs import define, field
+from sqlalchemy import text
+
+from quietcrowd.campaign.store.database import UNAVAILABLE, Database
+from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.failures import database_code
+
+__all__ = ["Unwritable", "WriteProbe"]
+
+Place: TypeAlias = Literal["database", "departures"]
+
+_EVERY = 5.0
+"""Seconds between two small writes; for as long an outcome counts."""
+
+_ROWS = 300
+"""Rows that are written and taken back: several pages of either database."""
+
+_COLUMNS: dict[Place, tuple[str, str]] = {
+    "database": ("alembic_version", "version_num"),
+    "departures": ("probe", "line"),
+}
+"""The table, of one row, and its column of text."""
+
+_BRIEFLY = "SET LOCAL lock_timeout = '2s'"
+
+
+class Unwritable(NamedTuple):
+    """Where nothing can be written.
+
+    Attributes
+    ----------
+    place : {'database', 'departures'}
+        The database of the campaigns, or where it is kept who left.
+    code : str
+        What it says: the SQLSTATE of PostgreSQL, the name of SQLite, or the kind of error.
+    """
+
+    place: Place
+    code: str
+
+
+@define(kw_only=True)
+class WriteProbe:
+    """Tells whether a database takes what is written, and the journal of who left.
+
+    It writes to tables of which nothing tells who came when, that of the revision and one of its
+    own: rows that need room and are taken back, and the row that is there as it was. So whatever
+    workers do changes nothing in when it writes.
+
+    Attributes
+    ----------
+    database : Database
+        With its tables.
+    departures : Departures
+        Without it nobody can leave.
+    """
+
+    database: Database
+    departures: Departures
+    _lock: Lock = field(factory=Lock, init=False)
+    _tried: float | None = field(default=None, init=False)
+    _told: Unwritable | None = field(default=None, init=False)
+
+    def why_not(self) -> Unwritable | None:
+        """Return where nothing can be written and what it says, and None where all can.
+
+        It is tried at most once in a few seconds; what real writes met in that time counts too.
+        """
+        with self._lock:
+            now = time.monotonic()
+            if self._tried is None or now - self._tried >= _EVERY:
+                self._told, self._tried = self._try(), now
+            return self._told or self._met(now)
+
+    @property
+    def _places(self) -> Iterator[tuple[Place, Database]]:
+        yield "database", self.database
+        if self.departures.journal is not None:
+            yield "departures", self.departures.journal
+
+    def _met(self, now: float) -> Unwritable | None:
+        """Return what real writes met lately."""
+        for place, database in self._places:
+            failed = database.failed_write
+            if failed is not None and now - failed.moment < _EVERY:
+                return Unwritable(place, failed.code)
+        return None
+
+    def _try(self) -> Unwritable | None:
+        for place, database in self._places:
+            try:
+                _write(database, *_COLUMNS[place])
+            except UNAVAILABLE as error:
+                return Unwritable(place, database_code(error) or type(error).__name__)
+        return None
+
+
+def _write(database: Database, table: str, column: str) -> None:
+    with database.write() as connection:
+        if database.path is None:
+            connection.execute(text(_BRIEFLY))
+        taken_back = connection.begin_nested()
+        rows = [{"text": f"room-{number:027d}"} for number in range(_ROWS)]
+        connection.execute(text(f"INSERT INTO {table} ({column}) VALUES (:text)"), rows)
+        taken_back.rollback()
+        connection.execute(text(f"UPDATE {table} SET {column} = {column}"))

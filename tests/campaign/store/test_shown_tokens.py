@@ -1,0 +1,38 @@
+from quietcrowd.campaign.store.shown_tokens import Shown, known_among
+from quietcrowd.campaign.terms.tokens import new_token, token_hash
+
+
+def test_of_many_those_are_told_that_there_are(server, desk):
+    closed, opened = desk.campaign(), desk.campaign(join_mode="open")
+    worker, invite = desk.worker(opened), desk.invite(closed)[0]
+    here, there = (bytes.fromhex(campaign) for campaign in (closed, opened))
+    known = {
+        Shown("key", token_hash(desk.key)),
+        Shown("code", token_hash(desk.code(closed))),
+        Shown("token", token_hash(desk.token(closed))),
+        Shown("credential", token_hash(worker.credential)),
+        Shown("invite", token_hash(invite), here),
+        Shown("invite", token_hash(""), there),
+    }
+    unknown = {
+        Shown("key", token_hash(worker.credential)),
+        *(Shown(kind, token_hash(desk.key)) for kind in ("code", "token")),
+        Shown("credential", token_hash(desk.key)),
+        Shown("invite", token_hash(new_token("qci_")), here),
+        Shown("invite", token_hash(""), here),
+        Shown("invite", token_hash(invite), b"\0" * 16),
+        *(Shown("credential", token_hash(new_token("qcw_"))) for _ in range(300)),
+    }
+    with server.database.read() as connection:
+        assert known_among(connection, known | unknown) == known
+        assert known_among(connection, unknown) == known_among(connection, set()) == set()
+        for one in known:
+            assert known_among(connection, {one}) == {one}
+
+
+def test_who_has_withdrawn_is_not_known(server, desk):
+    worker = desk.worker(desk.campaign())
+    worker.client.delete("/me").raise_for_status()
+    shown = {Shown("credential", token_hash(worker.credential))}
+    with server.database.read() as connection:
+        assert known_among(connection, shown) == set()
