@@ -18,6 +18,7 @@ from tests.campaign.waiting import in_time
 
 from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store import database
+from quietcrowd.campaign.terms.tokens import new_token
 
 UPLOADERS, TASKS, RECOVERY = 16, 20_000, 5
 
@@ -105,13 +106,16 @@ def lost():
 def check_route(desk, worker, method, path):
     """Check that a route says that there is no database, if it needs one."""
     names = {"campaign": worker.campaign, "participant": worker.id, "sha256": 64 * "0"}
+    names |= {"worker": worker.id, "key": 32 * "0"}
     url = path.format(**names).removeprefix("/api/v1")
     _, request, _ = ROWS[method, path]
     if "config_hash" in request.get("json", {}):
         request = {"json": {**request["json"], "config_hash": worker.config_hash}}
     if "reports" in request.get("json", {}):
         request["json"]["reports"] = [worker.report("0" * 32, 1)]
-    owned = path.startswith("/api/v1/campaigns")
+    if path.endswith("/dashboard-tokens"):
+        request = {"headers": {"Authorization": f"Bearer {new_token('qcd_')}"}}
+    owned = path.startswith(("/api/v1/campaigns", "/api/v1/keys"))
     answer = (desk if owned else worker).client.request(method, url, **request)
     if path == "/api/v1/healthz":
         assert answer.status_code == 200
