@@ -15,11 +15,14 @@ from quietcrowd.campaign.store.shown_tokens import Shown
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
 
-KEY, CREDENTIAL, INVITE = (new_token(prefix) for prefix in ("qck_", "qcw_", "qci_"))
+KEY, CREDENTIAL, INVITE, CODE, TOKEN = (
+    prefix + 43 * "A" for prefix in ("qck_", "qcw_", "qci_", "qcd_", "qcr_")
+)
 CAMPAIGN = "a" * 32
 JOINING = f"/api/v1/public/campaigns/{CAMPAIGN}/participants/{'b' * 32}"
 
 _KEY, _CREDENTIAL = Shown("key", token_hash(KEY)), Shown("credential", token_hash(CREDENTIAL))
+_CODE, _TOKEN = Shown("code", token_hash(CODE)), Shown("token", token_hash(TOKEN))
 _INVITE = Shown("invite", token_hash(INVITE), bytes.fromhex(CAMPAIGN))
 
 
@@ -34,6 +37,10 @@ def asker(method, path, token=None):
         ("GET", "/api/v1/campaigns", KEY, _KEY, _KEY.hash, MAX_BODY),
         ("GET", f"/api/v1/campaigns/{CAMPAIGN}/\n", KEY, _KEY, _KEY.hash, MAX_BODY),
         ("POST", "/api/v1/campaigns", CREDENTIAL, None, ANONYMOUS, MAX_BODY),
+        ("GET", "/api/v1/keys", KEY, _KEY, _KEY.hash, MAX_BODY),
+        ("GET", f"/api/v1/campaigns/{CAMPAIGN}", TOKEN, _TOKEN, _TOKEN.hash, MAX_SMALL_BODY),
+        ("POST", f"/api/v1/campaigns/{CAMPAIGN}/x", CODE, _CODE, _CODE.hash, MAX_SMALL_BODY),
+        ("GET", "/api/v1/me", TOKEN, None, ANONYMOUS, MAX_BODY),
         ("POST", "/api/v1/me/reports", CREDENTIAL, _CREDENTIAL, _CREDENTIAL.hash, MAX_BODY),
         ("GET", "/api/v1/me", KEY, None, ANONYMOUS, MAX_BODY),
         ("GET", "/api/v1/me", f"{CREDENTIAL} a", None, ANONYMOUS, MAX_BODY),
@@ -102,6 +109,25 @@ def test_all_strangers_share_one_bucket_and_wait_where_it_is_empty():
     seen = [refusal(door.admit(one)) for one in [*strangers, asker("GET", "/api/v1/me")]]
     assert seen == ["credential"] * 2 + ["too-many-requests"] * 3
     assert len(held) == 3
+
+
+def test_links_of_dashboards_that_are_no_more_are_told_so_by_their_routes():
+    reading = asker("GET", f"/api/v1/campaigns/{CAMPAIGN}", TOKEN)
+    exchanging = asker("POST", f"/api/v1/campaigns/{CAMPAIGN}/dashboard-tokens", CODE)
+    door = admission(burst=2, held=[])
+    seen = [refusal(door.admit(one)) for one in (reading, exchanging, reading)]
+    assert seen == [None, None, "too-many-requests"]
+    assert door.lookups.asked == [("token", True), ("code", False), ("token", True)]
+    door.learn(reading, HTTPStatus.UNAUTHORIZED)
+    assert door.lookups.forgotten == []
+
+
+def test_a_key_that_has_ended_is_told_so_again(start_server):
+    desk = new_desk(start_server())
+    [key] = desk.client.get("/keys").raise_for_status().json()["items"]
+    desk.client.delete(f"/keys/{key['id']}").raise_for_status()
+    for _ in range(2):
+        check_problem(desk.client.get("/campaigns"), 401, "key-revoked")
 
 
 def test_what_is_public_is_for_all():

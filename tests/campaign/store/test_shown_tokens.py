@@ -8,12 +8,15 @@ def test_of_many_those_are_told_that_there_are(server, desk):
     here, there = (bytes.fromhex(campaign) for campaign in (closed, opened))
     known = {
         Shown("key", token_hash(desk.key)),
+        Shown("code", token_hash(desk.code(closed))),
+        Shown("token", token_hash(desk.token(closed))),
         Shown("credential", token_hash(worker.credential)),
         Shown("invite", token_hash(invite), here),
         Shown("invite", token_hash(""), there),
     }
     unknown = {
         Shown("key", token_hash(worker.credential)),
+        *(Shown(kind, token_hash(desk.key)) for kind in ("code", "token")),
         Shown("credential", token_hash(desk.key)),
         Shown("invite", token_hash(new_token("qci_")), here),
         Shown("invite", token_hash(""), here),
