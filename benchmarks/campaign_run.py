@@ -1,6 +1,6 @@
 """Infer a campaign, or run a command; a process of its own, for its time and peak memory.
 
-Usage: python campaign_run.py infer URL CAMPAIGN
+Usage: python campaign_run.py infer URL CAMPAIGN [MEMORY]
        python campaign_run.py command WORD...
 
 Prints seconds and gigabytes as JSON on the last line.
@@ -15,14 +15,16 @@ from pathlib import Path
 
 from peak_memory import peak_gigabytes
 from quietcrowd.campaign.results.inference_process import Inferrer
+from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.commands.main import main as run_command
 
 
-def infer(url, campaign):
-    """Write the results of a campaign, as the server's own process does."""
+def infer(url, campaign, memory="1e9"):
+    """Write the results of a campaign, as the server's own process does with so many bytes."""
     database = Database.open(url)
-    assert Inferrer(database).infer(bytes.fromhex(campaign))
+    large = LargeCampaigns(memory=float(memory))
+    assert Inferrer(database, large).infer(bytes.fromhex(campaign))
     database.close()
 
 

@@ -119,13 +119,22 @@ def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
     words = ("serve", "--database", f"sqlite:///{tmp_path}/q.db")
     assert run(*words)[0] == 0
     file = tmp_path / "crowd.toml"
-    file.write_text("longest_inference = 7\nhost = '::1'\n")
+    file.write_text("longest_inference = 7\nhost = '::1'\ninference_memory = '3GB'\n")
     told = ("--settings", file, "--longest-inference", 1.5, "--no-infer", "--set", "grace=0")
     told = (*told, "--port", 0, "--insecure")
-    assert run(*words, *told)[0] == 0
+    large = ("--inference-memory", "2GB", "--inference-folder", tmp_path, "--scheduler", "local:2")
+    assert run(*words, *told, *large)[0] == 0
     usual, other = seen
     assert usual == Settings(database=words[-1])
     changed = {"longest_inference": 1.5, "infer": False, "host": "::1", "port": 0, "grace": 0}
-    assert other == usual.model_copy(update={**changed, "insecure": True})
+    changed |= {"inference_memory": 2 * 10**9, "inference_folder": str(tmp_path)}
+    assert other == usual.model_copy(update={**changed, "insecure": True, "scheduler": "local:2"})
     status, _, errors = run(*words, "--longest-inference", 0.5)
     assert (status, "--longest-inference" in errors) == (2, True)
+    for wrong, words_of_error in (
+        (("--inference-memory", "much"), "bytes must be a number as 800MB"),
+        (("--inference-folder", tmp_path / "none"), "there is no folder"),
+        (("--scheduler", "somewhere"), "scheduler must be tcp://host:port"),
+    ):
+        status, _, errors = run(*words, *wrong)
+        assert (status, words_of_error in errors) == (2, True)

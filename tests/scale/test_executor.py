@@ -5,13 +5,13 @@ from functools import partial
 import pytest
 
 from quietcrowd.scale.executor import ThreadExecutor, in_order
-from quietcrowd.scale.inferring import Job
+from quietcrowd.scale.inferring import Job, LastPass
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_results_come_in_the_order_of_the_partitions(job, threads):
     executor = ThreadExecutor(threads)
-    parts = list(executor.each(Job.estimate, job, [2, 0, 1], None))
+    parts = list(executor.each(Job.estimate, job, [2, 0, 1], LastPass(state=None)))
     for index, part in zip([2, 0, 1], parts, strict=True):
         assert part.truths["task"].to_pylist() == job.store.task_ids(index).to_pylist()
 

@@ -17,7 +17,7 @@ from quietcrowd.inference.observations import Observations
 from quietcrowd.known_truths import KnownTruthError
 from quietcrowd.scale import Store, infer_store, partition_parquet
 from quietcrowd.scale.executor import ThreadExecutor
-from quietcrowd.scale.inferring import match_truths
+from quietcrowd.scale.inferring import LastPass, match_truths
 
 pytestmark = pytest.mark.filterwarnings("ignore::quietcrowd.SimulatedNoiseWarning")
 
@@ -344,6 +344,60 @@ def test_progress_is_shown_where_it_is_wanted(stores, tmp_path, capfd):
     infer_store(stores("labels", 3), qc.MajorityVote(), tmp_path / "t.parquet", progress=True)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "source"), [("noise-aware", "null"), ("glad", "labels")])
+@pytest.mark.parametrize("most", [1, 5 * 2 * 33 * 8])
+def test_accuracies_are_told_of_some_workers_after_the_other(
+    stores, in_memory, tmp_path, monkeypatch, name, source, most
+):
+    monkeypatch.setattr("quietcrowd.scale.histograms.MOST_BYTES", most)
+    monkeypatch.setattr("quietcrowd.inference.accuracies.WORKERS_AT_ONCE", 5)
+    monkeypatch.setattr("quietcrowd.inference.worker_flags.WORKERS_AT_ONCE", 5)
+    method = METHODS[name](max_iterations=3)
+    truths = tmp_path / "truths.parquet"
+    found = infer_store(stores(source, 3), method, truths, threads=2)
+    assert_same(found, method.fit(in_memory(source)))
+    assert list(tmp_path.iterdir()) == [truths]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        *(("noise-aware", source) for source in ("labels", "laplace")),
+        *(("weighted-vote", "labels"), ("weighted-mean", "numbers")),
+    ],
+)
+def test_a_run_starts_from_an_earlier_estimate_as_in_memory(
+    stores, in_memory, tmp_path, name, source
+):
+    """Of other partitions, of the same reports in memory; and the median of a new worker."""
+    method, truths = METHODS[name](max_iterations=2), tmp_path / "truths.parquet"
+    longer = evolve(method, max_iterations=5)
+    in_full = method.fit(in_memory(source))
+    expected = longer.fit(in_memory(source), in_full)
+    for start in (in_full, infer_store(stores(source, 1), method, truths)):
+        assert_same(infer_store(stores(source, 3), longer, truths, start=start), expected)
+    assert expected.history != longer.fit(in_memory(source)).history
+
+
+def test_starts_that_do_not_fit_are_refused(stores, in_memory, tmp_path):
+    store, truths = stores("labels", 1), tmp_path / "truths.parquet"
+    start = qc.WeightedVote().fit(in_memory("labels"))
+    with pytest.raises(qc.ParameterError, match="an estimate of NoiseAware; got one of Weighted"):
+        infer_store(store, qc.NoiseAware(), truths, start=start)
+    found = infer_store(stores("numbers", 1), qc.NoiseAware(), truths)
+    with pytest.raises(qc.ParameterError, match="start must be an estimate on Categorical"):
+        infer_store(store, qc.NoiseAware(), truths, start=found)
+    with pytest.raises(qc.ParameterError, match="a checkpoint, not from both"):
+        infer_store(store, qc.WeightedVote(), truths, start=start, checkpoint=tmp_path / "c")
+    vote = infer_store(store, qc.MajorityVote(), truths)
+    assert_same(
+        infer_store(store, qc.MajorityVote(), truths, start=vote),
+        qc.MajorityVote().fit(in_memory("labels")),
+    )
+
+
 def test_threads_are_counted(stores, tmp_path):
     with pytest.raises(qc.ParameterError, match="threads must be a whole number"):
         infer_store(stores("labels", 1), qc.MajorityVote(), tmp_path / "t.parquet", threads=0)
@@ -374,8 +428,9 @@ def test_a_job_can_be_done_in_another_process(job):
     sent = pickle.loads(pickle.dumps(job.tally))
     for index in range(3):
         assert sent(index, None).sums.tolist() == job.tally(index, None).sums.tolist()
-    truths = pickle.loads(pickle.dumps(job.estimate(1, None))).truths
-    pd.testing.assert_frame_equal(truths.to_pandas(), job.estimate(1, None).truths.to_pandas())
+    last = LastPass(state=None)
+    truths = pickle.loads(pickle.dumps(job.estimate(1, last))).truths
+    pd.testing.assert_frame_equal(truths.to_pandas(), job.estimate(1, last).truths.to_pandas())
 
 
 def test_tallies_add_up_to_that_of_all(job, crowd_files):

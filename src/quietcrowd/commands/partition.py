@@ -109,6 +109,7 @@ def partition(
             partitions=partitions,
             duplicates=duplicates,  # type: ignore[arg-type]
             out_of_domain="skip" if skip_outside else "error",
+            threads=None if campaign is None else 1,  # its reports come slower, and memory counts
             progress=sys.stderr.isatty(),
         )
     _tell(store)

@@ -97,6 +97,29 @@ def serve(
             help="When to end an inference; the results say so then. Default: 600",
         ),
     ] = None,
+    inference_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BYTES",
+            help="What an inference in memory may take; larger campaigns are inferred from files. "
+            "Default: 1GB",
+        ),
+    ] = None,
+    inference_folder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where these files lie meanwhile. Default: where temporary files go",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of a Dask cluster that passes over these files, as tcp://HOST:PORT; its workers "
+            "see --inference-folder under the same path. Default: this machine alone",
+        ),
+    ] = None,
     joins_per_minute: Annotated[
         float | None,
         typer.Option(
@@ -146,6 +169,9 @@ def serve(
 
     Example: quietcrowd serve --host 10.0.0.2 --insecure --proxy 10.0.0.1
 
+    Example: quietcrowd serve --inference-memory 2GB --scheduler tcp://10.0.0.5:8786 \
+        --inference-folder /shared/quietcrowd
+
     Example: quietcrowd serve --proxy 127.0.0.1 --joins-per-minute 10
     """
     require_server()
@@ -161,6 +187,9 @@ def serve(
         "address": address,
         "infer": infer,
         "longest_inference": longest_inference,
+        "inference_memory": inference_memory,
+        "inference_folder": inference_folder,
+        "scheduler": scheduler,
         "joins_per_minute": joins_per_minute,
         "proxy": proxy,
         "metrics_port": metrics_port,

@@ -7,6 +7,7 @@ learnt from all workers. Derivation and checks: ``docs/theory/workers-quality.md
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -33,10 +34,12 @@ from quietcrowd.inference.kernels.cavity import (
 from quietcrowd.inference.partition import Partition, Summary
 
 __all__ = [
+    "WORKERS_AT_ONCE",
     "OwnVotes",
     "accuracies",
     "accuracy_histograms",
     "answers_worth",
+    "histogram_bytes",
     "no_histograms",
 ]
 
@@ -64,6 +67,9 @@ FITTED_LAW_WORKERS = 100.0
 ROUNDS = 5
 COVERED = 0.9
 """Of the posterior lies between the ends of the interval."""
+
+WORKERS_AT_ONCE = 2**16
+"""So many workers are looked at together, where there are more."""
 
 WIDEST = 0.9
 """An interval of more than this part of its width before any report says too little."""
@@ -293,11 +299,12 @@ def accuracy_histograms(
     Returns
     -------
     ndarray of int64, shape (workers, crowds, channels, places + 1)
-        See `quietcrowd.inference.kernels.cavity.coin_cavities`; to be added up.
+        See `quietcrowd.inference.kernels.cavity.coin_cavities`; to be added up. Workers are those
+        of `Partition.judged`.
     """
     noise = _Noise.of(summary)
-    shape = (summary.workers, len(SKILLS), len(noise.weights), NODES + 1)
-    histograms = np.zeros(shape, np.int64)
+    first, end = (0, summary.workers) if partition.judged is None else partition.judged
+    histograms = np.zeros((end - first, len(SKILLS), len(noise.weights), NODES + 1), np.int64)
     if summary.labels < 2 or noise.loss == 0.0:
         return histograms
     tables = noise.rates is None or (votes.own is not None and len(votes.own) != summary.workers)
@@ -318,9 +325,16 @@ def accuracy_histograms(
         known,
         _cavity_votes(summary, noise, votes, tables),
         laws,
+        first,
         histograms,
     )
     return histograms
+
+
+def histogram_bytes(summary: Summary) -> int:
+    """Return how many bytes `accuracy_histograms` takes for each worker, at most."""
+    channels = 1 if summary.report_law is None else len(summary.report_law.tables)
+    return len(SKILLS) * channels * (NODES + 1) * np.dtype(np.int64).itemsize
 
 
 @lru_cache(maxsize=32)
@@ -364,17 +378,38 @@ def _learn_crowd(
     scores = weights.copy()
     for crowd in range(histograms.shape[1]):
         own = crowds == crowd
-        found = evidences(np.ascontiguousarray(histograms[:, crowd]), logs, log_weights, laws[own])
+        parts = _some_workers(histograms, crowd)
+        found = sum(evidences(part, logs, log_weights, laws[own]) for _, part in parts)
         scores[own] += found / EVIDENCE_ONE / 2.0
     shares = np.exp(scores - scores.max())
     best = int(np.argmax([shares[crowds == crowd].sum() for crowd in range(histograms.shape[1])]))
     start = shares @ laws / shares.sum()
-    law, chosen = start, np.ascontiguousarray(histograms[:, best])
+    law = start
     for _ in range(ROUNDS):
-        counts = crowd_counts(chosen, logs, log_weights, law) / 2.0**32
+        parts = _some_workers(histograms, best)
+        counts = sum(crowd_counts(part, logs, log_weights, law) for _, part in parts) / 2.0**32
         law = FITTED_LAW_WORKERS * start + counts
         law /= law.sum()
     return best, law
+
+
+def _some_workers(
+    histograms: npt.NDArray[np.int64], crowd: int
+) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+    """Yield what was told of some workers at a time, and which ones: of one assumed crowd."""
+    for start in range(0, len(histograms), WORKERS_AT_ONCE):
+        where = slice(start, start + WORKERS_AT_ONCE)
+        yield where, np.ascontiguousarray(histograms[where][:, crowd])
+
+
+def _estimates(
+    histograms: npt.NDArray[np.int64], crowd: int, *laws: Any
+) -> npt.NDArray[np.float64]:
+    """Return `estimate_accuracies` of all workers."""
+    found = np.empty((3, len(histograms)))
+    for where, part in _some_workers(histograms, crowd):
+        found[:, where] = estimate_accuracies(part, *laws)
+    return found
 
 
 def accuracies(
@@ -390,7 +425,7 @@ def accuracies(
     summary : Summary
         Of all answers.
     histograms : ndarray of int64
-        Of all reports, as of `accuracy_histograms`.
+        Of all reports, as of `accuracy_histograms`; or what gives it by slices of workers.
     medians : bool
         Whether to return a ``median`` of each worker's accuracy, too.
     """
@@ -406,16 +441,14 @@ def accuracies(
     angles = (np.arange(GRID) + 0.5) / GRID * np.pi
     logs = report_logs(nodes, np.sin(angles / 2) ** 2)
     best, law = _learn_crowd(histograms, logs, log_weights, summary.labels)
-    chosen = np.ascontiguousarray(histograms[:, best])
     tail = (1.0 - COVERED) / 2.0
-    found = estimate_accuracies(chosen, nodes, log_weights, law, tail)
-    before = estimate_accuracies(
-        np.zeros_like(chosen[:1]), nodes, log_weights, _untold(summary.labels), tail
-    )
+    found = _estimates(histograms, best, nodes, log_weights, law, tail)
+    nothing = np.zeros((1, *histograms.shape[2:]), np.int64)
+    before = estimate_accuracies(nothing, nodes, log_weights, _untold(summary.labels), tail)
     unsure = ~answered | (found[2] - found[1] > WIDEST * (before[2] - before[1]))
     rows = list(found)
     if medians:
-        rows.append(estimate_accuracies(chosen, nodes, log_weights, law, 0.5)[1])
+        rows.append(_estimates(histograms, best, nodes, log_weights, law, 0.5)[1])
     return {name: np.where(unsure, np.nan, row) for name, row in zip(names, rows, strict=True)}
 
 

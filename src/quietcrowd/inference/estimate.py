@@ -81,6 +81,11 @@ class TruthEstimate(ABC):
     partition: Partition | None = None
 
     @property
+    def domain(self) -> Domain:
+        """What a truth can be."""
+        return self.summary.domain
+
+    @property
     def truths(self) -> Any:
         """Dataframe of the tasks; see the kind of estimate for its columns."""
         return self.truths_as(self.backend)

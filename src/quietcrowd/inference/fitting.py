@@ -247,15 +247,30 @@ class FittingMethod(TruthInference[StateT, TallyT]):
         """Raise unless `start` is an estimate of such a method, on the domain of the answers."""
         if not isinstance(start, TruthEstimate):
             raise ParameterError(f"start must be a TruthEstimate; got {type(start).__name__}")
-        if type(start.method) is not type(self):
+        self.check_alike(start.method, start.domain, domain)
+
+    def check_alike(
+        self, method: TruthInference[Any, Any], earlier: Domain, domain: Domain | None = None
+    ) -> None:
+        """Raise ParameterError where an earlier estimate is none to start from.
+
+        Parameters
+        ----------
+        method : TruthInference
+            Of that estimate.
+        earlier : Domain
+            What a truth can be there.
+        domain : Domain, optional
+            And here.
+        """
+        if type(method) is not type(self):
             raise ParameterError(
                 f"start must be an estimate of {type(self).__name__}; "
-                f"got one of {type(start.method).__name__}"
+                f"got one of {type(method).__name__}"
             )
-        if domain is not None and start.summary.domain != domain:
+        if domain is not None and earlier != domain:
             raise ParameterError(
-                f"start must be an estimate on {domain.example()}; "
-                f"got one on {start.summary.domain.example()}"
+                f"start must be an estimate on {domain.example()}; got one on {earlier.example()}"
             )
 
 

@@ -182,8 +182,8 @@ def learn_crowd(
     """
     labels = reports.labels
     if labels > 2 and state.updates % MISTAKES_EVERY == 0:
-        seen = _look(reports, tally.counts, unit, state, mistakes_too=True)
-        state = evolve(state, mistakes=_learned_mistakes(reports, seen.sums, state))
+        sums = _look(reports, tally.counts, unit, state, mistakes_too=True).sums
+        state = evolve(state, mistakes=_learned_mistakes(reports, sums, state))
     seen = _look(reports, tally.counts, unit, state, mistakes_too=False)
     classes = tally.classes / unit
     if prior is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import narwhals as nw
@@ -29,6 +29,7 @@ __all__ = [
     "State",
     "Tally",
     "TruthInference",
+    "add_up",
     "known_or_median",
 ]
 
@@ -49,6 +50,27 @@ def known_or_median(
     return np.where(positions >= 0, positions, middle)
 
 
+def add_up(parts: Iterable[Any]) -> Any:
+    """Return the sum of what passes tell, one at least; the first is changed, the others let go."""
+    rest = iter(parts)
+    total = next(rest)
+    for part in rest:
+        total += part
+        del part  # the next one comes
+    return total
+
+
+def _added(total: Any, part: Any) -> Any:
+    """Return a sum, in place of the first where that is an array that can hold it."""
+    here = isinstance(total, np.ndarray) and total.shape == np.shape(part)
+    if not here and not isinstance(total, Tally):
+        return total + part
+    if here and not (total.flags.writeable and total.dtype == part.dtype):
+        return total + part
+    total += part
+    return total
+
+
 @frozen(kw_only=True, eq=False)
 class Tally:
     """What a pass over tasks tells of the workers: a frozen record that adds, field by field."""
@@ -56,6 +78,13 @@ class Tally:
     def __add__(self, other: Self) -> Self:
         names = fields_dict(type(self))
         return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+    def __iadd__(self, other: Self) -> Self:
+        """Add to the arrays that are here: there are no others beside them and those that come."""
+        names = fields_dict(type(self))
+        return type(self)(
+            **{name: _added(getattr(self, name), getattr(other, name)) for name in names}
+        )
 
     def extended(self, extension: Extension) -> Self:
         """Return the tally of an earlier pass as one of the workers and units of more answers."""
@@ -411,6 +440,18 @@ class TruthInference(ABC, Generic[StateT, TallyT]):
         state : State or None
             What that pass believed of the workers.
         """
+
+    def judge(
+        self, partition: Partition, summary: Summary, state: StateT | None
+    ) -> npt.NDArray[np.int64]:
+        """Return what a last pass tells of the accuracies of `Partition.judged` workers.
+
+        Only where its tally has such ``histograms``.
+        """
+        room = self.room(partition.tasks, summary)
+        told: Any = self.sweep(partition, summary, state, room)
+        histograms: npt.NDArray[np.int64] = told.histograms
+        return histograms
 
     def posterior(self, partition: Partition, summary: Summary, state: StateT) -> Any:
         """Return what is believed of each task after the last pass; where `has_posterior`.

@@ -207,6 +207,11 @@ class NoiseAware(FittingMethod[Any, Any], IterativeInference[Any, Any]):
         return self._model(summary.domain).sweep(partition, summary, state, estimates)
 
     @override
+    def judge(self, partition: Partition, summary: Summary, state: Any) -> npt.NDArray[Any]:
+        judged: npt.NDArray[Any] = self._model(summary.domain).judge(partition, summary, state)
+        return judged
+
+    @override
     def update(self, summary: Summary, tally: Any, state: Any) -> tuple[Any, float]:
         learned: tuple[Any, float] = self._model(summary.domain).update(summary, tally, state)
         return learned

@@ -127,6 +127,13 @@ class NoiseAwareLabels(
             return found
         return evolve(found, histograms=self._tell(partition, summary, state))
 
+    @override
+    def judge(
+        self, partition: Partition, summary: Summary, state: CrowdState | None
+    ) -> npt.NDArray[np.int64]:
+        assert state is not None
+        return self._tell(partition, summary, state)
+
     def posterior(
         self, partition: Partition, summary: Summary, state: CrowdState
     ) -> npt.NDArray[np.float64]:
@@ -255,7 +262,8 @@ class NoiseAwareLabels(
         found = accuracies(summary, tally.histograms, medians=True)
         flags = worker_flags(
             WorkerReports.of(summary),
-            tally.counts / self.unit(summary),
+            tally.counts,
+            self.unit(summary),
             state.constancy[:-1],
             found.pop("median"),
             answers_worth(summary),

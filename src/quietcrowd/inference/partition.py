@@ -44,6 +44,8 @@ class Partition:
         is to be inferred.
     participation : ndarray of float64 or None
         A noisy 1 or 0 beside each value; see `quietcrowd.Reports`.
+    judged : (int, int) or None
+        The first of the workers, and the end, of whose accuracies a last pass tells; None for all.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -52,6 +54,7 @@ class Partition:
     draws: npt.NDArray[np.uint64]
     known_truths: npt.NDArray[Any]
     participation: npt.NDArray[np.float64] | None = None
+    judged: tuple[int, int] | None = None
 
     @classmethod
     def of(

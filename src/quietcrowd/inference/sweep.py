@@ -16,13 +16,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
-from operator import add
 from typing import Any, Generic, Self
 
 from attrs import frozen
 
-from quietcrowd.inference.method import IterativeInference, StateT, TallyT, TruthInference
+from quietcrowd.inference.method import (
+    IterativeInference,
+    StateT,
+    TallyT,
+    TruthInference,
+    add_up,
+)
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.validation import check_whole
 
@@ -142,12 +146,14 @@ def run_loop(
         run_all = map if threads == 1 else pool.map
 
         def tally_at(state: StateT | None) -> TallyT:
-            return reduce(add, run_all(lambda run: method.sweep(run, summary, state, None), runs))
+            tallies = run_all(lambda run: method.sweep(run, summary, state, None), runs)
+            total: TallyT = add_up(tallies)
+            return total
 
         progress = iterate(method, summary, tally_at, LoopProgress(state=start))
         last = list(run_all(lambda run: estimate(method, run, summary, progress.state), runs))
     estimates = type(last[0][0]).concatenate([room for room, _ in last])
-    return LoopResult.of(method, progress, estimates, reduce(add, [tally for _, tally in last]))
+    return LoopResult.of(method, progress, estimates, add_up(tally for _, tally in last))
 
 
 def iterate(
@@ -180,11 +186,13 @@ def iterate(
             break
         learn = update or method.update
         tally = tally_at(progress.state)
-        if progress.state is None and (first := method.first_state(summary, tally)) is not None:
-            progress = LoopProgress(state=first)
-            continue
+        if progress.state is None:
+            progress = LoopProgress(state=method.first_state(summary, tally))
+            if progress.state is not None:
+                continue
         state, objective = learn(summary, tally, progress.state)
         progress = LoopProgress(state=state, history=(*progress.history, objective))
+        del state, tally  # others come, and may be large
         if keep is not None:
             keep(progress)
     return progress

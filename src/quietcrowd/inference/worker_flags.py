@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from quietcrowd.inference.accuracies import WORKERS_AT_ONCE
 from quietcrowd.inference.label_state import ACCURACIES, LEAST
 from quietcrowd.inference.worker_reports import WorkerReports
 
 __all__ = ["CONSTANT", "NOT_RANDOMISED", "OPPOSITE", "RANDOM", "worker_flags"]
+
+_Floats = npt.NDArray[np.float64]
 
 CONSTANT, RANDOM, OPPOSITE = "constant", "random", "opposite"
 NOT_RANDOMISED = "not randomised"
@@ -31,7 +34,8 @@ DECISIVE = np.log(1000.0)
 
 def worker_flags(
     reports: WorkerReports,
-    counts: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.int64],
+    unit: float,
     constancy: npt.NDArray[np.float64],
     accuracy: npt.NDArray[np.float64],
     worth: npt.NDArray[np.float64],
@@ -42,8 +46,10 @@ def worker_flags(
     ----------
     reports : WorkerReports
         Laws of reports.
-    counts : ndarray, shape (workers, reports, labels)
+    counts : ndarray of int64, shape (workers, reports, labels)
         Expected reports, by truth.
+    unit : float
+        What one report is stored as.
     constancy : ndarray, shape (workers,)
         Probability that a worker always gives one label.
     accuracy : ndarray, shape (workers,)
@@ -59,36 +65,50 @@ def worker_flags(
     if reports.labels < 2:
         return flags
     skill = (accuracy - 1.0 / reports.labels) / (1.0 - 1.0 / reports.labels)
+    laws = _plain_and_noisy(reports)
     enough = worth >= LEAST_ANSWERS
     flags[enough & (np.abs(skill) <= LEAST_SKILL)] = RANDOM
     flags[enough & (skill < -LEAST_SKILL)] = OPPOSITE
     flags[constancy > LIKELY] = CONSTANT
-    flags[_unrandomised(reports, counts) > DECISIVE] = NOT_RANDOMISED
+    for start in range(0, reports.workers if laws else 0, WORKERS_AT_ONCE):
+        some = slice(start, start + WORKERS_AT_ONCE)
+        likelier = _unrandomised(reports, laws, counts[some] / unit, reports.kind[some])
+        flags[some][likelier > DECISIVE] = NOT_RANDOMISED
     return flags
 
 
-def _unrandomised(
-    reports: WorkerReports, counts: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return how much likelier reports are as plain answers, as a logarithm.
+def _plain_and_noisy(reports: WorkerReports) -> tuple[_Floats, ...]:
+    """Return the laws of reports that came without noise and with it, by accuracy.
+
+    Shapes are (places, labels, reports) and (kinds, channels, places, labels, reports). There are
+    none where no noise makes a difference, or reports are no answers.
 
     A worker of one accuracy, even before any report, whose wrong answers are as frequent each.
     """
     labels = reports.labels
-    none = np.full(reports.workers, -np.inf)
     if reports.reports != labels or np.allclose(reports.tables, np.eye(labels)):
-        return none
+        return ()
     right = np.eye(labels) * ACCURACIES[:, np.newaxis, np.newaxis]
     wrong = (1.0 - np.eye(labels)) * (1.0 - ACCURACIES)[:, np.newaxis, np.newaxis]
     theta = right + wrong / max(labels - 1, 1)
-    plain = _evidence(counts, theta)
-    noisy = np.empty(reports.workers)
-    for kind in range(len(reports.tables)):
-        members = reports.members(kind)
+    return theta, theta @ reports.tables[:, :, np.newaxis]
+
+
+def _unrandomised(
+    reports: WorkerReports,
+    laws: tuple[_Floats, ...],
+    counts: _Floats,
+    kinds: npt.NDArray[np.int64],
+) -> _Floats:
+    """Return how much likelier reports of some workers are as plain answers, as a logarithm."""
+    plain = _evidence(counts, laws[0])
+    noisy = np.empty(len(counts))
+    for kind, channels in enumerate(laws[1]):
+        members = np.flatnonzero(kinds == kind)
         if len(members):
             parts = [
-                np.log(chance) + _evidence(counts[members], theta @ table)
-                for chance, table in zip(reports.chances, reports.tables[kind], strict=True)
+                np.log(chance) + _evidence(counts[members], law)
+                for chance, law in zip(reports.chances, channels, strict=True)
             ]
             noisy[members] = np.logaddexp.reduce(parts)
     return plain - noisy

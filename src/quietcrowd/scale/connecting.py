@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -18,7 +19,9 @@ from quietcrowd.exceptions import MissingExtraError, ParameterError
 from quietcrowd.inference.sweep import available_threads
 from quietcrowd.scale.dask import DaskExecutor
 
-__all__ = ["connect"]
+__all__ = ["check_scheduler", "connect"]
+
+_LOCAL = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
 
 CONNECTING = 10.0
 """Seconds that a scheduler has to answer."""
@@ -42,6 +45,17 @@ LEAVE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\
 """What its processes run first: Ctrl-C is for the one that started them."""
 
 
+def check_scheduler(scheduler: str) -> None:
+    """Raise ParameterError or MissingExtraError, as `connect` does before it asks anybody."""
+    if _LOCAL.fullmatch(scheduler) is None and "://" not in scheduler:
+        raise ParameterError(
+            f"scheduler must be tcp://host:port, local, or local:N with N processes; "
+            f"got {scheduler!r}"
+        )
+    if find_spec("distributed") is None:
+        raise MissingExtraError.of("a cluster needs Dask's distributed", "scale")
+
+
 @contextmanager
 def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
     """Connect to a Dask cluster, or start one on this machine; it is left or ended afterwards.
@@ -62,16 +76,10 @@ def connect(scheduler: str = "local") -> Iterator[DaskExecutor]:
     MissingExtraError
         Where Dask's distributed is not installed.
     """
-    local = re.fullmatch(r"local(?::([1-9][0-9]{0,3}))?", scheduler)
-    if local is None and "://" not in scheduler:
-        raise ParameterError(
-            f"scheduler must be tcp://host:port, local, or local:N with N processes; "
-            f"got {scheduler!r}"
-        )
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtraError.of("a cluster needs Dask's distributed", "scale") from None
+    check_scheduler(scheduler)
+    from distributed import Client
+
+    local = _LOCAL.fullmatch(scheduler)
     if local is None:
         _greet(scheduler)
         client = Client(scheduler, timeout=CONNECTING, set_as_default=False)

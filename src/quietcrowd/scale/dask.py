@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import zip_longest
-from operator import add
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import uuid4
 
@@ -15,6 +14,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from quietcrowd.exceptions import FormatError
+from quietcrowd.inference.method import add_up
 from quietcrowd.scale.executor import Executor, in_order
 
 if TYPE_CHECKING:
@@ -245,4 +245,4 @@ def _work_on(
 ) -> Any:
     """Return the sum of the work on some partitions, one after the other."""
     job = _open(sent)
-    return reduce(add, (work(job, index, given) for index in group))
+    return add_up(work(job, index, given) for index in group)

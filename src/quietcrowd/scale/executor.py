@@ -52,6 +52,7 @@ class Executor(Protocol):
         """
         for one in self.each(work, job, indices, given):
             yield one, 1
+            del one  # the next one comes
 
 
 class ThreadExecutor(Executor):
@@ -74,6 +75,9 @@ class ThreadExecutor(Executor):
         indices: Sequence[int],
         given: GivenT,
     ) -> Iterator[T]:
+        if self.threads == 1:  # what is not asked for yet is not held
+            yield from (work(job, index, given) for index in indices)
+            return
         with ThreadPoolExecutor(self.threads) as pool:
 
             def start(index: int) -> Future[T]:

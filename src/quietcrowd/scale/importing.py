@@ -101,6 +101,7 @@ class Sorter:
         task_codes, tasks = self._tasks(table["task"], self.silent.get(index, ()))
         codes = table["worker_code"].to_numpy()
         columns = {name: table[name].to_numpy() for name in table.column_names[2:]}
+        del table  # the ids of the rows are not needed any more
         if (codes == SKIPPED).any():
             kept = codes != SKIPPED
             task_codes, codes = task_codes[kept], codes[kept]
@@ -237,14 +238,13 @@ def _sort(
     if not reader.rows:
         raise AnswerError(f"{_names(source)}: there is no answer")
     try:
-        workers = reader.workers
-        if source.mechanism is not None:
-            workers = listed_ids(reader.workers, source.workers)
+        workers, codes = _listed_workers(reader)
+        pa.default_memory_pool().release_unused()
         sorter = Sorter(
             folder=folder,
             source=source,
             spill=reader.spill,
-            worker_codes=positions_by_text(reader.workers, workers).astype(np.int32),
+            worker_codes=codes,
             workers=len(workers),
             silent=_routed(source.tasks, partitions),
             duplicates=duplicates,
@@ -271,6 +271,23 @@ def _sort(
         raise FormatError(f"{_names(source)}: the ids do not go together: {reason}") from None
     except AnswerError as error:
         raise AnswerError(f"{_names(source)}: {error}") from None
+
+
+def _listed_workers(reader: Reader) -> tuple[pa.Array, npt.NDArray[np.int32]]:
+    """Return the ids of the workers of a store, and the code of each worker that rows name.
+
+    Of reports they are sorted.
+    """
+    named, source = reader.workers, reader.source
+    codes = np.arange(len(named), dtype=np.int32)
+    if source.mechanism is None:
+        return named, codes
+    if source.workers:
+        listed = listed_ids(named, source.workers)
+        return listed, positions_by_text(named, listed).astype(np.int32)
+    order = pc.sort_indices(named)
+    codes[order.to_numpy()] = np.arange(len(named), dtype=np.int32)
+    return named.take(order), codes
 
 
 def _routed(tasks: Sequence[Any], partitions: int) -> dict[int, list[Any]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from functools import reduce
 from hashlib import blake2b
-from operator import add
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,25 +19,29 @@ from rich.console import Console
 from rich.progress import Progress
 
 from quietcrowd.domains import Domain
-from quietcrowd.exceptions import AnswerError, FormatError
+from quietcrowd.exceptions import AnswerError, FormatError, ParameterError
 from quietcrowd.formats.files import check_folder, refuse_overwriting, replacing
 from quietcrowd.formats.tables import check_target, write_table
 from quietcrowd.frames import as_frame, column_of, positions_by_text
+from quietcrowd.inference.accuracies import histogram_bytes
 from quietcrowd.inference.estimate import truth_columns, worker_columns
 from quietcrowd.inference.fitting import FittingMethod, is_known
-from quietcrowd.inference.method import IterativeInference, Scatter, State, Tally
+from quietcrowd.inference.method import IterativeInference, Scatter, State, Tally, add_up
 from quietcrowd.inference.noise_warning import report_warnings, signal_warnings, warn_of
 from quietcrowd.inference.partition import Partition, Summary
 from quietcrowd.inference.sweep import LoopProgress, available_threads, estimate, iterate
 from quietcrowd.known_truths import UNKNOWN
 from quietcrowd.scale.checkpoint import Checkpoint
 from quietcrowd.scale.executor import Executor, ThreadExecutor
+from quietcrowd.scale.histograms import HistogramFile, worker_blocks
 from quietcrowd.scale.store import Store
 from quietcrowd.validation import check_whole
 
 __all__ = [
+    "EarlierEstimate",
     "EstimatedPartition",
     "Job",
+    "LastPass",
     "LastTally",
     "StoreEstimate",
     "StoredTruths",
@@ -150,6 +153,22 @@ class LastTally(Tally):
 
 
 @frozen(kw_only=True, eq=False)
+class LastPass:
+    """What the last pass over a partition is given.
+
+    Attributes
+    ----------
+    state : State or None
+        What is believed of the workers.
+    judged : (int, int) or None
+        As of `Partition`.
+    """
+
+    state: State | None
+    judged: tuple[int, int] | None = None
+
+
+@frozen(kw_only=True, eq=False)
 class EstimatedPartition:
     """What the last pass tells of a partition.
 
@@ -201,10 +220,15 @@ class Job:
         state: State = self.method.update(self.summary, self.tally(index, None), None)[0]
         return state
 
-    def estimate(self, index: int, state: State | None) -> EstimatedPartition:
+    def judge(self, index: int, given: LastPass) -> npt.NDArray[np.int64]:
+        """Pass over a partition, and tell of the accuracies of some workers alone."""
+        partition = evolve(self._partition(index), judged=given.judged)
+        return self.method.judge(partition, self.summary, given.state)
+
+    def estimate(self, index: int, given: LastPass) -> EstimatedPartition:
         """Pass over a partition and estimate its truths."""
-        partition = self._partition(index)
-        room, tally = estimate(self.method, partition, self.summary, state)
+        partition = evolve(self._partition(index), judged=given.judged)
+        room, tally = estimate(self.method, partition, self.summary, given.state)
         known = self._known(index)
         columns = truth_columns(
             self.store.task_ids(index),
@@ -268,6 +292,32 @@ class StoreEstimate:
     history: tuple[float, ...] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
 
+    @property
+    def domain(self) -> Domain:
+        """What a truth can be."""
+        return truth_domain(self.store, self.method)
+
+    def state_of(self, workers: pa.Array) -> State | None:
+        """Return what is believed of workers with these ids, matched by what they print as."""
+        if self.state is None:
+            return None
+        return self.state.take(positions_by_text(workers, self.store.workers))
+
+
+class EarlierEstimate(Protocol):
+    """What a run can start from: a `StoreEstimate`, a `TruthEstimate`, or what was kept of one."""
+
+    @property
+    def method(self) -> Any:
+        """What found it."""
+
+    @property
+    def domain(self) -> Domain:
+        """What a truth can be."""
+
+    def state_of(self, workers: pa.Array) -> State | None:
+        """Return what is believed of workers with these ids."""
+
 
 def infer_store(
     store: Store,
@@ -275,6 +325,7 @@ def infer_store(
     truths: str | Path,
     workers: str | Path | None = None,
     *,
+    start: EarlierEstimate | None = None,
     gold: Any = None,
     checkpoint: str | Path | None = None,
     threads: int | None = None,
@@ -296,6 +347,8 @@ def infer_store(
         A Parquet file for the truths; partition by partition, it is there whole or not at all.
     workers : str or Path, optional
         A file for the workers' quality; its suffix says how.
+    start : StoreEstimate or TruthEstimate, optional
+        As of `FittingMethod.fit`; it does not go with a checkpoint.
     gold : dataframe or pandas Series, optional
         As of `FittingMethod.fit`.
     checkpoint : str or Path, optional
@@ -314,8 +367,8 @@ def infer_store(
     AnswerError
         As of `FittingMethod.fit`.
     ParameterError
-        Where the checkpoint is of another run, two files to be written are one, or one of them
-        lies in the store.
+        Where the checkpoint is of another run, two files to be written are one, one of them lies
+        in the store, or `start` is of another kind of method or another domain.
     FormatError
         Where a partition or the checkpoint is not what was written, or a file that is to be
         written has another suffix.
@@ -333,18 +386,21 @@ def infer_store(
     check_whole("threads", threads, 1)
     job = _job(store, method, gold)
     states = None if kept is None else _checkpoint(job, kept)
-    reached = LoopProgress() if states is None else states.load()
+    reached: LoopProgress[Any] = LoopProgress(state=_first_state(job, start, states is None))
+    if states is not None:
+        reached = states.load()
     if store.mechanism is not None:  # after all errors of what came in
         told = report_warnings(method, store.mechanism, simulated=store.simulated)
         warn_of(told, 2)
-    with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
-        run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
-        save = None if states is None else states.save
-        reached = iterate(method, job.summary, run.tally, reached, save)
-        last = run.estimate(reached.state, target)
-    found = (job.summary, last.tally, reached.state, last.scatter)
-    warn_of(signal_warnings(method, store.mechanism, *found), 2)
-    qualities = method.qualities(job.summary, last.tally, reached.state)
+    with TemporaryFile(dir=target.parent) as file:
+        with Progress(console=Console(stderr=True), disable=not progress, transient=True) as bar:
+            run = _Run(job=job, executor=executor or ThreadExecutor(threads), bar=bar)
+            save = None if states is None else states.save
+            reached = iterate(method, job.summary, run.tally, reached, save)
+            last = run.last_pass(reached.state, target, file)
+        found = (job.summary, last.tally, reached.state, last.scatter)
+        warn_of(signal_warnings(method, store.mechanism, *found), 2)
+        qualities = method.qualities(job.summary, last.tally, reached.state)
     table = pa.table(worker_columns(store.workers, qualities, store.answers_per_worker))
     if workers is not None:
         write_table(table, workers)
@@ -393,6 +449,17 @@ def _job(store: Store, method: FittingMethod[Any, Any], truths: Any) -> Job:
     )
 
 
+def _first_state(job: Job, start: EarlierEstimate | None, alone: bool) -> State | None:
+    """Return what is believed of the workers at first, by an earlier estimate if there is one."""
+    if start is None:
+        return None
+    if not alone:
+        raise ParameterError("a run starts from an earlier estimate or a checkpoint, not from both")
+    job.method.check_alike(start.method, start.domain, job.summary.domain)
+    state = start.state_of(job.store.workers)
+    return None if state is None else job.method.start_from(state, start.method, job.summary)
+
+
 def _checkpoint(job: Job, path: Path) -> Checkpoint:
     return Checkpoint(
         path=path,
@@ -418,22 +485,53 @@ class _Run:
 
     def tally(self, state: State | None) -> Tally:
         sums = self.executor.sums(Job.tally, self.job, self.indices, state)
-        total: Tally = reduce(add, self._watched(sums, "sweep"))
+        total: Tally = add_up(self._watched(sums, "sweep"))
         return total
 
-    def estimate(self, state: State | None, target: Path) -> LastTally:
-        """Write the truths to a file, and return what they tell."""
-        parts = self.executor.each(Job.estimate, self.job, self.indices, state)
-        watched = self._watched(((part, 1) for part in parts), "estimates")
+    def last_pass(self, state: State | None, target: Path, aside: Any) -> LastTally:
+        """Write the truths to a file, and return what they tell.
+
+        Of accuracies it is told for some workers after the other, where they are many; that is put
+        aside in another file.
+        """
+        summary = self.job.summary
+        blocks = list(worker_blocks(summary.workers, histogram_bytes(summary)))
+        if len(blocks) == 1:
+            return self._estimate(LastPass(state=state), target)
+        last = self._estimate(LastPass(state=state, judged=(0, 0)), target)
+        told = getattr(last.tally, "histograms", None)
+        if told is None or not told.ndim:  # the method does not tell of accuracies
+            return last
+        passes = (LastPass(state=state, judged=block) for block in blocks)
+        histograms = HistogramFile.write(map(self._judge, passes), aside)
+        return evolve(last, tally=evolve(last.tally, **{"histograms": histograms}))
+
+    def _estimate(self, given: LastPass, target: Path) -> LastTally:
+        parts = self.executor.each(Job.estimate, self.job, self.indices, given)
+        watched = self._watched(_one_each(parts), "estimates")
         with replacing(target) as temporary:
-            return reduce(add, _write(watched, temporary))
+            last: LastTally = add_up(_write(watched, temporary))
+            return last
+
+    def _judge(self, given: LastPass) -> npt.NDArray[np.int64]:
+        sums = self.executor.sums(Job.judge, self.job, self.indices, given)
+        histograms: npt.NDArray[np.int64] = add_up(self._watched(sums, "accuracies"))
+        return histograms
 
     def _watched(self, results: Iterator[tuple[Any, int]], what: str) -> Iterator[Any]:
         shown = self.bar.add_task(what, total=len(self.indices))
         for result, partitions in results:
             yield result
+            del result  # the next one comes
             self.bar.advance(shown, partitions)
         self.bar.remove_task(shown)
+
+
+def _one_each(results: Iterator[Any]) -> Iterator[tuple[Any, int]]:
+    """Yield results of one partition each, as `Executor.sums` does."""
+    for result in results:
+        yield result, 1
+        del result  # the next one comes
 
 
 def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[LastTally]:
@@ -445,6 +543,7 @@ def _write(parts: Iterator[EstimatedPartition], path: Path) -> Iterator[LastTall
                 writer = stack.enter_context(_table_writer(path, part.truths.schema))
             writer.write_table(part.truths)
             yield part.last
+            del part  # the next one comes
 
 
 def _table_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:

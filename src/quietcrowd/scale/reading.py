@@ -19,6 +19,7 @@ from quietcrowd.frames import dictionary_codes
 from quietcrowd.inference.partition import hash_ids
 from quietcrowd.scale.sources import Rows, Source
 from quietcrowd.scale.store import partition_places
+from quietcrowd.scale.worker_list import WorkerList
 
 __all__ = [
     "SKIPPED",
@@ -44,16 +45,19 @@ class Reader:
 
     Attributes
     ----------
-    workers : pyarrow.Array
-        Ids so far, in the order of their first row.
     rows, skipped : int
         How many rows were read, and how many of them left out.
     """
 
     def __init__(self, source: Source, spill: Spill, *, skip: bool) -> None:
         self.source, self.spill, self.skip = source, spill, skip
-        self.workers = pa.nulls(0)
+        self._workers = WorkerList()
         self.rows = self.skipped = 0
+
+    @property
+    def workers(self) -> pa.Array:
+        """Ids so far, in the order of their first row."""
+        return self._workers.ids()
 
     def read(self, rows: Rows) -> None:
         """Take in some rows.
@@ -104,12 +108,7 @@ class Reader:
     def _codes(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
         """Return each row's place in `workers`, to which new ones are added."""
         codes, ids = dictionary_codes(column)
-        ids = pc.cast(ids, plain_type(ids.type))
-        known = self.workers if len(self.workers) else ids[:0]
-        places = pc.index_in(ids, known).fill_null(-1).to_numpy().astype(np.int32)
-        new = places < 0
-        places[new] = len(known) + np.arange(new.sum(), dtype=np.int32)
-        self.workers = pa.concat_arrays([known, ids.filter(pa.array(new))])
+        places = self._workers.codes(pc.cast(ids, plain_type(ids.type)))
         rows: npt.NDArray[np.int32] = places[codes]
         return rows
 

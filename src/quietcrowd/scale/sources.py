@@ -22,7 +22,7 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 
 __all__ = ["Rows", "Source"]
 
-ROWS_AT_ONCE = 2**20
+ROWS_AT_ONCE = 2**18
 """So many rows are read at once."""
 
 

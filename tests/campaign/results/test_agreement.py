@@ -8,14 +8,22 @@ from quietcrowd.campaign.results.agreement import (
     FEWEST_REPORTS,
     MOST_ERROR,
     CrowdAgreement,
-    agreement,
-    too_consistent,
+    judge_crowd,
 )
+from quietcrowd.campaign.results.report_rows import MemoryRows
 
 LABELS = qc.Categorical(["a", "b", "c"])
 RANGE = qc.Interval(low=0, high=10)
 
 RNG = np.random.default_rng(5)
+
+
+def agreement(reports):
+    return judge_crowd(MemoryRows(reports=reports)).agreement
+
+
+def too_consistent(reports):
+    return judge_crowd(MemoryRows(reports=reports)).too_consistent
 
 
 def crowd(domain, values, workers, kept=None):

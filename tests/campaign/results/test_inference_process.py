@@ -11,7 +11,7 @@ from tests.campaign.people import check_problem
 import quietcrowd as qc
 from quietcrowd.campaign.results import inference_process
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.campaign.results.stored_reports import read_stored
+from quietcrowd.campaign.results.stored_reports import ReportsToInfer, read_stored
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.inference import METHODS, usual_method
@@ -36,14 +36,14 @@ def stored(server, campaign):
         row = connection.execute(
             select(tables.campaign).where(tables.campaign.c.id == bytes.fromhex(campaign))
         ).one()
-        return read_stored(connection, row)
+        return read_stored(connection, ReportsToInfer.of(connection, row))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_what_is_stored_is_what_was_sent(server, desk, name):
     mechanism = MECHANISMS[name]
     campaign, sent = send_crowd(desk, mechanism, workers=3)
-    found = stored(server, campaign).reports
+    found = stored(server, campaign).rows.reports
     assert found.mechanism == mechanism
     assert found.table.workers.to_pylist() == sorted(sent)
     frame = found.to_frame().set_index("worker")
@@ -58,7 +58,7 @@ def test_results_are_those_of_the_library(server, desk, name):
     campaign, _ = send_crowd(desk, mechanism)
     assert Inferrer(server.database).infer(bytes.fromhex(campaign))
     results = desk.client.get(f"/campaigns/{campaign}/results").json()
-    reports = stored(server, campaign).reports
+    reports = stored(server, campaign).rows.reports
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         usual = usual_method(reports.table.domain, reports.mechanism)
@@ -199,8 +199,8 @@ def test_nothing_comes_of_nothing(server, desk):
 def test_the_process_answers_line_by_line(server, desk, monkeypatch, capsys):
     campaign, _ = send_crowd(desk, MECHANISMS["one-layer"], workers=2)
     url = server.database.url.render_as_string(hide_password=False)
-    begin = json.dumps({"database": url, "modules": ["json", "no_such_module"]})
-    lines = [begin, campaign, "0" * 32, "no id", "1" * 32, ""]
+    begin = {"database": url, "modules": ["json", "no_such_module"], "large": {}}
+    lines = [json.dumps(begin), campaign, "0" * 32, "no id", "1" * 32, ""]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     monkeypatch.setattr("os.nice", lambda _: None)
     infer = Inferrer.infer
@@ -228,8 +228,8 @@ def test_copies_that_one_report_serves_are_one_task_where_agreement_is_judged(se
     for _ in range(3):
         desk.worker(draft).send_all(mechanism, {f"t{place}": label for place in range(5)})
     found = stored(server, draft)
-    assert len(found.reports.table.tasks) == 5
-    tasks = found.independent.table.tasks.to_pylist()
+    assert len(found.rows.reports.table.tasks) == 5
+    tasks = found.independent.reports.table.tasks.to_pylist()
     assert tasks == (["t0", "t3", "t4"] if name != "two-layer" else [f"t{i}" for i in range(5)])
     assert len(found.independent) == 3 * len(tasks)
     assert found.independent.mechanism == mechanism

@@ -87,3 +87,17 @@ def test_so_many_are_held_back_at_once(monkeypatch):
 
     asyncio.run(run())
     assert turned.waiting == 0
+
+
+@pytest.mark.parametrize(("count", "mean"), [(1, 1.0), (32, 1.0), (128, 4.0), (512, 16.0)])
+def test_many_who_are_held_back_come_back_no_more_often_and_not_at_once(monkeypatch, count, mean):
+    turned, waited = TurningAway(), []
+    turned.held = count - 1
+
+    async def sleep(seconds):
+        waited.append(seconds)
+
+    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+    for _ in range(100):
+        asyncio.run(turned.hold_back())
+    assert mean / 2 <= min(waited) < max(waited) <= mean * 1.5

@@ -53,7 +53,7 @@ def table_laws(channel, answering=1.0):
 
 def histograms_of(kernel, data, votes, laws):
     histograms = np.zeros((WORKERS, 2, len(laws.silent), 33), np.int64)
-    kernel(*data, votes, laws, histograms)
+    kernel(*data, votes, laws, 0, histograms)
     return histograms
 
 

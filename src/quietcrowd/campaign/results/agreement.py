@@ -6,14 +6,16 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import field, frozen
 
-from quietcrowd.answers import Answers
+from quietcrowd.campaign.results.label_pairs import SHARE_ONE, LabelPairs, PairSums
+from quietcrowd.campaign.results.number_spread import NumberSpread, SpreadSums
+from quietcrowd.campaign.results.report_rows import ReportRows
 from quietcrowd.domains import FiniteDomain, NumericDomain
-from quietcrowd.mechanisms import Reports
+from quietcrowd.mechanisms import Mechanism
 from quietcrowd.report_domains import OrNull
 
-__all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "agreement", "too_consistent"]
+__all__ = ["FEWEST_REPORTS", "MOST_ERROR", "CrowdAgreement", "CrowdJudgement", "judge_crowd"]
 
 MOST_ERROR = 0.1
 """A figure of a larger standard error is not told."""
@@ -50,16 +52,38 @@ class CrowdAgreement:
     answers_error: float | None = None
 
 
-def agreement(reports: Reports) -> CrowdAgreement:
-    """Return how much reports agree, and the answers behind them.
+@frozen(kw_only=True, eq=False)
+class CrowdJudgement:
+    """What reports tell of the workers beside the truths.
+
+    Attributes
+    ----------
+    agreement : CrowdAgreement
+        How much workers agree.
+    too_consistent : ndarray of intp
+        Positions of workers whose devices seem not to randomise.
+    """
+
+    agreement: CrowdAgreement
+    too_consistent: npt.NDArray[np.intp] = field(factory=lambda: np.zeros(0, np.intp))
+
+
+def judge_crowd(rows: ReportRows) -> CrowdJudgement:
+    """Return how much reports agree, and the answers behind them, and who agrees too much.
 
     Of labels it is the share of pairs of reports on one task that are equal; of numbers
     ``1 - W / T``, with the mean variance W of the reports on a task and the variance T of all.
     Noise makes reports agree less than answers do: its law says by how much.
 
+    Two randomised labels are equal with a probability of at most ``q^2 + (k - 1) r^2``, whatever
+    the answers are, with the probability q to keep a label and r to give one certain other one.
+    A worker who sends answers as they are agrees with the reports of others in up to q. Each task
+    is one observation: the share of its other reports that are equal to the worker's. Nobody is
+    named where the mechanism is no randomised response with one public law.
+
     Parameters
     ----------
-    reports : Reports
+    rows : ReportRows
         Of many workers.
 
     Notes
@@ -74,12 +98,16 @@ def agreement(reports: Reports) -> CrowdAgreement:
     what workers draw, so a crowd that drew more or less leaves T open, which the standard error
     over workers shows.
     """
-    table, channel = reports.table, reports.mechanism.channel
-    if isinstance(table.domain, NumericDomain) and not isinstance(table.domain, FiniteDomain):
-        if reports.mechanism.every_task or channel.shift is None:
-            return _of_numbers(table, None)
-        return _of_numbers(table, channel.shift.variance)
-    return _of_labels(table, channel.keep_and_other)
+    mechanism, channel = rows.mechanism, rows.mechanism.channel
+    if isinstance(rows.domain, NumericDomain) and not isinstance(rows.domain, FiniteDomain):
+        known = not mechanism.every_task and channel.shift is not None
+        noise = channel.shift.variance if known and channel.shift is not None else None
+        return CrowdJudgement(agreement=_of_numbers(NumberSpread.of(rows), noise))
+    pairs = LabelPairs.of(rows)
+    return CrowdJudgement(
+        agreement=_of_labels(pairs, rows, channel.keep_and_other),
+        too_consistent=_too_consistent(pairs.sums, mechanism),
+    )
 
 
 def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgreement:
@@ -92,116 +120,77 @@ def _agreement_of(reports: float, found: tuple[float, float] | None) -> CrowdAgr
     )
 
 
-def _of_labels(table: Answers, rates: tuple[float, float] | None) -> CrowdAgreement:
-    """Count for each report its pairs with others on its task, and those that are equal."""
-    equal, others = (counts.astype(np.float64) for counts in _equal_and_others(table))
-    if not others.any():
+def _of_labels(
+    pairs: LabelPairs, rows: ReportRows, rates: tuple[float, float] | None
+) -> CrowdAgreement:
+    """Return what pairs of reports tell, and the pairs of answers that they stand for."""
+    others = int(pairs.sums.others.sum())
+    if not others:
         return CrowdAgreement(reports=None)
-    observed = float(equal.sum() / others.sum())
+    observed = int(pairs.sums.equal.sum()) / others
     if rates is None or rates[0] == rates[1]:
         return _agreement_of(observed, None)
-    alike, both = _of_answers(table, equal, others, *rates)
-    return _agreement_of(observed, _of_pairs(table, alike, both, others))
-
-
-def _equal_and_others(table: Answers) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return for each report how many others its task has: those equal to it, and all of them."""
-    tasks = table.task_codes
-    cells = tasks.astype(np.int64) * (int(table.values.max(initial=0)) + 1) + table.values
-    _, places, same = np.unique(cells, return_inverse=True, return_counts=True)
-    return (same - 1)[places], (table.answers_per_task - 1)[tasks]
-
-
-def _of_answers(
-    table: Answers,
-    equal: npt.NDArray[np.float64],
-    others: npt.NDArray[np.float64],
-    keep: float,
-    other: float,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return for each report how many pairs of equal answers, and of answers, it stands for."""
-    tasks = table.task_codes
-    domain, given = table.domain, np.ones(len(table))
-    if isinstance(domain, OrNull):
-        given = 1.0 * (table.values != domain.null_code)
-        domain = domain.domain
+    domain = rows.domain.domain if isinstance(rows.domain, OrNull) else rows.domain
     assert isinstance(domain, FiniteDomain)
-    labels = domain.size
-    mates = np.bincount(tasks, given, len(table.tasks))[tasks] - given
-    alike = given * equal - other * (given * others + mates) + other**2 * labels * others
-    both = (given - other * labels) * (mates - other * labels * others)
-    scale = (keep - other) ** 2
-    return alike / scale, both / scale
+    told = rows.per_worker > 0
+    sums = PairSums(*(part[told] for part in pairs.sums))
+    return _agreement_of(observed, _of_pairs(sums, domain.size, *rates))
 
 
-def _of_pairs(
-    table: Answers,
-    alike: npt.NDArray[np.float64],
-    both: npt.NDArray[np.float64],
-    others: npt.NDArray[np.float64],
-) -> tuple[float, float] | None:
-    """Return the share of equal pairs of answers, from what each report adds to them."""
-    totals = [float(each.sum()) / 2 for each in (alike, both, others)]
-    rows = np.bincount(table.worker_codes, minlength=len(table.workers)) > 0
-    left = [
-        total - np.bincount(table.worker_codes, each, len(table.workers))[rows]
-        for total, each in zip(totals, (alike, both, others), strict=True)
-    ]
-    pairs = np.where(left[2] > 0, left[2], np.nan)
+def _of_pairs(sums: PairSums, labels: int, keep: float, other: float) -> tuple[float, float] | None:
+    """Return the share of equal pairs of answers, from what each worker adds to them."""
+    everybody = PairSums(*(part.sum(keepdims=True) for part in sums))
+    alike, both = _of_answers(sums, labels, keep, other)
+    totals = [part / 2 for part in _of_answers(everybody, labels, keep, other)]
+    pairs = everybody.others / 2 - sums.others
+    left = np.where(pairs > 0, pairs, np.nan)
     return _ratio_with_error(
-        totals[0] / totals[2], totals[1] / totals[2], left[0] / pairs, left[1] / pairs
+        float(totals[0][0] / (everybody.others[0] / 2)),
+        float(totals[1][0] / (everybody.others[0] / 2)),
+        (totals[0] - alike) / left,
+        (totals[1] - both) / left,
     )
 
 
-def _of_numbers(table: Answers, noise: float | None) -> CrowdAgreement:
-    """Compare the variance of the numbers of a task with that of all."""
-    assert isinstance(table.domain, NumericDomain)
-    numbers: npt.NDArray[np.float64] = table.domain.numbers(table.values)
-    counts = table.answers_per_task
-    free = int((counts - 1)[counts > 1].sum())
-    if not free or not np.ptp(numbers):
-        return CrowdAgreement(reports=None)
-    numbers = numbers - numbers.mean()
-    squares = _squares(table, numbers)
-    within, total = float(squares.sum() / free), float(numbers.var(ddof=1))
-    observed = 1 - within / total
-    if noise is None:
-        return _agreement_of(observed, None)
-    withins, totals = _without_each(table, numbers, squares)
-    found = _ratio_with_error(total - within, total - noise, totals - withins, totals - noise)
-    return _agreement_of(observed, found)
-
-
-def _squares(table: Answers, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the squared distance of each number from the mean of its task."""
-    counts, tasks = table.answers_per_task, table.task_codes
-    means = np.bincount(tasks, numbers, len(counts)) / np.maximum(counts, 1)
-    distances: npt.NDArray[np.float64] = (numbers - means[tasks]) ** 2
-    return distances
-
-
-def _without_each(
-    table: Answers, numbers: npt.NDArray[np.float64], squares: npt.NDArray[np.float64]
+def _of_answers(
+    sums: PairSums, labels: int, keep: float, other: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return both variances without each of the workers; the numbers have a mean of 0.
+    """Return how many pairs of equal answers, and of answers, sums of reports stand for.
+
+    A report g, 1 or 0 as it is an answer or NULL, with o others on its task, e of them equal and m
+    of them answers, stands for ``(g e - r (g o + m) + r^2 k o) / (q - r)^2`` and ``(g - r k) (m - r
+    k o) / (q - r)^2``.
+    """
+    mixed, scale = other * labels, (keep - other) ** 2
+    crossed = sums.given_others + sums.mates
+    alike = sums.given_equal - other * crossed + other**2 * labels * sums.others
+    both = sums.given_mates - mixed * crossed + mixed**2 * sums.others
+    return alike / scale, both / scale
+
+
+def _of_numbers(spread: NumberSpread | None, noise: float | None) -> CrowdAgreement:
+    """Compare the variance of the numbers of a task with that of all.
 
     Of n numbers on a task, one takes ``n / (n - 1)`` times its squared distance from their mean
     along with it, and one degree of freedom.
     """
-    counts = table.answers_per_task[table.task_codes]
-    several = counts > 1
-    taken = squares * counts / np.maximum(counts - 1, 1)
-    mine, freed, gone, summed, squared = (
-        np.bincount(table.worker_codes, each, len(table.workers))
-        for each in (np.ones(len(table)), several, taken, numbers, numbers**2)
-    )
-    rows = mine > 0
-    left = len(table) - mine
-    free = float((several / counts * (counts - 1)).sum())
+    if spread is None:
+        return CrowdAgreement(reports=None)
+    reports, told = float(spread.sums.reports.sum()), spread.sums.reports > 0
+    sums = SpreadSums(*(part[told] for part in spread.sums))
+    within = spread.within / spread.free
+    total = (spread.squared - spread.summed**2 / reports) / (reports - 1)
+    observed = 1 - within / total
+    if noise is None:
+        return _agreement_of(observed, None)
+    noise = noise / spread.extent**2
+    left = reports - sums.reports
     with np.errstate(divide="ignore", invalid="ignore"):
-        withins = (squares.sum() - gone) / (free - freed)
-        totals = (squared.sum() - squared - summed**2 / left) / (left - 1)
-    return withins[rows], totals[rows]
+        withins = (spread.within - sums.taken) / (spread.free - sums.several)
+        summed = spread.summed - sums.summed
+        totals = (spread.squared - sums.squared - summed**2 / left) / (left - 1)
+    found = _ratio_with_error(total - within, total - noise, totals - withins, totals - noise)
+    return _agreement_of(observed, found)
 
 
 def _ratio_with_error(
@@ -237,44 +226,23 @@ def _error(left_out: npt.NDArray[np.float64]) -> float:
     return math.sqrt((len(left_out) - 1) * float(left_out.var()))
 
 
-def too_consistent(reports: Reports) -> npt.NDArray[np.intp]:
-    """Return the positions of workers whose devices seem not to randomise.
-
-    Two randomised labels are equal with a probability of at most ``q^2 + (k - 1) r^2``, whatever
-    the answers are, with the probability q to keep a label and r to give one certain other one.
-    A worker who sends answers as they are agrees with the reports of others in up to q. Each task
-    is one observation: the share of its other reports that are equal to the worker's.
-
-    Parameters
-    ----------
-    reports : Reports
-        Of one mechanism.
-
-    Returns
-    -------
-    ndarray of intp
-        Empty where the mechanism is no randomised response with one public law.
-    """
-    bound = _most_equals(reports)
+def _too_consistent(sums: PairSums, mechanism: Mechanism) -> npt.NDArray[np.intp]:
+    """Return the positions of workers whose devices seem not to randomise."""
+    bound = _most_equals(mechanism)
     if bound is None:
         return np.zeros(0, np.intp)
-    table = reports.table
-    equal, others = _equal_and_others(table)
-    several = others > 0
-    share = equal[several] / others[several]
-    workers = table.worker_codes[several]
-    size = np.bincount(workers, minlength=len(table.workers))
-    n = np.maximum(size, 1)
-    mean = np.bincount(workers, share, len(n)) / n
-    squares = np.bincount(workers, (share - mean[workers]) ** 2, len(n))
-    error = np.sqrt(squares / n / np.maximum(n - 1, 1))
-    return np.flatnonzero((size >= FEWEST_REPORTS) & (mean - bound > _DEVIATIONS * error))
+    n = np.maximum(sums.compared, 1)
+    mean = sums.shares / SHARE_ONE / n
+    variance = np.maximum(sums.squares / SHARE_ONE / n - mean**2, 0.0)
+    error = np.sqrt(variance / np.maximum(n - 1, 1))
+    found = (sums.compared >= FEWEST_REPORTS) & (mean - bound > _DEVIATIONS * error)
+    return np.flatnonzero(found)
 
 
-def _most_equals(reports: Reports) -> float | None:
+def _most_equals(mechanism: Mechanism) -> float | None:
     """Return the largest probability with which two randomised labels are equal."""
-    channel = reports.mechanism.worker_channel
-    if channel is None or channel.probabilities is None or reports.mechanism.every_task:
+    channel = mechanism.worker_channel
+    if channel is None or channel.probabilities is None or mechanism.every_task:
         return None
     keep, other = channel.keep_and_other or (0.0, 0.0)
     others = len(channel.probabilities) - 1

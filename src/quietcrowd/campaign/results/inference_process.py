@@ -14,15 +14,20 @@ import time
 import warnings
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
+from quietcrowd.campaign.results.filed_reports import FiledReports, file_stored
 from quietcrowd.campaign.results.findings import Findings
-from quietcrowd.campaign.results.snapshots import count_reports, snapshot
+from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
+from quietcrowd.campaign.results.snapshots import snapshot
 from quietcrowd.campaign.results.stored_reports import (
     LeftOut,
+    ReportsToInfer,
     StoredReports,
     read_left_out,
     read_stored,
@@ -37,9 +42,11 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import UNAVAILABLE, Database
 from quietcrowd.campaign.store.releases import erasures_shown, method_shown
 from quietcrowd.exceptions import QuietcrowdError, QuietcrowdWarning
-from quietcrowd.inference import METHODS, TruthEstimate, method_from_dict, usual_method
+from quietcrowd.inference import METHODS, method_from_dict, usual_method
 
 __all__ = ["Inferrer", "main"]
+
+_Reports: TypeAlias = StoredReports | FiledReports
 
 _CACHED = 8
 _NICE = 10
@@ -52,7 +59,7 @@ class _Earlier:
 
     erasures: int
     exclusions: int
-    estimate: TruthEstimate
+    estimate: Any
 
 
 @define
@@ -63,9 +70,12 @@ class Inferrer:
     ----------
     database : Database
         Where reports are read from, and results written to.
+    large : LargeCampaigns
+        What is done where reports do not fit into memory.
     """
 
     database: Database
+    large: LargeCampaigns = field(factory=LargeCampaigns)
     _earlier: dict[bytes, _Earlier] = field(factory=dict, init=False)
 
     def infer(self, campaign: bytes) -> bool:
@@ -74,6 +84,10 @@ class Inferrer:
         What was overtaken meanwhile is not written: see `write_results`. Nothing is inferred where
         no other results can be told: see `is_settled`.
         """
+        with TemporaryDirectory(prefix="quietcrowd-", dir=self.large.folder) as folder:
+            return self._infer(campaign, Path(folder))
+
+    def _infer(self, campaign: bytes, folder: Path) -> bool:
         with self.database.read() as connection:
             row = connection.execute(
                 select(
@@ -85,14 +99,21 @@ class Inferrer:
             if row is not None and is_settled(connection, row):
                 self._earlier.pop(campaign, None)
                 return False
-            stored = None if row is None else read_stored(connection, row)
+            stored = None if row is None else self._read(connection, row, folder)
             left_out = None if row is None else read_left_out(connection, row)
         if row is None or left_out is None or (stored is None and not left_out.reports):
             self._earlier.pop(campaign, None)
             return False
         return self._write(row, left_out, self._findings(row, stored, left_out))
 
-    def _findings(self, row: Any, stored: StoredReports | None, left_out: LeftOut) -> Findings:
+    def _read(self, connection: Connection, row: Any, folder: Path) -> _Reports | None:
+        """Return the reports that are inferred from, or None where there are none."""
+        given = ReportsToInfer.of(connection, row)
+        if self.large.include(row):
+            return file_stored(connection, given, folder, self.large)
+        return read_stored(connection, given)
+
+    def _findings(self, row: Any, stored: _Reports | None, left_out: LeftOut) -> Findings:
         """Return what the reports say, or why they say nothing."""
         config_hash = row.config_hash.hex()
         if stored is None:
@@ -103,33 +124,34 @@ class Inferrer:
                 excluded=left_out.workers,
                 reason="All workers who sent reports are excluded.",
             )
-        reports = stored.reports
-        name = usual_method(reports.table.domain, reports.mechanism)
+        rows = stored.rows
+        name = usual_method(rows.domain, rows.mechanism)
         method = METHODS[name]() if row.named is None else method_from_dict(json.loads(row.named))
         earlier = self._earlier.pop(row.id, None)
         before = earlier and (earlier.erasures, earlier.exclusions, earlier.estimate.method)
         warm = before == (row.withdrawals, row.exclusions, method)
         start = earlier.estimate if earlier is not None and warm else None
+        del earlier
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", QuietcrowdWarning)
             try:
-                estimate = method.fit(stored.reports, start, gold=stored.known_truths, threads=1)
+                found = stored.infer(method, start)
             except QuietcrowdError as error:
                 return failed_findings(
                     config_hash=config_hash,
-                    reports=count_reports(reports),
-                    participants=len(reports.table.workers),
+                    reports=rows.sent,
+                    participants=len(rows.per_worker),
                     excluded=left_out.workers,
                     reason=str(error),
                 )
         while len(self._earlier) >= _CACHED:
             self._earlier.pop(next(iter(self._earlier)))
         self._earlier[row.id] = _Earlier(
-            erasures=row.withdrawals, exclusions=row.exclusions, estimate=estimate
+            erasures=row.withdrawals, exclusions=row.exclusions, estimate=found.start
         )
         return snapshot(
-            estimate,
-            stored.reports,
+            found,
+            rows,
             stored.independent,
             config_hash=config_hash,
             messages=[
@@ -164,7 +186,7 @@ def main() -> None:
         with suppress(ImportError):  # the campaigns that need it fail, and no others
             import_module(name)
     database = Database.open(begun["database"], pool_size=1)
-    inferrer = Inferrer(database)
+    inferrer = Inferrer(database, LargeCampaigns(**begun["large"]))
     for number, line in enumerate(sys.stdin):
         start = time.monotonic()
         try:

@@ -11,23 +11,18 @@ from attrs import asdict
 
 from quietcrowd.accounting.ledger import PrivacyLedger
 from quietcrowd.campaign.protocol.schemas import Caution
-from quietcrowd.campaign.results.agreement import (
-    MOST_ERROR,
-    CrowdAgreement,
-    agreement,
-    too_consistent,
-)
+from quietcrowd.campaign.results.agreement import MOST_ERROR, CrowdJudgement, judge_crowd
 from quietcrowd.campaign.results.findings import Findings
+from quietcrowd.campaign.results.inferred import Inferred
+from quietcrowd.campaign.results.report_rows import ReportRows
 from quietcrowd.campaign.store.result_pages import PAGE_ROWS
 from quietcrowd.campaign.terms.open_to_all import ANYONE
 from quietcrowd.formats.json_files import json_ready
-from quietcrowd.frames import positions_by_text
-from quietcrowd.inference import TruthEstimate
-from quietcrowd.mechanisms import Mechanism, Reports
+from quietcrowd.mechanisms import Mechanism
 from quietcrowd.privacy.guarantee import PrivacyGuarantee, finite_loss
 from quietcrowd.privacy.tail_bound import TailBound
 
-__all__ = ["count_reports", "snapshot"]
+__all__ = ["snapshot"]
 
 _MOST_OF_ONE = 0.2
 """A worker with a larger share of all reports is warned of, if it is far above an equal one."""
@@ -53,9 +48,9 @@ def _rows(frame: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def snapshot(
-    estimate: TruthEstimate,
-    reports: Reports,
-    independent: Reports,
+    found: Inferred,
+    rows: ReportRows,
+    independent: ReportRows,
     *,
     config_hash: str,
     messages: Sequence[str],
@@ -63,15 +58,15 @@ def snapshot(
     excluded: Sequence[str] = (),
     open_to_all: bool = False,
 ) -> Findings:
-    """Return what an estimate says; rows are made as they are read.
+    """Return what an inference found; rows are made as they are read.
 
     Parameters
     ----------
-    estimate : TruthEstimate
-        Of the reports.
-    reports : Reports
-        From which it was made.
-    independent : Reports
+    found : Inferred
+        From the reports.
+    rows : ReportRows
+        These.
+    independent : ReportRows
         Of these, the ones with noise of their own: what agreement is judged by.
     config_hash : str
         Of the campaign.
@@ -84,38 +79,34 @@ def snapshot(
     open_to_all : bool
         Whether nobody needs an invite.
     """
-    tasks = len(reports.table.tasks)
-    guarantee = reports.mechanism.guarantee(answers=answers, tasks=tasks)
-    agreed = agreement(independent)
+    guarantee = rows.mechanism.guarantee(answers=answers, tasks=rows.tasks)
+    judged = judge_crowd(independent)
     cautions = [
         *([Caution(code="open-to-all", message=ANYONE)] if open_to_all else []),
-        *_about_the_fit(estimate),
+        *_about_the_fit(found),
         *(Caution(code="assumption", message=message) for message in dict.fromkeys(messages)),
-        *_about_the_reports(reports),
-        *_about_the_devices(independent),
-        *_about_the_agreement(agreed),
+        *_about_the_reports(rows),
+        *_about_the_devices(independent, judged),
+        *_about_the_agreement(judged),
     ]
     return Findings(
         head={
             "config_hash": config_hash,
-            "method": estimate.method.to_dict(),
-            "reports": count_reports(reports),
-            "participants": len(reports.table.workers),
-            "iterations": estimate.iterations,
-            "converged": estimate.converged,
+            "method": found.method.to_dict(),
+            "reports": rows.sent,
+            "participants": len(rows.per_worker),
+            "iterations": found.iterations,
+            "converged": found.converged,
             "excluded": list(excluded),
-            "privacy": _privacy(reports.mechanism, guarantee),
-            "agreement": {name: json_ready(value) for name, value in asdict(agreed).items()},
+            "privacy": _privacy(rows.mechanism, guarantee),
+            "agreement": {
+                name: json_ready(value) for name, value in asdict(judged.agreement).items()
+            },
             "warnings": [one.model_dump() for one in cautions],
         },
-        truths=_rows(estimate.truths_as("pyarrow")),
-        workers=_with_losses(estimate.workers_as("pyarrow"), reports, guarantee),
+        truths=_rows(found.truths),
+        workers=_with_losses(found.workers, rows, guarantee),
     )
-
-
-def count_reports(reports: Reports) -> int:
-    """Return how many reports came in: one per worker, where these are sketches."""
-    return len(reports.table.workers) if reports.sketches is not None else len(reports)
 
 
 def _privacy(mechanism: Mechanism, guarantee: PrivacyGuarantee) -> dict[str, Any]:
@@ -141,13 +132,13 @@ def _tail(tail: TailBound | None) -> dict[str, Any] | None:
 
 
 def _with_losses(
-    workers: pa.Table, reports: Reports, guarantee: PrivacyGuarantee
+    workers: pa.Table, rows: ReportRows, guarantee: PrivacyGuarantee
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of workers with what each has spent; losses that are infinite are null.
 
     It follows from how many reports somebody made, so it is worked out once for each number.
     """
-    mechanism, tasks = reports.mechanism, reports.table.tasks
+    mechanism, tasks = rows.mechanism, rows.tasks
 
     @cache
     def spent(count: int) -> dict[str, float | None]:
@@ -155,50 +146,48 @@ def _with_losses(
         found = ledger.spent("one", guarantee.delta)
         return {name: finite_loss(float(getattr(found, name))) for name in _LOSSES}
 
-    places = positions_by_text(workers["worker"].combine_chunks(), reports.table.workers)
-    counts = reports.table.answers_per_worker[places]
-    for worker, count in zip(_rows(workers), counts.tolist(), strict=True):
-        yield {**worker, **spent(count)}
+    for worker, count in zip(_rows(workers), rows.per_worker, strict=True):
+        yield {**worker, **spent(int(count))}
 
 
-def _about_the_fit(estimate: TruthEstimate) -> list[Caution]:
-    if estimate.converged:
+def _about_the_fit(found: Inferred) -> list[Caution]:
+    if found.converged:
         return []
     message = (
-        f"the method has not come to rest after {estimate.iterations:,} iterations: truths may "
+        f"the method has not come to rest after {found.iterations:,} iterations: truths may "
         "still change. Take a larger max_iterations."
     )
     return [Caution(code="not-converged", message=message)]
 
 
-def _about_the_reports(reports: Reports) -> list[Caution]:
-    table = reports.table
+def _about_the_reports(rows: ReportRows) -> list[Caution]:
     cautions = []
-    share = float(table.answers_per_worker.max()) / len(table)
-    if share > max(_MOST_OF_ONE, _UNEVEN / len(table.workers)):
+    share = float(rows.per_worker.max()) / len(rows)
+    if share > max(_MOST_OF_ONE, _UNEVEN / len(rows.per_worker)):
         cautions.append(
             Caution(
                 code="dominant-worker",
                 message=f"one worker gave {share:.0%} of all reports: truths lean on that worker",
             )
         )
-    few = int((table.answers_per_task < FEW).sum())
+    few = int((rows.per_task < FEW).sum())
     if few:
         cautions.append(
             Caution(
                 code="few-reports",
-                message=f"{few:,} of {len(table.tasks):,} tasks have fewer than {FEW} reports",
+                message=f"{few:,} of {rows.tasks:,} tasks have fewer than {FEW} reports",
             )
         )
     return cautions
 
 
-def _about_the_devices(reports: Reports) -> list[Caution]:
-    workers = reports.table.workers
-    found = [workers[int(place)].as_py() for place in too_consistent(reports)]
-    if not found:
+def _about_the_devices(rows: ReportRows, judged: CrowdJudgement) -> list[Caution]:
+    found = judged.too_consistent
+    if not len(found):
         return []
-    named = ", ".join(found[:_NAMED]) + ", ..." * (len(found) > _NAMED)
+    workers = rows.workers
+    names = [workers[int(place)].as_py() for place in found[:_NAMED]]
+    named = ", ".join(names) + ", ..." * (len(found) > _NAMED)
     message = (
         f"{len(found):,} of {len(workers):,} workers ({named}) agree with the others more than "
         "randomised reports do: their devices may not randomise"
@@ -206,8 +195,8 @@ def _about_the_devices(reports: Reports) -> list[Caution]:
     return [Caution(code="too-consistent", message=message)]
 
 
-def _about_the_agreement(agreed: CrowdAgreement) -> list[Caution]:
-    if agreed.answers is not None:
+def _about_the_agreement(judged: CrowdJudgement) -> list[Caution]:
+    if judged.agreement.answers is not None:
         return []
     message = (
         "how much answers agree is not told: the noise leaves it open, or its standard error "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,36 +12,114 @@ import pyarrow.compute as pc
 from attrs import frozen
 from sqlalchemy import Connection, func, select
 
+from quietcrowd.campaign.results.inferred import Inferred
 from quietcrowd.campaign.results.report_blocks import ReportBlocks
+from quietcrowd.campaign.results.report_rows import MemoryRows
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.exclusions import is_excluded, names_in_force
 from quietcrowd.campaign.store.releases import reports_of
 from quietcrowd.campaign.terms.mechanisms import parse_mechanism
 from quietcrowd.campaign.terms.near_copies import sent_again
 from quietcrowd.frames import dictionary_codes
-from quietcrowd.mechanisms import Reports
+from quietcrowd.inference import TruthEstimate
+from quietcrowd.mechanisms import Mechanism
 
-__all__ = ["LeftOut", "StoredReports", "read_left_out", "read_stored"]
+__all__ = [
+    "LeftOut",
+    "ReportsToInfer",
+    "StoredReports",
+    "once",
+    "read_left_out",
+    "read_stored",
+]
 
 
-@frozen(kw_only=True)
-class StoredReports:
-    """The reports of a campaign.
+@frozen(kw_only=True, eq=False)
+class ReportsToInfer:
+    """Which reports of a campaign are inferred from, whether in memory or not.
 
     Attributes
     ----------
-    reports : Reports
+    campaign : Row
+        Of the table of campaigns.
+    mechanism : Mechanism
+        What made the reports.
+    names : list of str
+        Of all tasks, sorted.
+    copies : mapping of str to str
+        The names of tasks that a device sends one report for, and the first one's.
+    known_truths : pyarrow.Table or None
+        Columns ``task`` and ``label``.
+    """
+
+    campaign: Any
+    mechanism: Mechanism
+    names: list[str]
+    copies: Mapping[str, str]
+    known_truths: pa.Table | None
+
+    @classmethod
+    def of(cls, connection: Connection, campaign: Any) -> ReportsToInfer:
+        """Return those of a campaign, in a transaction."""
+        mechanism = parse_mechanism(campaign.mechanism)
+        task = tables.task.c
+        tasks = connection.execute(
+            select(task.name, task.gold).where(task.campaign_id == campaign.id)
+        ).all()
+        known = sorted((row.name, row.gold) for row in tasks if row.gold is not None)
+        return cls(
+            campaign=campaign,
+            mechanism=mechanism,
+            names=sorted(row.name for row in tasks),
+            copies=_copies(connection, campaign.id) if sent_again(mechanism) else {},
+            known_truths=_known_truths(known),
+        )
+
+    def blocks(self, connection: Connection) -> Iterator[pa.Table]:
+        """Give the reports of workers who are shown and not left out; whole workers each."""
+        excluded = frozenset(names_in_force(connection, self.campaign.id))
+        return ReportBlocks(campaign=self.campaign, excluded=excluded).of_one_state(connection)
+
+
+@frozen(kw_only=True, eq=False)
+class StoredReports:
+    """The reports of a campaign in memory.
+
+    Attributes
+    ----------
+    rows : MemoryRows
         Under the names of tasks and the pseudonyms of workers who reported.
-    independent : Reports
+    independent : MemoryRows
         Those with noise of their own: where a device sends one report for all copies of a question,
         the copies are one task here.
     known_truths : pyarrow.Table or None
         Columns ``task`` and ``label``.
     """
 
-    reports: Reports
-    independent: Reports
+    rows: MemoryRows
+    independent: MemoryRows
     known_truths: pa.Table | None
+
+    def infer(self, method: Any, start: Any) -> Inferred:
+        """Return what a method finds.
+
+        Parameters
+        ----------
+        method : FittingMethod
+            Any.
+        start : TruthEstimate, KeptEstimate or None
+            What an earlier inference found: taken where it was one in memory, too.
+        """
+        begun = start if isinstance(start, TruthEstimate) else None
+        estimate = method.fit(self.rows.reports, begun, gold=self.known_truths, threads=1)
+        return Inferred(
+            method=method,
+            iterations=estimate.iterations,
+            converged=estimate.converged,
+            truths=estimate.truths_as("pyarrow"),
+            workers=estimate.workers_as("pyarrow"),
+            start=estimate,
+        )
 
 
 @frozen(kw_only=True)
@@ -61,7 +139,7 @@ class LeftOut:
 
 
 def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
-    """Return who is left out of a campaign's results; parameters as those of `read_stored`."""
+    """Return who is left out of the results of a campaign, a row of its table."""
     mine = tables.participant.c.campaign_id == campaign.id
     return LeftOut(
         workers=names_in_force(connection, campaign.id),
@@ -69,46 +147,32 @@ def read_left_out(connection: Connection, campaign: Any) -> LeftOut:
     )
 
 
-def read_stored(connection: Connection, campaign: Any) -> StoredReports | None:
-    """Return the reports of a campaign that its requester is shown, or None where there are none.
-
-    Those of workers who are left out are not among them.
+def read_stored(connection: Connection, given: ReportsToInfer) -> StoredReports | None:
+    """Return the reports of a campaign in memory, or None where there are none.
 
     Parameters
     ----------
     connection : Connection
         In a transaction.
-    campaign : Row
-        Of the table of campaigns.
+    given : ReportsToInfer
+        Which they are.
     """
-    mechanism = parse_mechanism(campaign.mechanism)
-    tasks = connection.execute(
-        select(tables.task.c.name, tables.task.c.gold)
-        .where(tables.task.c.campaign_id == campaign.id)
-        .order_by(tables.task.c.name)
-    ).all()
-    names = [row.name for row in tasks]
-    excluded = frozenset(names_in_force(connection, campaign.id))
-    blocks = ReportBlocks(campaign=campaign, excluded=excluded)
-    columns = _joined(blocks.of_one_state(connection))
+    columns = _joined(given.blocks(connection))
     if not len(columns):
         return None
     workers = pc.unique(columns["worker"]).cast(pa.string())
     workers = workers.take(pc.sort_indices(workers))
 
-    def read(rows: pa.Table, listed: Iterable[str]) -> Reports:
-        return mechanism.read_reports(rows, pa.array(sorted(listed)), workers, simulated=False)
+    def read(rows: pa.Table, listed: Iterable[str]) -> MemoryRows:
+        tasks = pa.array(sorted(listed))
+        reports = given.mechanism.read_reports(rows, tasks, workers, simulated=False)
+        return MemoryRows(reports=reports)
 
-    reports = independent = read(columns, names)
-    copies = _copies(connection, campaign.id) if sent_again(mechanism) else {}
-    if copies:
-        questions = {copies.get(name, name) for name in names}
-        independent = read(_once(columns, copies), questions)
-    return StoredReports(
-        reports=reports,
-        independent=independent,
-        known_truths=_known_truths([row for row in tasks if row.gold is not None]),
-    )
+    rows = independent = read(columns, given.names)
+    if given.copies:
+        questions = {given.copies.get(name, name) for name in given.names}
+        independent = read(once(columns, given.copies), questions)
+    return StoredReports(rows=rows, independent=independent, known_truths=given.known_truths)
 
 
 def _joined(blocks: Iterable[pa.Table]) -> pa.Table:
@@ -135,7 +199,7 @@ def _copies(connection: Connection, campaign: bytes) -> dict[str, str]:
     }
 
 
-def _once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
+def once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
     """Return the rows of reports with copies as one task, one of each worker: the last."""
     tasks, names = dictionary_codes(columns["task"])
     workers, people = dictionary_codes(columns["worker"])
@@ -147,12 +211,8 @@ def _once(columns: pa.Table, copies: Mapping[str, str]) -> pa.Table:
     return columns.set_column(0, "task", renamed).take(pa.array(np.sort(last)))
 
 
-def _known_truths(rows: Sequence[Any]) -> pa.Table | None:
-    if not rows:
+def _known_truths(known: Sequence[tuple[str, str]]) -> pa.Table | None:
+    if not known:
         return None
-    return pa.table(
-        {
-            "task": [row.name for row in rows],
-            "label": pa.array([json.loads(row.gold) for row in rows]),
-        }
-    )
+    names, labels = zip(*known, strict=True)
+    return pa.table({"task": list(names), "label": pa.array(map(json.loads, labels))})

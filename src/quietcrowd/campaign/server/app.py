@@ -19,6 +19,7 @@ from attrs import frozen
 from fastapi import FastAPI
 
 from quietcrowd import __version__
+from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.server.admission import Admission
 from quietcrowd.campaign.server.api import ROUTES
 from quietcrowd.campaign.server.connections import shedding_protocol
@@ -175,6 +176,11 @@ def _jobs(settings: Settings, database: Database, tally: Tally) -> InferenceJobs
         debounce=settings.debounce,
         longest=settings.longest_inference,
         tally=tally,
+        large=LargeCampaigns(
+            memory=settings.inference_memory,
+            folder=settings.inference_folder,
+            scheduler=settings.scheduler,
+        ),
     )
 
 

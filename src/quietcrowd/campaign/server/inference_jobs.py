@@ -9,8 +9,9 @@ import time
 from contextlib import suppress
 from threading import Condition, Thread, Timer
 
-from attrs import define, field
+from attrs import asdict, define, field
 
+from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.results.stored_results import (
     Attempt,
     outdated_campaigns,
@@ -84,12 +85,15 @@ class InferenceJobs:
         Seconds after which an inference is ended; it is not tried again before something changes.
     tally : Tally
         What is counted: inferences that give results, which follow releases.
+    large : LargeCampaigns
+        What is done where reports do not fit into memory.
     """
 
     database: Database
     debounce: float
     longest: float
     tally: Tally = field(factory=Tally)
+    large: LargeCampaigns = field(factory=LargeCampaigns)
     _asked: dict[bytes, float] = field(factory=dict, init=False)
     _since: float = field(default=0.0, init=False)
     _due: dict[bytes, float] = field(factory=dict, init=False)
@@ -256,7 +260,7 @@ class InferenceJobs:
                 )
                 url = self.database.url.render_as_string(hide_password=False)
                 assert self._process.stdin is not None
-                begin = {"database": url, "modules": _modules()}
+                begin = {"database": url, "modules": _modules(), "large": asdict(self.large)}
                 self._process.stdin.write(f"{json.dumps(begin)}\n")
             return self._process
 

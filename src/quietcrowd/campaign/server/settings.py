@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
 from quietcrowd.campaign.server.setting_rules import Unit, mistake
+from quietcrowd.campaign.terms.byte_counts import byte_count
 from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY, TAKING_SECONDS
 from quietcrowd.exceptions import ParameterError
@@ -29,6 +31,21 @@ def _network(text: str) -> str:
         raise ParameterError(
             f"it must be an address as 10.0.0.1, or a network as 10.0.0.0/24; got {text!r}"
         ) from None
+    return text
+
+
+def _folder(text: str) -> str:
+    """Return a folder by its whole path."""
+    if not Path(text).is_dir():
+        raise ParameterError(f"there is no folder {text}: create it first")
+    return str(Path(text).absolute())
+
+
+def _scheduler(text: str) -> str:
+    """Return the address of a scheduler, if clusters can be reached from here."""
+    from quietcrowd.scale.connecting import check_scheduler
+
+    check_scheduler(text)
     return text
 
 
@@ -90,6 +107,27 @@ class Settings(BaseSettings):
     )
     longest_inference: Annotated[float, Unit("seconds")] = Field(
         600.0, ge=1, le=_DAY, description="When to end an inference; the results say so then."
+    )
+    inference_memory: Annotated[int, BeforeValidator(byte_count), Unit("bytes")] = Field(
+        10**9,
+        ge=0,
+        le=2**50,
+        description="What an inference in memory may take, also as 1GB; larger campaigns are "
+        "inferred from files.",
+    )
+    inference_folder: Annotated[str | None, AfterValidator(lambda text: text and _folder(text))] = (
+        Field(
+            None,
+            description="The folder in which these files lie meanwhile. Without it: where "
+            "temporary files go.",
+        )
+    )
+    scheduler: Annotated[str | None, AfterValidator(lambda text: text and _scheduler(text))] = (
+        Field(
+            None,
+            description="Of a Dask cluster that passes over these files, as `tcp://HOST:PORT`; its "
+            "workers see the folder under the same path. Without it: this machine alone.",
+        )
     )
     requests_per_second: float = Field(
         20.0,

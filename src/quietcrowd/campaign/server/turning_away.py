@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from contextlib import suppress
 
 from attrs import define, field
@@ -26,7 +27,11 @@ _MOST = 32
 """Connections on which that is done at once; others end at once."""
 
 _HOLD = 1.0
-"""Seconds that the refusal of one who asks too often is held back: who waits asks nothing else."""
+"""Seconds that the refusal of one who asks too often is held back: who waits asks nothing else. It
+is half of them to half as many again, so that many do not come back at one moment."""
+
+_A_SECOND = 32
+"""Refusals that go out in a second: where more are held back, each of them waits longer."""
 
 _MOST_HELD = 512
 """Refusals that are held back at once."""
@@ -53,12 +58,13 @@ class TurningAway:
         return self.held + self.thrown_away
 
     async def hold_back(self) -> None:
-        """Wait a second, where not too many do."""
+        """Wait about a second, longer where many do, and not at all where too many do."""
         if self.held >= _MOST_HELD:
             return
         self.held += 1
         try:
-            await asyncio.sleep(_HOLD)
+            seconds = _HOLD * max(1.0, self.held / _A_SECOND)
+            await asyncio.sleep(seconds * (0.5 + secrets.randbelow(1_000) / 1_000))
         finally:
             self.held -= 1
 

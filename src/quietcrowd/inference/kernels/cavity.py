@@ -118,6 +118,7 @@ def _tell(
     worker_codes: npt.NDArray[np.uint32],
     crowd: int,
     channel: int,
+    first_worker: int,
     histograms: npt.NDArray[np.int64],
 ) -> None:
     """Add reports to the histograms of their workers, whose last place is the sum of logarithms.
@@ -134,7 +135,9 @@ def _tell(
         v = span if v > span else v
         right[row] = v if v > -span else -span
     for row in range(len(worker_codes)):
-        v, worker = right[row], worker_codes[row]
+        v, worker = right[row], np.uint64(worker_codes[row]) - np.uint64(first_worker)
+        if worker >= np.uint64(len(histograms)):  # also one before the first
+            continue
         place = lookup[int((v + span) * per_step)]
         while place < last - 1 and nodes[place + 1] <= v:
             place += 1
@@ -246,6 +249,7 @@ def coin_cavities(
     known_truths: npt.NDArray[np.int32],
     votes: CavityVotes,
     laws: ReportLaws,
+    first_worker: int,
     histograms: npt.NDArray[np.int64],
 ) -> None:
     """Tell what reports say of workers where all labels are alike: one log-odds per worker.
@@ -258,8 +262,10 @@ def coin_cavities(
         One log-odds per worker.
     laws : ReportLaws
         Two probabilities per channel.
-    histograms : ndarray of int64, shape (workers, crowds, channels, places + 1)
-        To be added to.
+    first_worker : int
+        Whose histograms come first.
+    histograms : ndarray of int64, shape (some workers, crowds, channels, places + 1)
+        To be added to: those of that worker and the next ones. Others are told nothing of.
     """
     own, nats, most, trust, crowds, log_priors = votes
     rates, _, silence, answering, nodes = laws
@@ -288,7 +294,7 @@ def coin_cavities(
                     silent = (1.0 - share) * silence[channel, given[row]]
                     right[row] = share * right[row] + silent
                     wrong[row] = share * wrong[row] + silent
-                _tell(right, wrong, nodes, lookup, codes, crowd, channel, histograms)
+                _tell(right, wrong, nodes, lookup, codes, crowd, channel, first_worker, histograms)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -412,6 +418,7 @@ def table_cavities(
     known_truths: npt.NDArray[np.int32],
     votes: CavityVotes,
     laws: ReportLaws,
+    first_worker: int,
     histograms: npt.NDArray[np.int64],
 ) -> None:
     """Tell what reports say of workers, by tables; parameters as of `coin_cavities`."""
@@ -443,4 +450,4 @@ def table_cavities(
                     silent = (1.0 - share) * silence[channel, given[row]]
                     right[row] = share * right[row] + silent
                     wrong[row] = share * wrong[row] + silent
-                _tell(right, wrong, nodes, lookup, codes, crowd, channel, histograms)
+                _tell(right, wrong, nodes, lookup, codes, crowd, channel, first_worker, histograms)

@@ -1,0 +1,163 @@
+"""The reports of a campaign on disk: as files that are looked at group by group, and as a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import frozen
+from sqlalchemy import Connection
+
+from quietcrowd.campaign.results.inferred import Inferred, KeptEstimate
+from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
+from quietcrowd.campaign.results.report_rows import FileRows
+from quietcrowd.campaign.results.stored_reports import ReportsToInfer, once
+from quietcrowd.formats.report_files import report_note
+from quietcrowd.frames import MARK, positions_by_text
+from quietcrowd.mechanisms import Mechanism
+from quietcrowd.scale import infer_store, partition_parquet
+
+__all__ = ["FiledReports", "file_stored"]
+
+_ROWS_OF_GROUP = 2**17
+"""So many rows are held, and go into a file together; whole workers each."""
+
+
+@frozen(kw_only=True, eq=False)
+class FiledReports:
+    """The reports of a campaign in a folder.
+
+    Attributes
+    ----------
+    rows, independent : FileRows
+        As of `StoredReports`.
+    known_truths : pyarrow.Table or None
+        Columns ``task`` and ``label``.
+    large : LargeCampaigns
+        Who passes over them.
+    """
+
+    rows: FileRows
+    independent: FileRows
+    known_truths: pa.Table | None
+    large: LargeCampaigns
+
+    def infer(self, method: Any, start: Any) -> Inferred:
+        """Return what a method finds, bit for bit as from reports in memory.
+
+        Parameters
+        ----------
+        method : FittingMethod
+            Any.
+        start : TruthEstimate, KeptEstimate or None
+            What an earlier inference found.
+        """
+        folder = self.rows.path.parent
+        store = partition_parquet(self.rows.path, folder / "store", threads=1)
+        pa.default_memory_pool().release_unused()
+        with self.large.executor() as executor:
+            found = infer_store(
+                store,
+                method,
+                folder / "truths.parquet",
+                start=start,
+                gold=self.known_truths,
+                threads=1,
+                executor=executor,
+            )
+        truths = pq.read_table(found.truths)
+        order = positions_by_text(self.rows.names, truths["task"].combine_chunks())
+        return Inferred(
+            method=method,
+            iterations=found.iterations,
+            converged=found.converged,
+            truths=truths.take(pa.array(order)),
+            workers=found.workers,
+            start=KeptEstimate.of(found),
+        )
+
+
+def file_stored(
+    connection: Connection, given: ReportsToInfer, folder: Path, large: LargeCampaigns
+) -> FiledReports | None:
+    """Write the reports of a campaign to files, or return None where there are none.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction.
+    given : ReportsToInfer
+        Which they are.
+    folder : Path
+        Where they go.
+    large : LargeCampaigns
+        Who passes over them.
+    """
+    files = {"reports": given.names}
+    if given.copies:
+        files["independent"] = sorted({given.copies.get(name, name) for name in given.names})
+    rows = {
+        name: FileRows(
+            path=folder / f"{name}.parquet", mechanism=given.mechanism, names=pa.array(tasks)
+        )
+        for name, tasks in files.items()
+    }
+    writers = {name: _Writer(one) for name, one in rows.items()}
+    for group in _groups(given.blocks(connection)):
+        writers["reports"].write(group)
+        if given.copies:
+            writers["independent"].write(once(group, given.copies))
+    for writer in writers.values():
+        writer.close()
+    if not writers["reports"].rows:
+        return None
+    reports = rows["reports"]
+    return FiledReports(
+        rows=reports,
+        independent=rows.get("independent", reports),
+        known_truths=given.known_truths,
+        large=large,
+    )
+
+
+class _Writer:
+    """Writes reports to a file, with the note that says what they are."""
+
+    def __init__(self, target: FileRows) -> None:
+        self.rows, self._target = 0, target
+        self._file: pq.ParquetWriter | None = None
+
+    def write(self, group: pa.Table) -> None:
+        """Write whole workers, as one group of rows."""
+        if self._file is None:
+            schema = group.schema.with_metadata({MARK: _note(self._target)})
+            self._file = pq.ParquetWriter(self._target.path, schema, compression="zstd")
+        self.rows += len(group)
+        self._file.write_table(group, row_group_size=max(len(group), 1))
+
+    def close(self) -> None:
+        """End the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+def _note(target: FileRows) -> str:
+    mechanism: Mechanism = target.mechanism
+    return json.dumps(report_note(mechanism, simulated=False, tasks=target.names.to_pylist()))
+
+
+def _groups(blocks: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Give blocks together, as many as go into a group."""
+    held: list[pa.Table] = []
+    for block in blocks:
+        if len(block):
+            held.append(block)
+        if sum(map(len, held)) >= _ROWS_OF_GROUP:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
