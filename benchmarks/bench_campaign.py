@@ -32,6 +32,9 @@ P95, P99, RECOVERY = 0.150, 0.400, 5.0
 LONGEST = 5.0
 WINDOW = 0.5
 TASKS = 1_000
+METRICS = ("--metrics-port", "0")
+"""Servers count what they do, and publish it once a minute."""
+
 REFUSED = (429, 503)
 NAMES = ("servers", "database", "generator")
 TITLE = "Campaigns: uploads of 10 reports, at a fixed rate"
@@ -104,7 +107,7 @@ def load(request, tmp_path):
             watched["database"], url = [server.process], server.url
         key = new_key(url)
         servers = [
-            stack.enter_context(server_process(url, tmp_path / f"log {place}"))
+            stack.enter_context(server_process(url, tmp_path / f"log {place}", *METRICS))
             for place in range(count)
         ]
         serving = servers[0]

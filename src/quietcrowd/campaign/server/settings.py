@@ -79,7 +79,7 @@ class Settings(BaseSettings):
         repr=False,
         description="Where it is kept who left, outside of the database and its copies: "
         "`sqlite:///FILE`, `postgresql://USER@HOST/OTHER` or `none`. Without it: a file beside "
-        "that of SQLite.",
+        "that of SQLite; with PostgreSQL `serve` asks for it.",
     )
     host: str = Field("127.0.0.1", description="The address to listen on.")
     port: int = Field(8000, ge=0, le=65_535, description="The port to listen on; 0: a free one.")
@@ -181,7 +181,10 @@ class Settings(BaseSettings):
         256, ge=1, le=100_000, description="That are worked on at once; others are refused."
     )
     at_once_each: Annotated[int, Unit("requests")] = Field(
-        32, ge=1, le=100_000, description="Of them with one key or credential."
+        32,
+        ge=1,
+        le=100_000,
+        description="Of them with one key or credential; all who join count as one.",
     )
     bytes_at_once: Annotated[int, Unit("bytes")] = Field(
         MAX_AT_ONCE,
