@@ -186,9 +186,11 @@ def _of_numbers(spread: NumberSpread | None, noise: float | None) -> CrowdAgreem
     noise = noise / spread.extent**2
     left = reports - sums.reports
     with np.errstate(divide="ignore", invalid="ignore"):
-        withins = (spread.within - sums.taken) / (spread.free - sums.several)
+        free = np.where(spread.free > sums.several, spread.free - sums.several, np.nan)
+        withins = (spread.within - sums.taken) / free
         summed = spread.summed - sums.summed
-        totals = (spread.squared - sums.squared - summed**2 / left) / (left - 1)
+        others = np.where(left > 1, left - 1, np.nan)
+        totals = (spread.squared - sums.squared - summed**2 / left) / others
     found = _ratio_with_error(total - within, total - noise, totals - withins, totals - noise)
     return _agreement_of(observed, found)
 
