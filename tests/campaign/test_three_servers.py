@@ -19,9 +19,9 @@ from quietcrowd.campaign.terms.tokens import new_token, participant_id
 
 PEOPLE = 150
 GIVEN = 97
-PATIENT = ("--set", f"pool_seconds={LONG}", "--set", f"at_once_each={PEOPLE}")
+PATIENT = ("--set", f"pool_seconds={LONG}")
 """The test is about connections to PostgreSQL: a machine that is busy with others may take its
-time, and all who join count as one."""
+time."""
 
 
 @define

@@ -8,8 +8,8 @@ from starlette.datastructures import Headers
 from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server.admission import NEWCOMER, Admission, asker_of
-from quietcrowd.campaign.server.in_flight import ANONYMOUS
+from quietcrowd.campaign.server.admission import Admission, asker_of
+from quietcrowd.campaign.server.in_flight import ANONYMOUS, NEWCOMER
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.store.shown_tokens import Shown
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY

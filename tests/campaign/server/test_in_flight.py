@@ -1,7 +1,7 @@
 import pytest
 
 from quietcrowd.campaign.server import in_flight as in_flight_module
-from quietcrowd.campaign.server.in_flight import ANONYMOUS, InFlight, WaitingAnswer
+from quietcrowd.campaign.server.in_flight import ANONYMOUS, NEWCOMER, InFlight, WaitingAnswer
 
 
 def enter(in_flight, size, credential):
@@ -44,6 +44,11 @@ def test_everyone_has_a_share_and_what_has_left_is_forgotten():
 def test_all_who_show_nothing_share_a_quarter():
     in_flight = InFlight(requests=8, size=100, each=5)
     assert [enter(in_flight, 0, ANONYMOUS) for _ in range(3)] == [True, True, False]
+
+
+def test_all_who_join_share_half():
+    in_flight = InFlight(requests=8, size=100, each=1)
+    assert [enter(in_flight, 0, NEWCOMER) for _ in range(5)] == [True] * 4 + [False]
 
 
 def answer():

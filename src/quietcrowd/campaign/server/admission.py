@@ -16,14 +16,14 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from quietcrowd.campaign.protocol.problems import ProblemError
-from quietcrowd.campaign.server.in_flight import ANONYMOUS
+from quietcrowd.campaign.server.in_flight import ANONYMOUS, NEWCOMER
 from quietcrowd.campaign.server.lookups import Lookups
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.store.shown_tokens import Kind, Shown
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY, PREFIX
 from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, token_hash
 
-__all__ = ["NEWCOMER", "Admission", "Asker", "asker_of"]
+__all__ = ["Admission", "Asker", "asker_of"]
 
 _REQUESTERS = re.compile(rf"{PREFIX}/(campaigns|keys)(/.*)?", re.DOTALL)
 _WORKERS = re.compile(rf"{PREFIX}/me(/.*)?", re.DOTALL)
@@ -37,9 +37,6 @@ _OF_WORKERS: dict[Prefix, Kind] = {"qcw_": "credential"}
 
 _BRIEF = ("code", "token")
 """What is good for a while, and lets nobody send anything: the routes say why it is no more."""
-
-NEWCOMER = b"newcomer"
-"""By which all are counted who join."""
 
 
 @frozen(kw_only=True)

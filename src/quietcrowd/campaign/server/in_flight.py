@@ -8,15 +8,21 @@ from collections.abc import Callable
 
 from attrs import define, field, frozen
 
-__all__ = ["ANONYMOUS", "BUSY", "InFlight", "WaitingAnswer"]
+__all__ = ["ANONYMOUS", "BUSY", "NEWCOMER", "InFlight", "WaitingAnswer"]
 
 BUSY = "Send the same again in a moment."
 
 ANONYMOUS = b""
 """Stands for all who show nothing for themselves, or nothing that is known."""
 
+NEWCOMER = b"newcomer"
+"""Stands for all who join."""
+
 _SHARE = 4
-"""Which part of all bytes, and of all requests of those who show nothing, may be of one."""
+"""Which part of all bytes may be of one."""
+
+_TOGETHER = {ANONYMOUS: 4, NEWCOMER: 2}
+"""Which part of all requests may be of those who count as one: a room of people joins at once."""
 
 _PATIENCE = 10.0
 """Seconds that an answer may wait to be taken although others need its room."""
@@ -80,9 +86,10 @@ class InFlight:
     def has_share(self, credential: bytes) -> bool:
         """Return whether one more request with this key or credential may be worked on.
 
-        Those who show nothing that is known share a quarter of all.
+        Those who show nothing that is known share a quarter of all, and those who join half.
         """
-        most = max(1, self.requests // _SHARE) if credential == ANONYMOUS else self.each
+        part = _TOGETHER.get(credential)
+        most = self.each if part is None else max(1, self.requests // part)
         return self._of[credential] < most and self._size_of[credential] < self._share
 
     def enter(self, size: int, credential: bytes) -> None:

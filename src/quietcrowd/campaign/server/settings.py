@@ -184,7 +184,7 @@ class Settings(BaseSettings):
         32,
         ge=1,
         le=100_000,
-        description="Of them with one key or credential; all who join count as one.",
+        description="Of them with one key or credential; those who join have half of all.",
     )
     bytes_at_once: Annotated[int, Unit("bytes")] = Field(
         MAX_AT_ONCE,
