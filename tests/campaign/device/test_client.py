@@ -15,7 +15,7 @@ from tests.campaign.mechanisms import MECHANISMS, RANGE
 import quietcrowd as qc
 from quietcrowd.campaign import Client
 from quietcrowd.campaign.device.draw import CommittedReports
-from quietcrowd.campaign.results.stored_reports import read_stored
+from quietcrowd.campaign.results.stored_reports import ReportsToInfer, read_stored
 from quietcrowd.exceptions import (
     AnswerError,
     CampaignError,
@@ -82,7 +82,7 @@ def test_a_worker_answers_with_every_mechanism(desk, device, name):
         row = connection.execute(
             tables.campaign.select().where(tables.campaign.c.id == bytes.fromhex(campaign))
         ).one()
-        stored = read_stored(connection, row).reports
+        stored = read_stored(connection, ReportsToInfer.of(connection, row)).rows.reports
     assert stored.mechanism == mechanism
     if upload.sketch:
         assert stored.sketches[0].tolist() == upload.sketch["numbers"]

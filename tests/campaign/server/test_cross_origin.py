@@ -15,7 +15,7 @@ PAGES = [("GET", path) for path in ("/j/{campaign}", "/dashboard/{campaign}", "/
 
 
 def filled(path):
-    worker = {"participant": "1" * 32, "worker": "1" * 32}
+    worker = {"participant": "1" * 32, "worker": "1" * 32, "key": "4" * 32}
     return path.format(campaign="0" * 32, task="2" * 32, sha256="3" * 64, **worker)
 
 

@@ -84,3 +84,9 @@ def test_the_page_for_operators_lists_all_settings():
     section, _, _ = PAGE.read_text().partition("## Start")
     listed = re.findall(r"^\| `[a-z_]+` \|.*\|$", section, re.MULTILINE)
     assert listed == [row(name) for name in Settings.model_fields]
+
+
+def test_no_mistake_shows_a_password():
+    with pytest.raises(ParameterError) as caught:
+        Settings(database=["postgresql://me:secret@host/crowd"])
+    assert str(caught.value) == "database must be a text"

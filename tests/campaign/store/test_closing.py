@@ -1,8 +1,17 @@
 import pytest
+from sqlalchemy import select
 
 import quietcrowd as qc
 from quietcrowd.campaign.results.inference_process import Inferrer
-from quietcrowd.campaign.store.closing import close_due, day_of, due_campaigns
+from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.closing import (
+    close_campaign,
+    close_due,
+    day_of,
+    due_campaigns,
+)
+from quietcrowd.campaign.store.departures import Departures
 
 NEW_YEAR = 4_102_444_800.0
 """2100-01-01 00:00, in UTC."""
@@ -53,3 +62,26 @@ def test_a_campaign_closes_when_its_last_day_is_over(server, desk, least):
     assert workers[0].send(workers[0].report("0" * 32, 1)).is_success
     assert close_all(server, NEW_YEAR) == (set(), [])
     desk.client.delete(f"/campaigns/{later}").raise_for_status()
+
+
+def close(server, departures, campaign, problem=None):
+    wanted = select(tables.campaign).where(tables.campaign.c.id == campaign)
+    with server.database.write() as connection:
+        close_campaign(connection, departures, connection.execute(wanted).one(), NEW_YEAR)
+        assert departures.ended(campaign)
+        if problem is not None:
+            raise problem
+
+
+def test_a_closing_that_fails_is_taken_back(server, desk, tmp_path):
+    """Else a start of the server after the retention would delete what came meanwhile."""
+    campaign = bytes.fromhex(desk.campaign(retention_days=1))
+    departures = Departures.open(Settings(database=f"sqlite:///{tmp_path}/q.db"))
+    with pytest.raises(OSError, match="full"):
+        close(server, departures, campaign, OSError("the disk is full"))
+    assert not departures.ended(campaign)
+    close(server, departures, campaign)
+    with server.database.write():
+        pass
+    assert departures.ended(campaign)
+    departures.close()

@@ -5,7 +5,9 @@ from stat import S_IMODE
 import pytest
 
 from quietcrowd.campaign.server.settings import Settings
+from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.departures import Departures, place_of_departures, trace_of
+from quietcrowd.campaign.store.opening import migrate
 from quietcrowd.campaign.terms.tokens import new_id
 from quietcrowd.exceptions import ParameterError
 
@@ -145,3 +147,16 @@ def test_where_nothing_is_kept_nothing_is_known(tmp_path, settings):
         assert (departures.left(b"", [b""]), credentials(departures, b"")) == ({}, [])
         assert not departures.ended(new_id())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_journal_that_turns_out_to_be_a_database_of_campaigns_is_refused(tmp_path):
+    """Two names of one database differ as texts: a hard link, localhost and 127.0.0.1."""
+    database = Database.open(f"sqlite:///{tmp_path}/q.db")
+    migrate(database)
+    database.close()
+    (tmp_path / "other.db").hardlink_to(tmp_path / "q.db")
+    settings = Settings(
+        database=f"sqlite:///{tmp_path}/q.db", departures=f"sqlite:///{tmp_path}/other.db"
+    )
+    with pytest.raises(ParameterError, match="another database"):
+        Departures.open(settings)

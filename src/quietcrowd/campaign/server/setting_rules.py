@@ -62,7 +62,7 @@ def _plain(number: Any) -> str:
 
 
 def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
-    """Return in one line what is wrong with a setting.
+    """Return in one line what is wrong with a setting; never one that may hold a password.
 
     Parameters
     ----------
@@ -78,4 +78,5 @@ def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
     reason = error.get("ctx", {}).get("error")
     if reason is not None:
         return f"{name}: {reason}"
-    return f"{name} must be {allowed(kind, name)}; got {error['input']!r}"
+    got = f"; got {error['input']!r}" if kind.model_fields[name].repr else ""
+    return f"{name} must be {allowed(kind, name)}{got}"

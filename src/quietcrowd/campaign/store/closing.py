@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, event, select
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import update_campaign
@@ -30,7 +30,7 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
     connection : Connection
         In a transaction that writes, with the campaign locked.
     departures : Departures
-        Where it is kept beside the database, first.
+        Where it is kept beside the database, first; taken back if the transaction fails.
     row : Row
         Of the table of campaigns; it is open.
     now : float
@@ -42,6 +42,7 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
         Whether results may be others now.
     """
     end = end_of_retention(row, now)
+    event.listen(connection, "rollback", lambda _: departures.take_back(row.id))
     departures.end(row.id, "closed", end)
     update_campaign(connection, row, state="closed", delete_at=end)
     if not waits_for_others(row):

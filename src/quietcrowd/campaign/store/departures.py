@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Any, Literal, TypeAlias
@@ -29,6 +30,7 @@ from sqlalchemy import (
     Table,
     Text,
     delete,
+    inspect,
     select,
     text,
 )
@@ -223,6 +225,15 @@ class Departures:
 
         self._write(write)
 
+    def take_back(self, campaign: bytes) -> None:
+        """Forget that a campaign was closed: it was not, as the database took no write just then.
+
+        Where this is not taken either, it is closed as the next server starts.
+        """
+        closed = (ending.c.campaign_id == trace_of(campaign)) & (ending.c.kind == "closed")
+        with suppress(DBAPIError):
+            self._write(lambda connection: connection.execute(delete(ending).where(closed)))
+
     def forget(self, traces: Iterable[bytes]) -> None:
         """Delete entries of the workers of campaigns, by their traces, whose time is over."""
         over = list(traces)
@@ -318,6 +329,11 @@ class Departures:
 def _make_tables(journal: Database) -> None:
     try:
         with journal.write() as connection:
+            if inspect(connection).has_table("campaign"):
+                raise ParameterError(
+                    "who left must be kept in another database than campaigns: a copy of it would "
+                    "undo that they left. Name another one with --departures."
+                )
             if journal.path is None:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             metadata.create_all(connection)

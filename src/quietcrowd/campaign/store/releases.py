@@ -50,10 +50,13 @@ def waits_for_others(campaign: Any) -> bool:
 
 
 def largest_at_least(connection: Connection) -> int:
-    """Return how many workers are shown together in the open campaign with most of them, or 1."""
+    """Return how many workers are shown together in the campaign with most of them, or 1.
+
+    Campaigns count that are open, and those of which workers are held: these may leave.
+    """
     campaign = tables.campaign.c
-    found = connection.scalar(select(func.max(campaign.at_least)).where(campaign.state == "open"))
-    return found or 1
+    holds = or_(campaign.state == "open", campaign.joined > 0)
+    return connection.scalar(select(func.max(campaign.at_least)).where(holds)) or 1
 
 
 def _now_or_shown(now: Any, shown: Any) -> Any:

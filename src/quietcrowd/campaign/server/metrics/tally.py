@@ -94,7 +94,7 @@ class Tally:
         Parameters
         ----------
         least : int
-            The largest ``at_least`` of all open campaigns, from now on.
+            The largest ``at_least`` of all campaigns that are open or hold workers, from now on.
         """
         with self._lock:
             self._least = least
