@@ -12,9 +12,8 @@ import os
 import sys
 import time
 import warnings
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from attrs import define, field, frozen
@@ -84,10 +83,10 @@ class Inferrer:
         What was overtaken meanwhile is not written: see `write_results`. Nothing is inferred where
         no other results can be told: see `is_settled`.
         """
-        with work_folder(self.large.folder) as folder:
-            return self._infer(campaign, folder)
+        with ExitStack() as held:
+            return self._infer(campaign, held)
 
-    def _infer(self, campaign: bytes, folder: Path) -> bool:
+    def _infer(self, campaign: bytes, held: ExitStack) -> bool:
         with self.database.read() as connection:
             row = connection.execute(
                 select(
@@ -99,17 +98,21 @@ class Inferrer:
             if row is not None and is_settled(connection, row):
                 self._earlier.pop(campaign, None)
                 return False
-            stored = None if row is None else self._read(connection, row, folder)
+            stored = None if row is None else self._read(connection, row, held)
             left_out = None if row is None else read_left_out(connection, row)
         if row is None or left_out is None or (stored is None and not left_out.reports):
             self._earlier.pop(campaign, None)
             return False
         return self._write(row, left_out, self._findings(row, stored, left_out))
 
-    def _read(self, connection: Connection, row: Any, folder: Path) -> _Reports | None:
-        """Return the reports that are inferred from, or None where there are none."""
+    def _read(self, connection: Connection, row: Any, held: ExitStack) -> _Reports | None:
+        """Return the reports that are inferred from, or None where there are none.
+
+        Those of a large campaign are files until what is held is let go.
+        """
         given = ReportsToInfer.of(connection, row)
         if self.large.include(row):
+            folder = held.enter_context(work_folder(self.large.folder))
             return file_stored(connection, given, folder, self.large)
         return read_stored(connection, given)
 
