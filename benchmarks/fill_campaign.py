@@ -117,8 +117,8 @@ def send(database, config_hash, task_ids, credentials, reports):
             upload = Upload.model_construct(config_hash=config_hash, reports=items, sketch=None)
             uploads.append(WorkerUpload(credential=credentials[worker], upload=upload))
         with database.write() as connection:
-            receipts, _ = intake.take(connection, uploads)
-        assert not any(receipt.rejected for receipt in receipts)
+            outcomes = intake.take(connection, uploads).outcomes
+        assert not any(receipt.rejected for receipt in outcomes)
         print(f"{ends[stop]:,} reports", file=sys.stderr, flush=True)
 
 

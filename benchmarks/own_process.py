@@ -11,5 +11,5 @@ HERE = Path(__file__).parent
 def run_script(name, *words):
     """Run a script; return the JSON that it prints, if it prints any."""
     command = [sys.executable, HERE / name, *map(str, words)]
-    output = subprocess.run(command, capture_output=True, check=True).stdout
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
     return json.loads(output) if output else None
