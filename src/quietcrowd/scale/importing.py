@@ -278,7 +278,7 @@ def _listed_workers(reader: Reader) -> tuple[pa.Array, npt.NDArray[np.int32]]:
 
     Of reports they are sorted.
     """
-    named, source = reader.workers, reader.source
+    named, source = reader.take_workers(), reader.source
     codes = np.arange(len(named), dtype=np.int32)
     if source.mechanism is None:
         return named, codes

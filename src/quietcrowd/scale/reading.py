@@ -54,10 +54,11 @@ class Reader:
         self._workers = WorkerList()
         self.rows = self.skipped = 0
 
-    @property
-    def workers(self) -> pa.Array:
-        """Ids so far, in the order of their first row."""
-        return self._workers.ids()
+    def take_workers(self) -> pa.Array:
+        """Return the ids of all workers, in the order of their first row, and forget them."""
+        ids = self._workers.ids()
+        self._workers = WorkerList()
+        return ids
 
     def read(self, rows: Rows) -> None:
         """Take in some rows.
@@ -106,7 +107,7 @@ class Reader:
         return columns, inside
 
     def _codes(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
-        """Return each row's place in `workers`, to which new ones are added."""
+        """Return each row's place among the workers, to whom new ones are added."""
         codes, ids = dictionary_codes(column)
         places = self._workers.codes(pc.cast(ids, plain_type(ids.type)))
         rows: npt.NDArray[np.int32] = places[codes]

@@ -22,7 +22,7 @@ from quietcrowd.mechanisms.mechanism import Mechanism
 
 __all__ = ["Rows", "Source"]
 
-ROWS_AT_ONCE = 2**18
+ROWS_AT_ONCE = 2**17
 """So many rows are read at once."""
 
 
@@ -200,7 +200,7 @@ def _open(path: Path) -> pq.ParquetFile:
     with path.open("rb"):
         pass  # what goes wrong from here on is the content's fault
     try:
-        return pq.ParquetFile(path, buffer_size=2**20)
+        return pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{path}: this cannot be read as Parquet: {_reason(error)}") from None
 
@@ -209,7 +209,8 @@ def _tables(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
     """Yield the columns of a file, some rows at a time."""
     file = _open(path)
     try:
-        for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names)):
+        # One thread: more would hold more columns at once, and what follows takes longer.
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=list(names), use_threads=False):
             yield pa.table(batch)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{path}: this cannot be read as Parquet: {_reason(error)}") from None
