@@ -1,17 +1,19 @@
-"""A campaign of 10^7 reports of 10^6 workers: looked at, inferred, exported, made into a store."""
+"""A campaign of 10^7 reports of 10^6 workers: inferred, looked at, exported, given to a cluster."""
 
 import os
 import statistics
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import httpx
+import pyarrow.parquet as pq
 import pytest
 from tests.campaign.postgresql import HOW_TO_GET_IT, find_programs, postgresql
 from tests.campaign.server_process import server_process
 
+from dask_cluster import dask_cluster
 from own_process import run_script
+from peak_memory import gigabytes_of
 
 TASKS, WORKERS, PER_TASK = 10_000, 1_000_000, 1_000
 LOOKS = 20
@@ -40,12 +42,6 @@ def milliseconds(ask):
         ask().raise_for_status()
         taken.append(time.perf_counter() - start)
     return 1e3 * statistics.median(taken)
-
-
-def server_gigabytes(pid):
-    """Return the largest memory that a server has had."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1e6
 
 
 def told(run):
@@ -78,6 +74,9 @@ def test_large_campaign(database, tmp_path, tabulate):
             found["the list of campaigns"] = f"{listed:.3g} ms"
             found["inference"] = told(run_script("campaign_run.py", "infer", url, campaign))
             results = f"/campaigns/{campaign}/results"
+            here = truths(client, results)
+            found.update(on_cluster(url, campaign, tmp_path))
+            assert truths(client, results) == here
             etag = {"If-None-Match": client.get(f"{results}/head").headers["ETag"]}
             found["a 304 of the results"] = (
                 f"{milliseconds(lambda: known(client, results, etag)):.3g} ms"
@@ -88,10 +87,44 @@ def test_large_campaign(database, tmp_path, tabulate):
             found["all results"] = f"{size / 1e6:.3g} MB in {seconds:.3g} s"
         for name, words in commands(campaign, tmp_path).items():
             found[name] = told(run_script("campaign_run.py", "command", *words))
-        peak = server_gigabytes(serving.process.pid)
+        found.update(store_on_cluster(tmp_path, here))
+        peak = gigabytes_of(serving.process.pid)
         found["the server, at most"] = f"{peak:.2g} GB"
     tabulate(TITLE, {"database": kind, **found})
     assert max(document, listed) < MOST_MILLISECONDS
+
+
+def truths(client, results):
+    """Return all truths that were inferred, with how sure they are."""
+    return client.get(results).raise_for_status().json()["truths"]
+
+
+def on_cluster(url, campaign, folder):
+    """Return what an inference of the server takes where a cluster passes over the reports."""
+    with dask_cluster(folder) as cluster:
+        words = ("infer", url, campaign, "1e9", cluster.address)
+        found = told(run_script("campaign_run.py", *words))
+        return {"inference, Dask": f"{found}; {workers_told(cluster)}"}
+
+
+def store_on_cluster(folder, truths):
+    """Return what it takes to infer from the store on a cluster; the truths are the server's."""
+    output = folder / "truths.parquet"
+    with dask_cluster(folder) as cluster:
+        words = ("command", "infer", folder / "store", "--scheduler", cluster.address)
+        run = run_script("campaign_run.py", *words, "-o", output)
+        found = f"{told(run)}; {workers_told(cluster)}"
+    found_there = pq.read_table(output).to_pylist()
+    assert {row["task"]: row["truth"] for row in found_there} == {
+        row["task"]: row["truth"] for row in truths
+    }
+    return {"the store on Dask": found}
+
+
+def workers_told(cluster):
+    """Return the memory of a cluster in words."""
+    worker, scheduler = cluster.peak_gigabytes()
+    return f"a worker {worker:.2g} GB, the scheduler {scheduler:.2g} GB"
 
 
 def known(client, url, etag):
