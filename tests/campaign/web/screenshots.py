@@ -104,7 +104,6 @@ def after_the_receipt(studio, worker):
     worker.heading("Forget me on this device")
     studio.take(worker, "worker-09-forget")
     worker.press("Forget nothing")
-    worker.press("Yes, go on")
     worker.heading("Sent. Thank you")
     worker.press("Withdraw")
     worker.heading("Withdraw")
