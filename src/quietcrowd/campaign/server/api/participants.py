@@ -28,8 +28,8 @@ from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Credential, Requester, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import read_tasks
+from quietcrowd.campaign.store.erasures import erase_participant
 from quietcrowd.campaign.store.participants import (
-    erase_participant,
     find_participant,
     join,
     public_campaign,
