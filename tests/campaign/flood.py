@@ -153,8 +153,8 @@ class Flood:
                 return
 
     async def join(self, reader, writer) -> None:
-        """Try invites."""
-        campaign, config_hash = self.tokens
+        """Try invites, each as somebody new."""
+        campaign, config_hash = self.tokens  # where it is open to all, none is needed
 
         def request() -> bytes:
             body = {"config_hash": config_hash, "invite": new_token("qci_")}

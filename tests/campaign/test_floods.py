@@ -45,6 +45,7 @@ class Crowd:
     """Workers who upload now and then, each over one connection."""
 
     def __init__(self, campaign):
+        self.campaign = campaign
         self.uploaders = [
             Uploader(campaign, threading.Event(), threading.Event()) for _ in range(HONEST)
         ]
@@ -88,7 +89,7 @@ def crowd(tmp_path):
     """Give a server, its log, and workers."""
     url = f"sqlite:///{tmp_path}/quietcrowd.db"
     key = new_key(url)
-    with server_process(url, tmp_path / "log") as server:
+    with server_process(url, tmp_path / "log", "--joins-per-minute", "30") as server:  # as usual
         workers = Crowd(open_campaign(server.base_url, key, 3_000))
         yield server, workers
         workers.close()
@@ -96,16 +97,22 @@ def crowd(tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("count", [16, 128])
-def test_those_whom_nobody_knows_keep_no_worker_waiting(crowd, count):
+@pytest.mark.parametrize(
+    ("kind", "let_in"), [("unknown", {"401"}), ("join", {"201"}), ("anonymous", {"200"})]
+)
+def test_those_whom_nobody_knows_keep_no_worker_waiting(crowd, kind, let_in, count):
+    """The campaign is open to all: a hundred join at once, and then few."""
     server, workers = crowd
+    campaign = workers.campaign
     workers.seconds(2)
     quiet = workers.seconds(5)
-    with flood("unknown", server.port, count, 20) as answers:
+    with flood(kind, server.port, count, 20, campaign.id, campaign.config_hash) as answers:
         time.sleep(3)
         flooded = workers.seconds(12)
     quiet = np.concatenate([quiet, workers.seconds(5)])
     assert np.quantile(flooded, 0.95) < 3 * np.quantile(quiet, 0.95)
-    assert set(answers) <= {"401", "429", "503", "broken"}
+    assert set(answers) <= {*let_in, "429", "503", "broken"}
+    assert answers["429"]
 
 
 @pytest.mark.slow

@@ -113,6 +113,22 @@ def test_what_is_not_encrypted_is_for_this_machine_alone(run, tmp_path, host):
     assert "--insecure" in errors
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--proxy", "0.0.0.0/0"), "'0.0.0.0/0'"),
+        (("--set", "at_once_each=500", "--set", "at_once=10"), "at_once_each is 500"),
+        (("--set", "connections_each=9", "--set", "connections=8"), "connections is 8"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_one_line(run, tmp_path, words, told):
+    database = f"sqlite:///{tmp_path}/q.db"
+    status, _, errors = run("serve", "--port", 0, "--database", database, *words)
+    assert (status, errors.count("\n")) == (2, 1)
+    assert told in errors
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_a_server_is_told_is_how_it_is_set_up(run, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr("quietcrowd.campaign.server.app.serve", lambda one, _: seen.append(one))

@@ -5,12 +5,15 @@ from http import HTTPStatus
 import pytest
 from attrs import define, field
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from tests.campaign.people import check_problem, new_desk
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.admission import Admission, asker_of
 from quietcrowd.campaign.server.in_flight import ANONYMOUS, NEWCOMER
+from quietcrowd.campaign.server.join_limits import JoinLimits
 from quietcrowd.campaign.server.rate_limits import RateLimits
+from quietcrowd.campaign.server.sources import Sources
 from quietcrowd.campaign.store.shown_tokens import Shown
 from quietcrowd.campaign.terms.settings import MAX_BODY, MAX_SMALL_BODY
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
@@ -73,13 +76,18 @@ class FakeLookups:
         self.forgotten.append(shown)
 
 
-def admission(*known, burst=1, held=()):
+def request(address="192.0.2.1"):
+    return HTTPConnection({"type": "http", "client": (address, 1), "headers": []})
+
+
+def admission(*known, burst=1, held=(), room=100):
     async def hold_back():
         held.append(True)
 
     return Admission(
         lookups=FakeLookups(set(known)),
         limits=RateLimits(rate=0.001, burst=burst),
+        joins=JoinLimits(sources=Sources(), per_minute=0.001, at_once=room),
         hold_back=hold_back,
     )
 
@@ -95,7 +103,7 @@ def refusal(waiting):
 
 def test_who_is_known_is_let_in_and_counted():
     door, worker = admission(_CREDENTIAL), asker("GET", "/api/v1/me", CREDENTIAL)
-    seen = [refusal(door.admit(worker)) for _ in range(3)]
+    seen = [refusal(door.admit(worker, request())) for _ in range(3)]
     assert seen == [None, "too-many-requests", "too-many-requests"]
 
 
@@ -106,7 +114,7 @@ def test_all_strangers_share_one_bucket_and_wait_where_it_is_empty():
         asker("GET", path, new_token(prefix))
         for path, prefix in [("/api/v1/me", "qcw_"), ("/api/v1/campaigns", "qck_")] * 2
     ]
-    seen = [refusal(door.admit(one)) for one in [*strangers, asker("GET", "/api/v1/me")]]
+    seen = [refusal(door.admit(one, request())) for one in [*strangers, asker("GET", "/api/v1/me")]]
     assert seen == ["credential"] * 2 + ["too-many-requests"] * 3
     assert len(held) == 3
 
@@ -115,7 +123,7 @@ def test_links_of_dashboards_that_are_no_more_are_told_so_by_their_routes():
     reading = asker("GET", f"/api/v1/campaigns/{CAMPAIGN}", TOKEN)
     exchanging = asker("POST", f"/api/v1/campaigns/{CAMPAIGN}/dashboard-tokens", CODE)
     door = admission(burst=2, held=[])
-    seen = [refusal(door.admit(one)) for one in (reading, exchanging, reading)]
+    seen = [refusal(door.admit(one, request())) for one in (reading, exchanging, reading)]
     assert seen == [None, None, "too-many-requests"]
     assert door.lookups.asked == [("token", True), ("code", False), ("token", True)]
     door.learn(reading, HTTPStatus.UNAUTHORIZED)
@@ -130,10 +138,48 @@ def test_a_key_that_has_ended_is_told_so_again(start_server):
         check_problem(desk.client.get("/campaigns"), 401, "key-revoked")
 
 
-def test_what_is_public_is_for_all():
+PUBLIC = [f"/api/v1/public/campaigns/{CAMPAIGN}", "/api/v1/openapi.json", "/api/v1/x"]
+UNCOUNTED = ["/api/v1/healthz", "/api/v1/readyz", "/worker/worker.css", f"/j/{CAMPAIGN}", "/x"]
+
+
+@pytest.mark.parametrize("path", UNCOUNTED)
+def test_pages_and_health_are_for_all_as_often_as_they_ask(path):
     door = admission()
-    assert refusal(door.admit(asker("GET", "/api/v1/readyz"))) is None
+    assert [refusal(door.admit(asker("GET", path), request())) for _ in range(3)] == [None] * 3
     assert door.lookups.asked == []
+
+
+def test_where_nothing_is_wanted_each_source_has_a_bucket():
+    held = []
+    door = admission(burst=3, held=held)
+    askers = [asker("GET", path) for path in PUBLIC] + [asker("SECRET", "/api/v1/x", KEY)]
+    for place in (1, 2):
+        seen = [refusal(door.admit(one, request(f"192.0.2.{place}"))) for one in askers]
+        assert seen == [None] * 3 + ["too-many-requests"]
+    assert len(held) == 2
+    assert refusal(door.admit(asker("GET", "/api/v1/me"), request())) == "credential"
+    assert door.lookups.asked == []
+
+
+_OPEN = Shown("invite", token_hash(""), bytes.fromhex(CAMPAIGN))
+
+
+@pytest.mark.parametrize(
+    ("known", "room", "seen"),
+    [
+        ((_OPEN,), 1, None),
+        ((_OPEN,), 0, "too-many-joins"),
+        ((_OPEN, _CREDENTIAL), 0, None),
+        ((_INVITE,), 0, None),
+        ((), 0, None),
+    ],
+)
+def test_who_is_new_needs_room_where_anybody_may_join(known, room, seen):
+    held = []
+    door = admission(*known, held=held, room=room)
+    assert refusal(door.admit(asker("PUT", JOINING, CREDENTIAL), request())) == seen
+    assert len(held) == (seen is not None)
+    assert not any(remember for _, remember in door.lookups.asked)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +196,7 @@ def test_what_is_public_is_for_all():
 def test_who_joins_needs_somebody_who_vouches(known, body, seen):
     held = []
     door, newcomer = admission(*known, held=held), asker("PUT", JOINING, CREDENTIAL)
-    assert refusal(door.admit(newcomer)) is None
+    assert refusal(door.admit(newcomer, request())) is None
     content = body.encode("latin-1")
     assert [refusal(door.admit_newcomer(newcomer, content)) for _ in range(3)] == seen
     assert not any(remember for _, remember in door.lookups.asked)
@@ -187,6 +233,21 @@ def test_strangers_keep_nobody_from_joining_and_asking(start_server):
         assert worker.client.get("/me").status_code == 200
     uninvited = desk.guest(closed)
     check_problem(desk.join(uninvited, new_token("qci_")), 429, "too-many-requests")
+
+
+def test_who_floods_what_is_public_keeps_nobody_else_from_it(start_server):
+    own = start_server(requests_per_second=0.01, burst=3, proxy="127.0.0.1")
+    campaign, client = new_desk(own).campaign(tasks=1), own.client()
+    client.headers["X-Forwarded-For"] = "192.0.2.1"
+    path = f"/public/campaigns/{campaign}"
+    assert [client.get(path).status_code for _ in range(4)] == [200] * 3 + [429]
+    refused = client.get("/openapi.json")
+    check_problem(refused, 429, "too-many-requests")
+    assert refused.headers["retry-after"] == "1"
+    assert [client.get(one).status_code for one in ("/healthz", "/readyz")] == [200, 200]
+    assert client.get(f"{own.url}/j/{campaign}").status_code == 200
+    client.headers["X-Forwarded-For"] = "192.0.2.2"
+    assert client.get(path).status_code == 200
 
 
 def test_who_leaves_is_a_stranger_from_then_on(start_server):

@@ -27,6 +27,8 @@ def test_settings_say_how_many_there_are(opened):
     own = opened(connections=50, connections_each=7).connections
     assert (own.most, own.each) == (50, 7)
     assert opened(connections=1).connections.each == 1
+    all_of_one = opened(connections_each=100_000).connections
+    assert all_of_one.each == all_of_one.most
     with pytest.raises(ParameterError, match="raise the limit"):
         opened(connections=1_000)
 

@@ -279,6 +279,25 @@ def test_the_body_of_somebody_unknown_is_not_waited_for(server, path):
     assert b"\r\nconnection: close\r\n" in answer.lower()
 
 
+def test_the_body_of_a_join_without_room_is_not_waited_for(start_server):
+    own = start_server(joins_at_once=1, joins_per_minute=1.0)
+    desk = new_desk(own)
+    campaign = desk.campaign(join_mode="open")
+    worker, guest = desk.worker(campaign), desk.guest(campaign)
+    head = (
+        f"PUT /api/v1/public/campaigns/{campaign}/participants/{guest.id} HTTP/1.1\r\nHost: here"
+        f"\r\nAuthorization: Bearer {guest.credential}\r\nContent-Length: 3999\r\n\r\n"
+    )
+    with connect(own) as stranger:
+        stranger.settimeout(15)
+        stranger.sendall(head.encode())
+        answer = stranger.recv(65_536)
+    assert answer.startswith(b"HTTP/1.1 429 Too Many Requests\r\n")
+    assert b"\r\nretry-after: 60\r\n" in answer.lower()  # as `too-many-joins` has it
+    assert b"\r\nconnection: close\r\n" in answer.lower()
+    assert desk.join(worker).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["/me/reports", "/campaigns"])
 def test_who_sends_on_gets_the_refusal_all_the_same(server, path):
     client = server.client(new_token("qcw_" if path.startswith("/me") else "qck_"))

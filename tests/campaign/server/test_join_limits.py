@@ -38,5 +38,12 @@ def test_each_source_has_a_bucket_that_fills_with_time():
     assert taken(joins, one, 1_000.0) == 2
 
 
+@pytest.mark.parametrize(
+    ("per_minute", "seconds"), [(120.0, 1), (30.0, 2), (7.0, 9), (1e-3, 3_600), (5e-324, 3_600)]
+)
+def test_who_is_refused_is_told_when_to_try_again(per_minute, seconds):
+    assert limits(per_minute=per_minute).refusal().headers == {"Retry-After": str(seconds)}
+
+
 def test_nothing_is_counted_without_a_limit():
     assert taken(limits(per_minute=0.0), "192.0.2.1", 0.0) == 10

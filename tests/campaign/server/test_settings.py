@@ -34,12 +34,35 @@ PAGE = Path(__file__).parents[3] / "docs" / "operating.md"
         {"source_burst": 0},
         {"joins_at_once": 0},
         {"proxy": "crowd.example"},
+        {"proxy": "0.0.0.0/0"},
+        {"proxy": "::/0"},
+        {"proxy": "0.0.0.0/1"},
+        {"proxy": "2000::/3"},
+        {"at_once_each": 9, "at_once": 8},
+        {"at_once_each": 257},
+        {"connections_each": 9, "connections": 8},
         {"no_such_thing": 7},
     ],
 )
 def test_settings_have_ranges(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"proxy": "10.0.0.0/8"},
+        {"proxy": "fc00::/7"},
+        {"proxy": "::1"},
+        {"at_once_each": 8, "at_once": 8},
+        {"at_once": 1},
+        {"connections_each": 100_000},
+        {"connections": 1},
+    ],
+)
+def test_what_is_usual_gives_way_and_a_network_of_ones_own_is_believed(right):
+    assert {name: getattr(Settings(**right), name) for name in right} == right
 
 
 def test_every_number_has_bounds_and_every_setting_a_description():

@@ -1,4 +1,7 @@
-from quietcrowd.campaign.store.shown_tokens import Shown, known_among
+from sqlalchemy import select
+
+from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.shown_tokens import Shown, find_shown, known_among
 from quietcrowd.campaign.terms.tokens import new_token, token_hash
 
 
@@ -13,6 +16,7 @@ def test_of_many_those_are_told_that_there_are(server, desk):
         Shown("credential", token_hash(worker.credential)),
         Shown("invite", token_hash(invite), here),
         Shown("invite", token_hash(""), there),
+        *(Shown("campaign", one) for one in (here, there)),
     }
     unknown = {
         Shown("key", token_hash(worker.credential)),
@@ -21,6 +25,8 @@ def test_of_many_those_are_told_that_there_are(server, desk):
         Shown("invite", token_hash(new_token("qci_")), here),
         Shown("invite", token_hash(""), here),
         Shown("invite", token_hash(invite), b"\0" * 16),
+        Shown("campaign", bytes.fromhex(desk.draft()["id"])),
+        Shown("campaign", b"\0" * 16),
         *(Shown("credential", token_hash(new_token("qcw_"))) for _ in range(300)),
     }
     with server.database.read() as connection:
@@ -36,3 +42,17 @@ def test_who_has_withdrawn_is_not_known(server, desk):
     shown = {Shown("credential", token_hash(worker.credential))}
     with server.database.read() as connection:
         assert known_among(connection, shown) == set()
+
+
+def test_what_is_shown_is_found_by_its_hash_and_its_form(server, desk, monkeypatch):
+    keys = tables.api_key
+    wanted = select(keys).where(keys.c.revoked == 0)
+
+    def find(token, prefix):
+        return find_shown(server.database, keys, wanted, token, prefix)
+
+    assert find(desk.key, "qck_").token_sha256 == token_hash(desk.key)
+    assert find(new_token("qck_"), "qck_") is None
+    monkeypatch.setattr(type(server.database), "read", None)
+    for token, prefix in ((desk.key, "qcr_"), (f"{desk.key}a", "qck_"), ("", "qck_")):
+        assert find(token, prefix) is None

@@ -1,7 +1,12 @@
 """Who asks: what a request shows for itself is looked up before its body is read.
 
-Which of them a route is for follows from its path. All who show nothing that is known share what
-one key or credential may ask; where they ask more often, each of them waits for a second first.
+Which of them a route is for follows from its path. All who show nothing that is known, where a
+route wants something, share what one key or credential may ask. Where the interface wants nothing,
+each source may ask so much: who floods keeps nobody else from reading what a campaign is. Who is
+new to a campaign that is open to all, from a source that may bring nobody more, is refused as
+early. Each of those who are refused waits for a second first.
+
+Files of pages are not counted: a page loads many, and one costs no more than a refusal does.
 """
 
 from __future__ import annotations
@@ -13,10 +18,12 @@ from typing import Any, Literal
 
 from attrs import define, frozen
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.in_flight import ANONYMOUS, NEWCOMER
+from quietcrowd.campaign.server.join_limits import JoinLimits
 from quietcrowd.campaign.server.lookups import Lookups
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.store.shown_tokens import Kind, Shown
@@ -29,11 +36,17 @@ _REQUESTERS = re.compile(rf"{PREFIX}/(campaigns|keys)(/.*)?", re.DOTALL)
 _WORKERS = re.compile(rf"{PREFIX}/me(/.*)?", re.DOTALL)
 _JOINING = re.compile(rf"{PREFIX}/public/campaigns/(?P<campaign>[0-9a-f]{{32}})/participants/.*")
 
+_PUBLIC = re.compile(rf"{PREFIX}/(?!(?:healthz|readyz)\Z).*", re.DOTALL)
+"""What is asked of the interface without a credential; of its health everybody may ask."""
+
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 """HEAD is handled as GET."""
 
 _OF_REQUESTERS: dict[Prefix, Kind] = {"qck_": "key", "qcr_": "token", "qcd_": "code"}
 _OF_WORKERS: dict[Prefix, Kind] = {"qcw_": "credential"}
+
+_NO_INVITE = ""
+"""Lets into what is open to all."""
 
 _BRIEF = ("code", "token")
 """What is good for a while, and lets nobody send anything: the routes say why it is no more."""
@@ -52,11 +65,14 @@ class Asker:
         What the route wants; what it takes in the place of a key is the route's to say.
     joins : bytes, optional
         The campaign that is joined: with a credential that nobody knows yet.
+    is_public : bool
+        Whether it asks the interface for what wants none: that is counted by where it comes from.
     """
 
     shown: Shown | None = None
     wanted: Literal["key", "credential"] | None = None
     joins: bytes | None = None
+    is_public: bool = False
 
     @property
     def name(self) -> bytes:
@@ -89,14 +105,15 @@ class Asker:
 def asker_of(scope: Scope, headers: Headers) -> Asker:
     """Return what a request shows, by its path and its header."""
     path = scope["path"]
+    anybody = Asker(is_public=_PUBLIC.fullmatch(path) is not None)
     if scope["method"] not in _METHODS:
-        return Asker()  # no route has it
+        return anybody  # no route has it
     token = (headers.get("authorization") or "").partition(" ")[2].strip()
     if _REQUESTERS.fullmatch(path):
         return Asker(shown=_shown(token, _OF_REQUESTERS), wanted="key")
     joining = _JOINING.fullmatch(path) if scope["method"] == "PUT" else None
     if joining is None and not _WORKERS.fullmatch(path):
-        return Asker()
+        return anybody
     joins = None if joining is None else bytes.fromhex(joining["campaign"])
     return Asker(shown=_shown(token, _OF_WORKERS), wanted="credential", joins=joins)
 
@@ -117,29 +134,56 @@ class Admission:
     lookups : Lookups
         Says who is known.
     limits : RateLimits
-        How often a key or credential may ask.
+        How often a key or credential may ask, or a source without one.
+    joins : JoinLimits
+        How many workers one source brings into campaigns that are open to all.
     hold_back : callable
         Waits before too frequent a stranger is refused.
     """
 
     lookups: Lookups
     limits: RateLimits
+    joins: JoinLimits
     hold_back: Callable[[], Awaitable[None]]
 
-    async def admit(self, asker: Asker) -> None:
+    async def admit(self, asker: Asker, request: HTTPConnection) -> None:
         """Let a request in before its body is read; or raise ProblemError.
 
         Those who join show something new: what vouches for them stands in the body.
+
+        Parameters
+        ----------
+        asker : Asker
+            What the request shows for itself.
+        request : HTTPConnection
+            Says where it comes from.
         """
-        if asker.wanted is None or (asker.joins is not None and asker.shown is not None):
+        if asker.wanted is None:
+            if asker.is_public:
+                await self._count(self.joins.sources.of_request(request))
+            return
+        if asker.joins is not None and asker.shown is not None:
+            await self._require_room(asker.joins, asker.shown, request)
             return
         if asker.shown is None or not await self._is_known(asker.shown):
-            await self._count_stranger()
+            await self._count(ANONYMOUS)
             if asker.is_brief:
                 return
             raise ProblemError("credential", asker.refusal)
         if not self.limits.allow(asker.name):
             raise ProblemError("too-many-requests", "Wait a moment.")
+
+    async def _require_room(self, campaign: bytes, shown: Shown, request: HTTPConnection) -> None:
+        """Refuse who is new to a campaign that is open to all, where a source brings too many."""
+        if self.joins.has_room(request):
+            return
+        without = Shown("invite", token_hash(_NO_INVITE), campaign)
+        if not await self.lookups.is_known(without, remember=False):
+            return
+        if await self.lookups.is_known(shown, remember=False):
+            return
+        await self.hold_back()
+        raise self.joins.refusal()
 
     async def _is_known(self, shown: Shown) -> bool:
         return await self.lookups.is_known(shown, remember=shown.kind != "code")  # used once
@@ -157,11 +201,11 @@ class Admission:
         for vouching in (invite, asker.shown):
             if await self.lookups.is_known(vouching, remember=False):
                 return
-        await self._count_stranger()
+        await self._count(ANONYMOUS)
 
-    async def _count_stranger(self) -> None:
+    async def _count(self, stranger: bytes) -> None:
         """Count a request of somebody unknown; where there are too many, wait and raise."""
-        if self.limits.allow(ANONYMOUS):
+        if self.limits.allow(stranger):
             return
         await self.hold_back()
         raise ProblemError("too-many-requests", "Wait a moment.")
@@ -181,6 +225,6 @@ def _invite_in(body: bytes) -> str:
     try:
         found: Any = json.loads(body)
     except (ValueError, RecursionError):
-        return ""
+        return _NO_INVITE
     invite = found.get("invite") if isinstance(found, dict) else None
-    return invite if isinstance(invite, str) and has_prefix(invite, "qci_") else ""
+    return invite if isinstance(invite, str) and has_prefix(invite, "qci_") else _NO_INVITE

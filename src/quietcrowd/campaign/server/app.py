@@ -22,6 +22,8 @@ from quietcrowd import __version__
 from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 from quietcrowd.campaign.server.admission import Admission
 from quietcrowd.campaign.server.api import ROUTES
+from quietcrowd.campaign.server.api_document import PATH as DOCUMENT
+from quietcrowd.campaign.server.api_document import ApiDocument
 from quietcrowd.campaign.server.connections import shedding_protocol
 from quietcrowd.campaign.server.door import Door, open_door
 from quietcrowd.campaign.server.gate import Gate
@@ -89,7 +91,7 @@ def create_app(
     app = FastAPI(
         title="quietcrowd campaigns",
         version=__version__,
-        openapi_url=f"{PREFIX}/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan(settings, database, departures, counted),
@@ -99,6 +101,7 @@ def create_app(
     )
     app.router.routes.extend(ROUTES)  # what is included as a router is searched several times
     app.router.routes.extend(pages.routes)
+    app.add_route(DOCUMENT, ApiDocument(app).answer, include_in_schema=False)
     door = open_door(settings, database, counted.tally)
     app.state.address, app.state.door, app.state.metrics = settings.address, door, counted
     in_flight = InFlight(
@@ -135,10 +138,16 @@ def _lifespan(
             database=database, departures=departures, clock=time.time, changed=infer
         )
         lookups = Lookups(database=database)
+        joins = JoinLimits(
+            sources=app.state.door.connections.sources,
+            per_minute=settings.joins_per_minute,
+            at_once=settings.joins_at_once,
+        )
         parts = [part for part in (*erasers, jobs, writer, retention, lookups) if part is not None]
         app.state.admission = Admission(
             lookups=lookups,
             limits=RateLimits(rate=settings.requests_per_second, burst=settings.burst),
+            joins=joins,
             hold_back=app.state.door.turning_away.hold_back,
         )
         app.state.service = Service(
@@ -148,11 +157,7 @@ def _lifespan(
             departures=departures,
             alive=lambda: all(part.alive for part in parts),
             unwritable=metrics.probe.why_not,
-            joins=JoinLimits(
-                sources=app.state.door.connections.sources,
-                per_minute=settings.joins_per_minute,
-                at_once=settings.joins_at_once,
-            ),
+            joins=joins,
         )
         try:
             yield

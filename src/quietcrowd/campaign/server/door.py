@@ -75,7 +75,7 @@ def open_door(settings: Settings, database: Database, tally: Tally) -> Door:
         at_once=settings.at_once,
         connections=OpenConnections(
             most=most,
-            each=settings.connections_each or max(1, most // _SHARE),
+            each=min(settings.connections_each or max(1, most // _SHARE), most),
             limits=RateLimits(
                 rate=settings.source_requests_per_second, burst=settings.source_burst
             ),

@@ -140,14 +140,15 @@ class Gate:
         self, scope: Scope, headers: Headers, asker: Asker, receive: Receive
     ) -> bytes:
         """Return the body of a request that may be worked on now; or raise ProblemError."""
-        if not self.connections.may_ask(HTTPConnection(scope)):
+        request = HTTPConnection(scope)
+        if not self.connections.may_ask(request):
             raise ProblemError("too-many-requests", "Wait a moment.")
         size = _announced(headers, asker.most)
         if size > asker.most:
             raise ProblemError("too-large", f"This request has at most {asker.most:,} bytes.")
         self._require_room(size, asker.name)
         admission = self.admission()
-        await admission.admit(asker)
+        await admission.admit(asker, request)
         body = await self.incoming.whole(receive, most=asker.most, credential=asker.name)
         await admission.admit_newcomer(asker, body)
         self._require_room(len(body), asker.name)

@@ -11,7 +11,10 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.server.rate_limits import RateLimits
 from quietcrowd.campaign.server.sources import Sources
 
-__all__ = ["JoinLimits", "too_many_joins"]
+__all__ = ["JoinLimits"]
+
+_LONGEST = 3_600.0
+"""Seconds after which somebody is to try again, at most."""
 
 
 @define(kw_only=True)
@@ -57,13 +60,13 @@ class JoinLimits:
             Where there is no room.
         """
         if not self._limits.allow(self.sources.of_request(request, now), now):
-            raise too_many_joins(math.ceil(60 / self.per_minute))
+            raise self.refusal()
 
-
-def too_many_joins(seconds: int = 2) -> ProblemError:
-    """Return the refusal of who joins from a source of which too many have; when to try again."""
-    return ProblemError(
-        "too-many-joins",
-        "Wait a moment: anyone can join this campaign, so few may from one place at once.",
-        headers={"Retry-After": str(seconds)},
-    )
+    def refusal(self) -> ProblemError:
+        """Return the refusal of who joins from a source without room, and when to try again."""
+        seconds = math.ceil(min(60 / self.per_minute, _LONGEST))
+        return ProblemError(
+            "too-many-joins",
+            "Wait a moment: anyone can join this campaign, so few may from one place at once.",
+            headers={"Retry-After": str(seconds)},
+        )

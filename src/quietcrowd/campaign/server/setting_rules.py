@@ -9,9 +9,13 @@ from annotated_types import Ge, Le
 from attrs import frozen
 from pydantic import BaseModel
 
+from quietcrowd.exceptions import ParameterError
 from quietcrowd.validation import did_you_mean
 
-__all__ = ["Unit", "allowed", "mistake"]
+__all__ = ["Unit", "allowed", "mistake", "require_no_contradiction"]
+
+_PARTS = {"at_once_each": "at_once", "connections_each": "connections"}
+"""What one may have, and all together."""
 
 _KINDS = {
     bool: "true or false",
@@ -80,3 +84,28 @@ def mistake(kind: type[BaseModel], name: str, error: Mapping[str, Any]) -> str:
         return f"{name}: {reason}"
     got = f"; got {error['input']!r}" if kind.model_fields[name].repr else ""
     return f"{name} must be {allowed(kind, name)}{got}"
+
+
+def require_no_contradiction(settings: BaseModel) -> None:
+    """Raise ParameterError where a setting was given that another one takes back.
+
+    What is usual gives way: ``at_once`` alone may be below the usual ``at_once_each``.
+
+    Parameters
+    ----------
+    settings : BaseModel
+        All of a server.
+
+    Raises
+    ------
+    ParameterError
+        It names both, their values and what to give instead.
+    """
+    given = settings.model_fields_set
+    for name, whole in _PARTS.items():
+        part, most = getattr(settings, name), getattr(settings, whole)
+        if name in given and part is not None and most is not None and part > most:
+            raise ParameterError(
+                f"{name} is {part:,} and {whole} is {most:,}: one cannot have more than all. "
+                f"Give {name} at most {most:,}, or {whole} at least {part:,}."
+            )

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
-from quietcrowd.campaign.server.setting_rules import Unit, mistake
+from quietcrowd.campaign.server.setting_rules import Unit, mistake, require_no_contradiction
 from quietcrowd.campaign.terms.byte_counts import byte_count
 from quietcrowd.campaign.terms.server_address import address_in_page
 from quietcrowd.campaign.terms.settings import BODY_SECONDS, MAX_AT_ONCE, MAX_BODY, TAKING_SECONDS
@@ -24,13 +24,24 @@ PREFIX_OF_VARIABLES = "QUIETCROWD_"
 _DAY = 86_400.0
 
 
+_WIDEST = {4: 8, 6: 7}
+"""Bits that all addresses of a proxy's network have in common, at least, by the version of IP: in
+10.0.0.0/8 and in fc00::/7 nobody is from outside."""
+
+
 def _network(text: str) -> str:
+    """Return an address or a network as it is, if not everybody is in it."""
     try:
-        ip_network(text, strict=False)
+        found = ip_network(text, strict=False)
     except ValueError:
         raise ParameterError(
             f"it must be an address as 10.0.0.1, or a network as 10.0.0.0/24; got {text!r}"
         ) from None
+    if found.prefixlen < _WIDEST[found.version]:
+        raise ParameterError(
+            "who is in this network is believed about where others come from, so it must not be "
+            f"everybody's: name the proxy's address, or the network that it is in; got {text!r}"
+        )
     return text
 
 
@@ -58,7 +69,7 @@ class Settings(BaseSettings):
     Raises
     ------
     ParameterError
-        Where a value is not one that the setting may have.
+        Where a value is not one that the setting may have, or that another setting allows.
     """
 
     model_config = SettingsConfigDict(
@@ -133,10 +144,11 @@ class Settings(BaseSettings):
         20.0,
         ge=0,
         le=1e6,
-        description="What a key or credential may ask for in the long run; 0: no limit.",
+        description="What a key or credential may ask for in the long run, and what one source may "
+        "ask of the interface without any; 0: no limit.",
     )
     burst: Annotated[int, Unit("requests")] = Field(
-        100, ge=1, le=10**6, description="What a key or credential may ask for at once."
+        100, ge=1, le=10**6, description="What each of these may ask for at once."
     )
     connections: Annotated[int | None, Unit("connections")] = Field(
         None,
@@ -242,6 +254,7 @@ class Settings(BaseSettings):
             first = error.errors()[0]
             name = str(first["loc"][0])
             raise ParameterError(mistake(type(self), name, first)) from None
+        require_no_contradiction(self)
 
     @classmethod
     @override

@@ -30,6 +30,7 @@ def start_lines(settings: Settings, resources: Resources, door: Door) -> list[st
     """
     one = settings
     each = _rate(one.requests_per_second, one.burst)
+    each_at_once = min(one.at_once_each, one.at_once)
     source = _rate(one.source_requests_per_second, one.source_burst)
     infer = "left to other servers"
     if one.infer:
@@ -48,8 +49,8 @@ def start_lines(settings: Settings, resources: Resources, door: Door) -> list[st
         f"  Workers reach it at: {one.address or 'the name under which it is asked'}",
         f"  Database: {_database_line(database.url, one.pool_size, resources.connections)}",
         f"  Who left: {_journal_line(resources.departures)}",
-        f"  Requests: {one.at_once:,} at once, {one.at_once_each:,} with one key or credential;",
-        f"    with one key or credential: {each};",
+        f"  Requests: {one.at_once:,} at once, {each_at_once:,} with one key or credential;",
+        f"    with one key or credential, or from one source without: {each};",
         f"    from one source: {source}",
         f"  Joins of what is open to all, from one source: {joins};",
         f"    a source is {'who connects' if one.proxy is None else f'what {one.proxy} says'}",

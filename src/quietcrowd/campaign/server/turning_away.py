@@ -16,7 +16,7 @@ from quietcrowd.campaign.terms.settings import MAX_BODY
 
 __all__ = ["TurningAway"]
 
-_ENDING = ("credential", "too-many-requests")
+_ENDING = ("credential", "too-many-joins", "too-many-requests")
 """Refusals after which a connection ends; who comes while there is too much to do keeps it."""
 
 _SECONDS = 2.0

@@ -15,7 +15,8 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
 from quietcrowd.campaign.store.requesters import KeyHolder, owned_campaign
-from quietcrowd.campaign.terms.tokens import has_prefix, new_token, same_hash, token_hash
+from quietcrowd.campaign.store.shown_tokens import find_shown
+from quietcrowd.campaign.terms.tokens import new_token, same_hash, token_hash
 
 __all__ = [
     "CODE_SECONDS",
@@ -167,17 +168,15 @@ def reader_of(database: Database, token: str, now: float) -> Reader:
     ProblemError
         Where it is no token, or not any more.
     """
-    found = None
-    if has_prefix(token, "qcr_"):
-        table, hashed = tables.dashboard_token, token_hash(token)
-        with database.read() as connection:
-            found = connection.execute(
-                select(table, tables.campaign.c.requester_id)
-                .join_from(table, tables.campaign)
-                .join(tables.api_key, tables.api_key.c.token_sha256 == table.c.key_sha256)
-                .where(table.c.token_sha256 == hashed, tables.api_key.c.revoked == 0)
-            ).one_or_none()
-    if found is None or not same_hash(found.token_sha256, hashed) or now >= found.expires_at:
+    table, key = tables.dashboard_token, tables.api_key.c
+    wanted = (
+        select(table, tables.campaign.c.requester_id)
+        .join_from(table, tables.campaign)
+        .join(tables.api_key, key.token_sha256 == table.c.key_sha256)
+        .where(key.revoked == 0)
+    )
+    found = find_shown(database, table, wanted, token, "qcr_")
+    if found is None or now >= found.expires_at:
         raise ProblemError("code-invalid", _ANOTHER)
     return Reader(requester=found.requester_id, only=found.campaign_id)
 

@@ -21,10 +21,8 @@ from typing import Any, Literal, TypeAlias
 
 from attrs import field, frozen
 from sqlalchemy import (
-    BigInteger,
     Column,
     Connection,
-    Integer,
     LargeBinary,
     MetaData,
     Table,
@@ -38,6 +36,7 @@ from sqlalchemy.exc import DBAPIError
 
 from quietcrowd.campaign.store.database import Database, look_up
 from quietcrowd.campaign.store.places import Places
+from quietcrowd.campaign.store.table_kinds import STRICT, WHOLE
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
@@ -68,8 +67,6 @@ _SOME = 10_000
 CONNECTIONS = 2
 """Connections that a server has to where it is kept."""
 
-_STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
-
 metadata = MetaData()
 
 departure = Table(
@@ -78,7 +75,7 @@ departure = Table(
     Column("campaign_id", LargeBinary, primary_key=True),
     Column("participant_id", LargeBinary, primary_key=True),
     Column("credential_hash", LargeBinary, nullable=False),
-    **_STRICT,
+    **STRICT,
 )
 
 ending = Table(
@@ -86,11 +83,11 @@ ending = Table(
     metadata,
     Column("campaign_id", LargeBinary, primary_key=True),
     Column("kind", Text, nullable=False),
-    Column("delete_at", BigInteger().with_variant(Integer(), "sqlite")),
-    **_STRICT,
+    Column("delete_at", WHOLE),
+    **STRICT,
 )
 
-_PROBE = Table("probe", metadata, Column("line", Text, primary_key=True), **_STRICT)
+_PROBE = Table("probe", metadata, Column("line", Text, primary_key=True), **STRICT)
 """One row, which is written again to see whether anything can be."""
 
 _FIRST = text("INSERT INTO probe (line) VALUES ('') ON CONFLICT DO NOTHING")

@@ -16,9 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import JoinRequest
 from quietcrowd.campaign.store import tables
-from quietcrowd.campaign.store.departures import Departures
-from quietcrowd.campaign.store.exclusions import renew
-from quietcrowd.campaign.store.releases import show_at_once, take_stock, waits_for_others
+from quietcrowd.campaign.store.releases import show_at_once, waits_for_others
 from quietcrowd.campaign.terms.tokens import (
     erased_hash,
     has_prefix,
@@ -31,8 +29,6 @@ from quietcrowd.campaign.terms.tokens import (
 
 __all__ = [
     "count_joined",
-    "erase_named",
-    "erase_participant",
     "find_participant",
     "join",
     "public_campaign",
@@ -232,91 +228,3 @@ def find_participant(connection: Connection, credential: str, *, lock: bool = Fa
     if found is None or not same_hash(found.token_sha256, token_hash(credential)):
         raise ProblemError("credential", "Join the campaign first.")
     return found
-
-
-def erase_participant(connection: Connection, person: Any, kept: bytes) -> bool:
-    """Delete a participant, all reports, and the results that were computed from them.
-
-    Where workers are shown together these results go, and what is shown changes, with the next
-    release, or now if the campaign is closed. Who was not shown leaves unseen.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes.
-    person : Row
-        Of the table of participants.
-    kept : bytes
-        What the credential is known by, so that it does not join again.
-
-    Returns
-    -------
-    bool
-        Whether results may have changed.
-    """
-    campaign = person.campaign_id
-    erased = [
-        connection.execute(
-            delete(table).where(
-                table.c.campaign_id == campaign, table.c.participant_id == person.id
-            )
-        ).rowcount
-        for table in (tables.report, tables.sketch)
-    ]
-    connection.execute(delete(tables.participant).where(tables.participant.c.id == person.id))
-    connection.execute(insert(tables.withdrawn), {"campaign_id": campaign, "credential_hash": kept})
-    row = connection.execute(select(tables.campaign).where(tables.campaign.c.id == campaign)).one()
-    count_joined(connection, row, -1)
-    together = waits_for_others(row)
-    if not together:
-        renew(connection, row)
-        show_at_once(connection, campaign, participants=-1, reports=-sum(erased))
-    if not any(erased) or (together and person.standing != "shown"):
-        return False
-    connection.execute(
-        update(tables.campaign)
-        .where(tables.campaign.c.id == campaign)
-        .values(erasures=tables.campaign.c.erasures + 1)
-    )
-    if not together:
-        gone = tables.inference.c.campaign_id == campaign
-        connection.execute(delete(tables.inference).where(gone))
-    elif row.state == "closed":
-        take_stock(connection, campaign)
-    return True
-
-
-def erase_named(
-    connection: Connection, departures: Departures, campaign: bytes, pseudonym: str
-) -> bool:
-    """Delete a participant as `erase_participant` does, whom a requester names by pseudonym.
-
-    Where there is none nothing happens: who never was and who has left are the same.
-
-    Parameters
-    ----------
-    connection : Connection
-        In a transaction that writes, with the campaign locked.
-    departures : Departures
-        Where it is kept beside the database, first.
-    campaign : bytes
-        Its id.
-    pseudonym : str
-        Of the participant.
-
-    Returns
-    -------
-    bool
-        Whether results may have changed.
-    """
-    person = tables.participant
-    found = connection.execute(
-        select(person)
-        .where(person.c.campaign_id == campaign, person.c.pseudonym == pseudonym)
-        .with_for_update()
-    ).one_or_none()
-    if found is None:
-        return False
-    kept = erased_hash(found.token_sha256)
-    departures.leave(campaign, found.id, kept)
-    return erase_participant(connection, found, kept)

@@ -12,7 +12,7 @@ from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import delete_campaign, update_campaign
 from quietcrowd.campaign.store.database import Database, insert_rows, look_up
 from quietcrowd.campaign.store.departures import Departures, trace_of
-from quietcrowd.campaign.store.participants import erase_participant
+from quietcrowd.campaign.store.erasures import erase_participant
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.retention import delete_expired
 

@@ -10,11 +10,10 @@ from sqlalchemy import Connection, delete, insert, select, update
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.store.shown_tokens import find_shown
 from quietcrowd.campaign.terms.tokens import (
-    has_prefix,
     new_id,
     new_token,
-    same_hash,
     token_hash,
 )
 from quietcrowd.exceptions import ParameterError
@@ -141,14 +140,8 @@ def requester_of(database: Database, key: str, now: float) -> KeyHolder:
         Where it is nobody's, has expired or was revoked: only who shows the very key is told of
         these two.
     """
-    found = None
-    if has_prefix(key, "qck_"):
-        hashed = token_hash(key)
-        with database.read() as connection:
-            found = connection.execute(
-                select(tables.api_key).where(tables.api_key.c.token_sha256 == hashed)
-            ).one_or_none()
-    if found is None or not same_hash(found.token_sha256, hashed):
+    found = find_shown(database, tables.api_key, select(tables.api_key), key, "qck_")
+    if found is None:
         raise ProblemError("credential", "Show a requester's key: Authorization: Bearer qck_...")
     state = key_state(found, now)
     if state != "valid":

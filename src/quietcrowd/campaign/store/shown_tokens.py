@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from attrs import frozen
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Select, Table, select
 
 from quietcrowd.campaign.store import tables
+from quietcrowd.campaign.store.database import Database
+from quietcrowd.campaign.terms.tokens import Prefix, has_prefix, same_hash, token_hash
 
-__all__ = ["Kind", "Shown", "known_among"]
+__all__ = ["Kind", "Shown", "find_shown", "known_among"]
 
-Kind: TypeAlias = Literal["key", "code", "token", "credential", "invite"]
+Kind: TypeAlias = Literal["key", "code", "token", "credential", "invite", "campaign"]
 
 
 @frozen
@@ -21,11 +23,12 @@ class Shown:
 
     Attributes
     ----------
-    kind : {"key", "code", "token", "credential", "invite"}
+    kind : {"key", "code", "token", "credential", "invite", "campaign"}
         A requester's key, the code of a link to a dashboard, a token that reads results, a worker's
-        credential, or an invite; a campaign that is open to all needs none.
+        credential, or an invite; a campaign that is open to all needs none. Or the link of a
+        campaign, which workers may see once it is no draft.
     hash : bytes
-        SHA-256 of it.
+        SHA-256 of it; of a link, the id of the campaign.
     campaign : bytes
         Whose invite it is.
     """
@@ -44,6 +47,7 @@ def known_among(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
         *_of_requesters(connection, tables.dashboard_code, of["code"]),
         *_of_requesters(connection, tables.dashboard_token, of["token"]),
         *_invites(connection, of["invite"]),
+        *_campaigns(connection, of["campaign"]),
     }
 
 
@@ -87,3 +91,40 @@ def _invites(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
     return {
         one for one in shown if one.campaign in open_to_all or (one.campaign, one.hash) in found
     }
+
+
+def _campaigns(connection: Connection, shown: Collection[Shown]) -> set[Shown]:
+    if not shown:
+        return set()
+    campaign = tables.campaign.c
+    wanted = select(campaign.id).where(
+        campaign.id.in_([one.hash for one in shown]), campaign.state != "draft"
+    )
+    found = set(connection.scalars(wanted))
+    return {one for one in shown if one.hash in found}
+
+
+def find_shown(
+    database: Database, table: Table, wanted: Select[Any], token: str, prefix: Prefix
+) -> Any:
+    """Return the row of what somebody shows, or None; a text of another form is not looked up.
+
+    Parameters
+    ----------
+    database : Database
+        Where it is.
+    table : Table
+        Of what has such tokens, by their hashes.
+    wanted : Select
+        From this table, of what else has to be so.
+    token : str
+        What is shown.
+    prefix : str
+        Of such tokens.
+    """
+    if not has_prefix(token, prefix):
+        return None
+    hashed = token_hash(token)
+    with database.read() as connection:
+        found = connection.execute(wanted.where(table.c.token_sha256 == hashed)).one_or_none()
+    return found if found is not None and same_hash(found.token_sha256, hashed) else None

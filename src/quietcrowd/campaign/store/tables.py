@@ -13,18 +13,18 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     Column,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     Table,
     Text,
     UniqueConstraint,
 )
+
+from quietcrowd.campaign.store.table_kinds import STRICT, WHOLE
 
 __all__ = [
     "api_key",
@@ -47,12 +47,6 @@ __all__ = [
 
 metadata = MetaData()
 
-_WHOLE = BigInteger().with_variant(Integer(), "sqlite")
-"""64 bits, in a type that strict tables of SQLite know."""
-
-_STRICT: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": False}
-"""Pages lie in the order of random keys; within, rows as they came: see `Database.write_anew`."""
-
 
 def _owner(table: str, *, primary_key: bool = False, index: bool | None = None) -> Column[Any]:
     """Return the column that says whose a row is: it goes when its owner goes."""
@@ -73,7 +67,7 @@ def _told(name: str) -> Column[Any]:
 
 def _counted(name: str, first: int) -> Column[Any]:
     """Return a column of a whole number that rows have from the beginning."""
-    return Column(name, _WHOLE, nullable=False, server_default=str(first))
+    return Column(name, WHOLE, nullable=False, server_default=str(first))
 
 
 def _sent(name: str, *columns: Column[Any]) -> Table:
@@ -90,7 +84,7 @@ def _sent(name: str, *columns: Column[Any]) -> Table:
             ["participant.campaign_id", "participant.id"],
             ondelete="CASCADE",
         ),
-        **_STRICT,
+        **STRICT,
     )
 
 
@@ -99,7 +93,7 @@ requester = Table(
     metadata,
     Column("id", LargeBinary, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    **_STRICT,
+    **STRICT,
 )
 
 api_key = Table(
@@ -107,10 +101,10 @@ api_key = Table(
     metadata,
     Column("token_sha256", LargeBinary, primary_key=True),
     _owner("requester"),
-    Column("expires_at", _WHOLE),
+    Column("expires_at", WHOLE),
     Column("last4", Text),
     _counted("revoked", 0),
-    **_STRICT,
+    **STRICT,
 )
 
 campaign = Table(
@@ -119,22 +113,22 @@ campaign = Table(
     Column("id", LargeBinary, primary_key=True),
     _owner("requester", index=True),
     Column("state", Text, nullable=False),
-    Column("version", _WHOLE, nullable=False),
+    Column("version", WHOLE, nullable=False),
     Column("title", Text, nullable=False),
     Column("description", Text, nullable=False),
     Column("mechanism", Text, nullable=False),
     Column("method", Text),
     Column("join_mode", Text, nullable=False),
-    Column("answers_per_participant", _WHOLE),
-    Column("linked", _WHOLE),
-    Column("max_participants", _WHOLE),
+    Column("answers_per_participant", WHOLE),
+    Column("linked", WHOLE),
+    Column("max_participants", WHOLE),
     Column("config", Text),
     Column("config_hash", LargeBinary),
-    Column("erasures", _WHOLE, nullable=False),
-    Column("invites_used", _WHOLE, nullable=False),
+    Column("erasures", WHOLE, nullable=False),
+    Column("invites_used", WHOLE, nullable=False),
     *(_told(name) for name in ("requester_name", "contact", "purpose")),
-    Column("retention_days", _WHOLE),
-    Column("delete_at", _WHOLE),
+    Column("retention_days", WHOLE),
+    Column("delete_at", WHOLE),
     _counted("at_least", 1),
     *(
         _counted(name, 0)
@@ -143,9 +137,9 @@ campaign = Table(
     Column("shown_method", Text),
     Column("completion_code", Text),
     Column("closes_on", Text),
-    Column("max_joined", _WHOLE),
+    Column("max_joined", WHOLE),
     *(_counted(name, 0) for name in ("tasks", "joined", "crowded", "exclusions")),
-    **_STRICT,
+    **STRICT,
 )
 
 
@@ -163,8 +157,8 @@ def _pass(name: str) -> Table:
             nullable=False,
             index=True,
         ),
-        Column("expires_at", _WHOLE, nullable=False),
-        **_STRICT,
+        Column("expires_at", WHOLE, nullable=False),
+        **STRICT,
     )
 
 
@@ -177,13 +171,13 @@ task = Table(
     metadata,
     Column("id", LargeBinary, primary_key=True),
     _owner("campaign"),
-    Column("position", _WHOLE, nullable=False),
+    Column("position", WHOLE, nullable=False),
     Column("name", Text, nullable=False),
     Column("data", Text, nullable=False),
     Column("gold", Text),
     UniqueConstraint("campaign_id", "name"),
     UniqueConstraint("campaign_id", "position"),
-    **_STRICT,
+    **STRICT,
 )
 
 image = Table(
@@ -193,7 +187,7 @@ image = Table(
     Column("sha256", LargeBinary, primary_key=True),
     Column("media_type", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
-    **_STRICT,
+    **STRICT,
 )
 
 invite = Table(
@@ -202,7 +196,7 @@ invite = Table(
     _owner("campaign", primary_key=True),
     Column("token_sha256", LargeBinary, primary_key=True),
     _counted("revoked", 0),
-    **_STRICT,
+    **STRICT,
 )
 
 participant = Table(
@@ -217,7 +211,7 @@ participant = Table(
     UniqueConstraint("campaign_id", "pseudonym"),
     UniqueConstraint("campaign_id", "id"),
     Index("ix_participant_campaign_id_standing", "campaign_id", "standing"),
-    **_STRICT,
+    **STRICT,
 )
 
 withdrawn = Table(
@@ -225,15 +219,15 @@ withdrawn = Table(
     metadata,
     _owner("campaign", primary_key=True),
     Column("credential_hash", LargeBinary, primary_key=True),
-    **_STRICT,
+    **STRICT,
 )
 
 report = _sent(
     "report",
     Column("task_id", LargeBinary, primary_key=True),
     Column("report_id", LargeBinary, nullable=False),
-    Column("value", _WHOLE, nullable=False),
-    Column("bit", _WHOLE),
+    Column("value", WHOLE, nullable=False),
+    Column("bit", WHOLE),
 )
 
 sketch = _sent(
@@ -246,15 +240,15 @@ inference = Table(
     "inference",
     metadata,
     _owner("campaign", primary_key=True),
-    Column("reports", _WHOLE, nullable=False),
-    Column("erasures", _WHOLE, nullable=False),
+    Column("reports", WHOLE, nullable=False),
+    Column("erasures", WHOLE, nullable=False),
     Column("method", Text),
     Column("etag", Text, nullable=False),
     Column("snapshot", Text, nullable=False),
     Column("pages_etag", Text),
     Column("head", Text),
     *(_counted(name, 0) for name in ("truths", "workers", "exclusions")),
-    **_STRICT,
+    **STRICT,
 )
 """Heads of results; servers before revision 0006 read `snapshot` alone: see `result_pages`."""
 
@@ -263,9 +257,9 @@ exclusion = Table(
     metadata,
     _owner("campaign", primary_key=True),
     Column("pseudonym", Text, primary_key=True),
-    Column("wanted", _WHOLE, nullable=False),
-    Column("in_force", _WHOLE, nullable=False),
-    **_STRICT,
+    Column("wanted", WHOLE, nullable=False),
+    Column("in_force", WHOLE, nullable=False),
+    **STRICT,
 )
 
 result_page = Table(
@@ -278,8 +272,8 @@ result_page = Table(
         primary_key=True,
     ),
     Column("kind", Text, primary_key=True),
-    Column("number", _WHOLE, primary_key=True),
+    Column("number", WHOLE, primary_key=True),
     Column("content", Text, nullable=False),
-    **_STRICT,
+    **STRICT,
 )
 """Pages go with the head of their results."""

@@ -16,8 +16,7 @@ from typing_extensions import override
 
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id
-from quietcrowd.campaign.store.database import UNAVAILABLE, Database
-from quietcrowd.campaign.store.participants import public_campaign
+from quietcrowd.campaign.store.shown_tokens import Shown
 from quietcrowd.campaign.terms.server_address import address_of_host
 from quietcrowd.campaign.web.files import DASHBOARD, PAGE, SERVICE_WORKER, PageFile, html_file
 from quietcrowd.campaign.web.manifest import MANIFEST, SERVED
@@ -123,27 +122,17 @@ async def service_worker() -> Response:
 
 
 @router.get("/j/{campaign}")
-def page_for_workers(campaign: Id, request: Request) -> Response:
+async def page_for_workers(campaign: Id, request: Request) -> Response:
     """Return the page on which a worker answers: the same for all campaigns.
 
-    Where there is no such campaign the status is 404, and the page says so.
+    Where there is no such campaign the status is 404, and the page says so. Campaigns are looked up
+    many at once, as what requests show for themselves is: anybody may ask for any, and often.
     """
-    known = campaign == ANY_CAMPAIGN or _is_known(request.app.state.service.database, campaign)
+    lookups, shown = request.app.state.admission.lookups, Shown("campaign", bytes.fromhex(campaign))
+    known = campaign == ANY_CAMPAIGN or await lookups.is_known(shown, remember=False)
     return _response(
         WORKER_PAGE, 200 if known else 404, headers={"Content-Security-Policy": WORKER_POLICY}
     )
-
-
-def _is_known(database: Database, campaign: str) -> bool:
-    """Return whether a campaign can be read, or cannot just now for want of the database."""
-    try:
-        with database.read() as connection:
-            public_campaign(connection, campaign)
-    except ProblemError:
-        return False
-    except UNAVAILABLE:
-        return True
-    return True
 
 
 @router.get("/worker/manifest.json")

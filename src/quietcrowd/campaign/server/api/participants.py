@@ -24,13 +24,12 @@ from quietcrowd.campaign.protocol.schemas import (
     TaskForParticipant,
     TasksForParticipant,
 )
-from quietcrowd.campaign.server.join_limits import too_many_joins
 from quietcrowd.campaign.server.problem_responses import documented
-from quietcrowd.campaign.server.service import Credential, Requester, Service, ServiceOf
+from quietcrowd.campaign.server.service import Credential, Requester, ServiceOf
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import read_tasks
+from quietcrowd.campaign.store.erasures import erase_participant
 from quietcrowd.campaign.store.participants import (
-    erase_participant,
     find_participant,
     join,
     public_campaign,
@@ -127,22 +126,10 @@ def join_campaign(
         raise ProblemError(
             "credential", "The participant is the first 16 bytes of the credential's SHA-256."
         )
-    if not service.joins.has_room(asked):
-        _require_not_new(service, campaign, participant)
     with service.database.write() as connection:
         if join(connection, campaign, credential, request, lambda: service.joins.take(asked)):
             response.status_code = 201
         return _participation(connection, credential)
-
-
-def _require_not_new(service: Service, campaign: str, participant: str) -> None:
-    """Refuse who is new, before anything is locked, where a campaign is open to all."""
-    mine = tables.participant.c.id == bytes.fromhex(participant)
-    with service.database.read() as connection:
-        row = public_campaign(connection, campaign)
-        known = connection.scalar(select(tables.participant.c.id).where(mine))
-    if row.join_mode == "open" and known is None:
-        raise too_many_joins()
 
 
 def _participation(connection: Connection, credential: str) -> Participation:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, ResultHead, ResultRows
 from quietcrowd.campaign.results.shown_results import ShownResults
+from quietcrowd.campaign.server.etags import known_already, not_modified
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import (
     ReaderOf,
@@ -28,8 +29,6 @@ from quietcrowd.campaign.terms.settings import PREFIX
 __all__ = [
     "ResultQuery",
     "etag_of",
-    "known_already",
-    "not_modified",
     "read_head",
     "read_truths",
     "read_workers",
@@ -64,16 +63,6 @@ def etag_of(found: ShownResults) -> dict[str, str]:
     return {"ETag": found.tag}
 
 
-def known_already(found: ShownResults, if_none_match: str | None) -> bool:
-    """Return whether who asks has these results."""
-    return if_none_match == "*" or found.tag in (if_none_match or "")
-
-
-def not_modified(found: ShownResults) -> Response:
-    """Return what is answered to whom they are known."""
-    return Response(status_code=304, headers=etag_of(found))
-
-
 class ResultQuery(BaseModel):
     """Which page is wanted."""
 
@@ -104,8 +93,8 @@ def read_head(
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
         found = results_for(reader, service, connection, row)
-    if known_already(found, if_none_match):
-        return not_modified(found)
+    if known_already(found.tag, if_none_match):
+        return not_modified(found.tag)
     counted = {**json.loads(found.head), **found.counts}
     return Response(json.dumps(counted), headers=etag_of(found), media_type="application/json")
 
@@ -159,8 +148,8 @@ def _page(
         found = results_for(reader, service, connection, row)
         if place and place[:_ETAG].hex() != found.etag:
             raise ProblemError("results-changed", "Begin with the first page: these are gone.")
-        if known_already(found, if_none_match):
-            return not_modified(found)
+        if known_already(found.tag, if_none_match):
+            return not_modified(found.tag)
         content, more = found.page(connection, kind, number)
     place = bytes.fromhex(found.etag) + (number + more).to_bytes(_NUMBER)
     further = write_cursor(place) if more else None

@@ -13,12 +13,8 @@ from quietcrowd.campaign.protocol.problems import ProblemError
 from quietcrowd.campaign.protocol.schemas import Id, Requested, Results
 from quietcrowd.campaign.results.exports import ReportExport, TruthExport
 from quietcrowd.campaign.results.shown_results import ShownResults
-from quietcrowd.campaign.server.api.result_pages import (
-    etag_of,
-    known_already,
-    not_modified,
-    results_for,
-)
+from quietcrowd.campaign.server.api.result_pages import etag_of, results_for
+from quietcrowd.campaign.server.etags import known_already, not_modified
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import ReaderOf, Requester, ServiceOf
 from quietcrowd.campaign.store.releases import waits_for_others
@@ -68,8 +64,8 @@ def read_results(
     with service.database.read() as connection:
         row = reader.campaign(connection, campaign)
         found = results_for(reader, service, connection, row)
-        if known_already(found, if_none_match):
-            return not_modified(found)
+        if known_already(found.tag, if_none_match):
+            return not_modified(found.tag)
         found = results_for(reader, service, connection, row, KINDS)
     return StreamingResponse(
         found.document(), headers=etag_of(found), media_type="application/json"

@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from quietcrowd.campaign.protocol.schemas import Exclusion, Exclusions, Id, Worker
 from quietcrowd.campaign.server.problem_responses import documented
 from quietcrowd.campaign.server.service import Requester, Service, ServiceOf
+from quietcrowd.campaign.store.erasures import erase_named
 from quietcrowd.campaign.store.exclusions import exclude, include, listed, renew
-from quietcrowd.campaign.store.participants import erase_named
 from quietcrowd.campaign.store.releases import waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
 from quietcrowd.campaign.terms.settings import PREFIX
