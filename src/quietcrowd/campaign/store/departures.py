@@ -1,8 +1,9 @@
 """Who left, and which campaigns ended: kept outside of the database, so that no copy undoes it.
 
 An entry is written, and on the disk, before the transaction commits that deletes: who was told that
-all is gone does not come back with a copy, whenever the server ends. An entry whose transaction did
-not commit is done by the next server that starts: somebody asked for it.
+all is gone does not come back with a copy, whenever the server ends. An entry of a worker whose
+transaction did not commit is done by the next server that starts: somebody asked for it. That of a
+campaign is taken back: see `endings`.
 
 Entries have no time, and name nobody: they hold *traces*, hashes of ids, which only who has the ids
 can look up. They lie in the order of these. Those of workers go when their campaign is deleted, or
@@ -215,27 +216,38 @@ class Departures:
         delete_at : int, optional
             Of what is closed: when all of workers goes, in seconds since 1970.
         """
+        values = {"campaign": trace_of(campaign), "kind": kind, "delete_at": delete_at}
+        self._write(lambda connection: connection.execute(_END, values))
+
+    def take_back(
+        self, campaign: bytes, *, closed: bool = False, delete_at: int | None = None
+    ) -> None:
+        """Forget how a campaign ended: it did not, as the database took no write just then.
+
+        Where this is not taken either, it is done as the next server starts.
+
+        Parameters
+        ----------
+        campaign : bytes
+            Its id.
+        closed : bool
+            Whether it was closed before.
+        delete_at : int, optional
+            Of what was: as of `end`.
+        """
         trace = trace_of(campaign)
-        values = {"campaign": trace, "kind": kind, "delete_at": delete_at}
+        before = {"campaign": trace, "kind": "closed", "delete_at": delete_at}
 
         def write(connection: Connection) -> None:
-            connection.execute(_END, values)
-            if kind == "deleted":
-                connection.execute(delete(departure).where(departure.c.campaign_id == trace))
+            connection.execute(delete(ending).where(ending.c.campaign_id == trace))
+            if closed:
+                connection.execute(_END, before)
 
-        self._write(write)
-
-    def take_back(self, campaign: bytes) -> None:
-        """Forget that a campaign was closed: it was not, as the database took no write just then.
-
-        Where this is not taken either, it is closed as the next server starts.
-        """
-        closed = (ending.c.campaign_id == trace_of(campaign)) & (ending.c.kind == "closed")
         with suppress(DBAPIError):
-            self._write(lambda connection: connection.execute(delete(ending).where(closed)))
+            self._write(write)
 
     def forget(self, traces: Iterable[bytes]) -> None:
-        """Delete entries of the workers of campaigns, by their traces, whose time is over."""
+        """Delete entries of workers of campaigns, by their traces, that are deleted or over."""
         over = list(traces)
 
         def write(connection: Connection) -> None:
@@ -283,13 +295,17 @@ class Departures:
         with self.journal.read() as connection:
             return {row.campaign_id: row for row in connection.execute(select(ending))}
 
+    def ending_of(self, campaign: bytes) -> Any:
+        """Return how a campaign ended, and when all of workers goes; None where it did not."""
+        if self.journal is None:
+            return None
+        with self.journal.read() as connection:
+            found = select(ending).where(ending.c.campaign_id == trace_of(campaign))
+            return connection.execute(found).one_or_none()
+
     def ended(self, campaign: bytes) -> bool:
         """Return whether a campaign was closed or deleted before."""
-        if self.journal is None:
-            return False
-        with self.journal.read() as connection:
-            found = select(ending.c.kind).where(ending.c.campaign_id == trace_of(campaign))
-            return connection.scalar(found) is not None
+        return self.ending_of(campaign) is not None
 
     def campaigns_left(self) -> set[bytes]:
         """Return the traces of campaigns that somebody left."""
