@@ -37,8 +37,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, look_up
 from quietcrowd.campaign.store.places import Places
+from quietcrowd.campaign.store.same_database import same_database
 from quietcrowd.exceptions import ParameterError
 
 __all__ = [
@@ -66,6 +68,11 @@ many seconds."""
 _SOME = 10_000
 """Entries that are read at once."""
 
+_ANOTHER = (
+    "who left must be kept in another database than the campaigns: a copy of it would undo that "
+    "they left. Name another one with --departures."
+)
+
 CONNECTIONS = 2
 """Connections that a server has to where it is kept."""
 
@@ -90,6 +97,8 @@ ending = Table(
     Column("delete_at", BigInteger().with_variant(Integer(), "sqlite")),
     **_STRICT,
 )
+
+tables.journal.to_metadata(metadata)
 
 _PROBE = Table("probe", metadata, Column("line", Text, primary_key=True), **_STRICT)
 """One row, which is written again to see whether anything can be."""
@@ -137,10 +146,7 @@ def place_of_departures(settings: Places) -> str | None:
         else:
             one, two = [database.path], [other.path]
         if one == two:
-            raise ParameterError(
-                "who left must be kept in another database than the campaigns: a copy of it would "
-                "undo that they left. Name another one with --departures."
-            )
+            raise ParameterError(_ANOTHER)
         return settings.departures
     finally:
         database.close()
@@ -161,8 +167,15 @@ class Departures:
     _settled: list[float] = field(factory=lambda: [time.monotonic()], init=False, repr=False)
 
     @classmethod
-    def open(cls, settings: Places) -> Departures:
+    def open(cls, settings: Places, database: Database | None = None) -> Departures:
         """Return what a server of these settings keeps; it is there, and can be written.
+
+        Parameters
+        ----------
+        settings : Places
+            Of the server.
+        database : Database, optional
+            Of the campaigns: to see whether it is the same under another name.
 
         Raises
         ------
@@ -174,7 +187,7 @@ class Departures:
             return cls(journal=None)
         journal = Database.open(place, pool_size=CONNECTIONS, pool_seconds=settings.pool_seconds)
         try:
-            _make_tables(journal)
+            _make_tables(journal, database)
         except BaseException:
             journal.close()
             raise
@@ -342,14 +355,13 @@ class Departures:
             last = some[-1].participant_id
 
 
-def _make_tables(journal: Database) -> None:
+def _make_tables(journal: Database, campaigns: Database | None) -> None:
     try:
+        if campaigns is not None and same_database(campaigns, journal):
+            raise ParameterError(_ANOTHER)
         with journal.write() as connection:
             if inspect(connection).has_table("campaign"):
-                raise ParameterError(
-                    "who left must be kept in another database than campaigns: a copy of it would "
-                    "undo that they left. Name another one with --departures."
-                )
+                raise ParameterError(_ANOTHER)
             if journal.path is None:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             metadata.create_all(connection)
