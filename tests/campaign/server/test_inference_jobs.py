@@ -172,15 +172,6 @@ def test_what_is_deleted_is_forgotten_where_it_was_inferred(
     assert in_time(lambda: not held_of(infers))
 
 
-def test_nothing_is_started_to_forget_what_is_deleted(start_server, tmp_path):
-    server = start_server(database=f"sqlite:///{tmp_path}/q.db", infer=True, debounce=0.0)
-    desk = new_desk(server)
-    desk.client.delete(f"/campaigns/{desk.campaign()}").raise_for_status()
-    jobs = server.service.infer.__self__
-    assert in_time(lambda: not jobs._due)
-    assert jobs._process is None
-
-
 def test_a_look_that_fails_is_followed_by_others(start_server, postgresql_server, monkeypatch):
     looks = []
 

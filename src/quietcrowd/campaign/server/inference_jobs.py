@@ -166,9 +166,6 @@ class InferenceJobs:
             attempt = read_attempt(connection, campaign)
         with self._changed:
             self._since = self._asked.pop(campaign, time.monotonic())
-        if attempt is None and self._process is None:
-            self._failures.pop(campaign, None)
-            return  # it is no more, and nothing of it is kept
         try:
             self._infer(campaign)
             self._failures.pop(campaign, None)

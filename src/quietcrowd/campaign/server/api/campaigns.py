@@ -387,6 +387,7 @@ def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> No
         row = owned_campaign(connection, requester, campaign, lock=True)
         keep_ending(connection, service.departures, row, "deleted")
         delete_campaign(connection, row.id)
-    service.infer(row.id)  # what was found before is forgotten
+    if row.state != "draft":
+        service.infer(row.id)  # what was found before is forgotten
     with suppress(*UNAVAILABLE):  # else the next server that starts does it
         service.departures.forget([trace_of(row.id)])
