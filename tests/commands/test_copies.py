@@ -6,8 +6,9 @@ from contextlib import closing
 import pytest
 from tests.campaign.older_databases import all_revisions, load_first, said_at_first
 
+from quietcrowd.campaign.server.settings import Settings
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.opening import only_server
+from quietcrowd.campaign.store.opening import only_server, ready_database
 from quietcrowd.campaign.store.revisions import found_revision, newest_revision
 
 
@@ -126,6 +127,21 @@ def test_copies_in_a_folder_are_kept_for_so_many_days(run, first, tmp_path):
         "campaign", "backup", tmp_path / "one.db", "--database", first, "--keep-days", 30
     )
     assert (status, "for a folder of copies" in told) == (2, True)
+
+
+def test_a_copy_is_restored_though_the_journal_was_lost(run, tmp_path):
+    settings = Settings(database=f"sqlite:///{tmp_path}/q.db")
+    with ready_database(settings):
+        pass
+    copy = tmp_path / "copy.db"
+    run("campaign", "backup", copy, "--database", settings.database)
+    (tmp_path / "q.db.departures").unlink()
+    words = ("campaign", "restore", copy, "--database", settings.database)
+    status, _, told = run(*words)
+    assert (status, "--departures-lost" in told) == (2, True)
+    assert run(*words, "--departures-lost")[0] == 0
+    with ready_database(settings):
+        pass
 
 
 def test_a_copy_is_put_in_place(run, first, tmp_path):

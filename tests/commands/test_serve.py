@@ -13,7 +13,7 @@ from tests.campaign.server_process import server_process
 
 from quietcrowd.campaign.server.logs import FIELDS
 from quietcrowd.campaign.server.settings import Settings
-from quietcrowd.campaign.store.opening import only_server
+from quietcrowd.campaign.store.opening import only_server, ready_database
 from quietcrowd.campaign.terms.settings import BODY_SECONDS
 
 
@@ -60,6 +60,22 @@ def test_a_database_that_is_not_there_is_one_sentence(run):
         assert "cannot be used" in error
         assert "secret" not in error
         assert "Traceback" not in error
+
+
+def test_a_journal_that_was_lost_is_said_once(run, tmp_path, monkeypatch):
+    served = []
+    monkeypatch.setattr("quietcrowd.campaign.server.app.serve", lambda *given: served.append(given))
+    words = ("serve", "--database", f"sqlite:///{tmp_path}/q.db")
+    settings = Settings(database=words[-1])
+    with ready_database(settings):
+        pass
+    (tmp_path / "q.db.departures").unlink()
+    status, _, told = run(*words, "--departures-lost")
+    assert (status, len(served)) == (0, 1)
+    assert "Who left before comes back" in told
+    with ready_database(settings):
+        pass
+    assert "leave --departures-lost out" in run(*words, "--departures-lost")[2]
 
 
 def half_a_request(port):

@@ -86,6 +86,7 @@ def restore(
     copy: Annotated[Path, typer.Argument(metavar="COPY", help="What campaign backup made.")],
     database: DatabaseUrl = LOCAL,
     departures: options.Departures = None,
+    departures_lost: options.DeparturesLost = False,
 ) -> None:
     """Put a copy in place of an SQLite database that no server has.
 
@@ -99,7 +100,7 @@ def restore(
     from quietcrowd.campaign.store.restoring import restore as put_in_place
 
     settings = Settings(database=database, departures=departures)
-    done, former = put_in_place(copy, settings, time.time())
+    done, former = put_in_place(copy, settings, time.time(), lost=departures_lost)
     if former is not None:
         note(f"The former database is {former}: delete it once you do not need it.")
     note(

@@ -21,6 +21,7 @@ __all__ = [
     "Between",
     "Columns",
     "Departures",
+    "DeparturesLost",
     "Duplicates",
     "Epsilon",
     "Epsilons",
@@ -81,6 +82,14 @@ Departures = Annotated[
         envvar="QUIETCROWD_DEPARTURES",
         help="Where it is kept who left, outside of the database and its copies: sqlite:///FILE, "
         "postgresql://USER@HOST/OTHER or none. Default: a file beside that of SQLite.",
+    ),
+]
+DeparturesLost = Annotated[
+    bool,
+    typer.Option(
+        "--departures-lost",
+        help="Once, where the journal of who left was lost: who left before comes back with a "
+        "copy. What is at --departures, or a new journal, takes its place.",
     ),
 ]
 DUPLICATES = "error"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quietcrowd.campaign.extra import require_server
+from quietcrowd.commands import options
 from quietcrowd.commands.printing import note
 from quietcrowd.exceptions import ParameterError
 
@@ -61,6 +62,7 @@ def serve(
             "SQLite",
         ),
     ] = None,
+    departures_lost: options.DeparturesLost = False,
     host: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1")
     ] = None,
@@ -178,7 +180,7 @@ def serve(
     from quietcrowd.campaign.server.app import serve as run
     from quietcrowd.campaign.server.setting_sources import read_settings
 
-    options = {
+    given = {
         "database": database,
         "departures": departures,
         "host": host,
@@ -194,9 +196,22 @@ def serve(
         "proxy": proxy,
         "metrics_port": metrics_port,
     }
-    found = read_settings(settings, options, assignments or ())
+    found = read_settings(settings, given, assignments or ())
     _require_departures(found)
+    if departures_lost:
+        _accept_loss(found)
     run(found, note)
+
+
+def _accept_loss(settings: Settings) -> None:
+    from quietcrowd.campaign.store.opening import accept_loss
+
+    if accept_loss(settings):
+        note(
+            "Who left before comes back with a copy: make a new one, and delete those from before."
+        )
+    else:
+        note("The journal of who left is there: leave --departures-lost out.")
 
 
 def _require_departures(settings: Settings) -> None:

@@ -49,8 +49,9 @@ def test_results_that_failed_say_so():
         assert not held.failed
 
 
-def test_many_rows_are_put_aside_in_a_file(monkeypatch):
+def test_many_rows_are_put_aside_in_a_file_in_the_folder_for_it(monkeypatch, tmp_path):
     monkeypatch.setattr(findings, "_IN_MEMORY", 1_000)
-    with found({"task": place} for place in range(2_500)).in_pages() as held:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    with found({"task": place} for place in range(2_500)).in_pages(str(tmp_path)) as held:
         assert held.file._rolled
         assert len(rows_of(held.pages(), "truths")) == 2_500

@@ -3,8 +3,10 @@ import os
 import sys
 import time
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from tests.campaign.mechanisms import MECHANISMS
 from tests.campaign.people import check_problem, new_desk
 from tests.campaign.waiting import LONG, in_time
@@ -142,6 +144,32 @@ def test_what_another_server_took_in_is_inferred(start_server, postgresql_server
         desk.worker(campaign).send_values(1, 0, 1)
         url = f"/campaigns/{campaign}/results"
         wait_for(desk.client, url, lambda results, wanted=reports: results["reports"] == wanted)
+
+
+def held_of(server):
+    """Return the files without a name that the process for inferences of a server has."""
+    files = Path(f"/proc/{server.service.infer.__self__._process.pid}/fd").iterdir()
+    return [where for file in files if (where := os.readlink(file)).endswith(" (deleted)")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
+@pytest.mark.parametrize("by_another", [False, True])
+def test_what_is_deleted_is_forgotten_where_it_was_inferred(
+    start_server, postgresql_server, monkeypatch, tmp_path, by_another
+):
+    """The workers' weights are kept in a file for the next inference, in the folder for it."""
+    monkeypatch.setattr(inference_jobs, "_EVERY", 0.5 if by_another else 60.0)
+    url = postgresql_server.new_database()
+    given = {"inference_memory": 0, "inference_folder": str(tmp_path), "debounce": 0.0}
+    infers = start_server(database=url, infer=True, **given)
+    desk = new_desk(start_server(database=url) if by_another else infers)
+    campaign = desk.campaign(MECHANISMS["one-layer"], join_mode="open")
+    desk.worker(campaign).send_values(1, 0, 1)
+    wait_for(desk.client, f"/campaigns/{campaign}/results", lambda results: results["reports"] == 3)
+    in_time(lambda: held_of(infers))
+    assert all(where.startswith(str(tmp_path)) for where in held_of(infers))
+    desk.client.delete(f"/campaigns/{campaign}").raise_for_status()
+    assert in_time(lambda: not held_of(infers))
 
 
 def test_a_look_that_fails_is_followed_by_others(start_server, postgresql_server, monkeypatch):

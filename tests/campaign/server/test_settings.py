@@ -65,6 +65,17 @@ def test_what_is_usual_gives_way_and_a_network_of_ones_own_is_believed(right):
     assert {name: getattr(Settings(**right), name) for name in right} == right
 
 
+def test_a_folder_for_inferences_is_tried(tmp_path):
+    assert Settings(inference_folder=str(tmp_path)).inference_folder == str(tmp_path)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").touch()
+    with pytest.raises(ParameterError, match="there is no folder"):
+        Settings(inference_folder=str(tmp_path / "file"))
+    if Path("/proc/self").exists():
+        with pytest.raises(ParameterError, match="nothing can be written in /proc"):
+            Settings(inference_folder="/proc")
+
+
 def test_every_number_has_bounds_and_every_setting_a_description():
     for name, field in Settings.model_fields.items():
         assert field.description.endswith((".", "then.")), name

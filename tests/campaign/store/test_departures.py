@@ -53,6 +53,8 @@ def test_what_is_deleted_stays_deleted_and_names_no_worker(departures):
     departures.end(campaign, "closed", 17)
     [(trace, row)] = departures.endings().items()
     assert (trace, row.kind, row.delete_at) == (trace_of(campaign), "deleted", None)
+    assert departures.campaigns_left() == {trace_of(campaign), trace_of(other)}
+    departures.forget([trace_of(campaign)])
     assert departures.campaigns_left() == {trace_of(other)}
     departures.forget([trace_of(other)])
     assert departures.campaigns_left() == set()

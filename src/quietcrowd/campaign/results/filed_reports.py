@@ -77,7 +77,7 @@ class FiledReports:
             converged=found.converged,
             truths=truths.take(pa.array(order)),
             workers=found.workers,
-            start=KeptEstimate.of(found),
+            start=KeptEstimate.of(found, self.large.folder),
         )
 
 

@@ -37,11 +37,17 @@ class Findings:
     workers: Iterable[Mapping[str, Any]]
 
     @contextmanager
-    def in_pages(self) -> Iterator[PagedFindings]:
-        """Give the same in pages, which are gone in the end; one page is held at a time."""
+    def in_pages(self, folder: str | None = None) -> Iterator[PagedFindings]:
+        """Give the same in pages, which are gone in the end; one page is held at a time.
+
+        Parameters
+        ----------
+        folder : str, optional
+            Where many of them lie meanwhile; default: where temporary files go.
+        """
         head = _as_json(self.head)
         digest, counts = hashlib.sha256(head.encode()), dict.fromkeys(KINDS, 0)
-        with SpooledTemporaryFile(_IN_MEMORY) as file:
+        with SpooledTemporaryFile(_IN_MEMORY, dir=folder) as file:
             for kind in KINDS:
                 rows = iter(getattr(self, kind))
                 while (page := list(islice(rows, PAGE_ROWS))) or not counts[kind]:

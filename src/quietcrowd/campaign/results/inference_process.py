@@ -173,7 +173,8 @@ class Inferrer:
             method=row.named,
             exclusions=row.exclusions,
         )
-        with findings.in_pages() as pages, self.database.write() as connection:
+        pages_of = findings.in_pages(self.large.folder)
+        with pages_of as pages, self.database.write() as connection:
             written = write_results(connection, provenance, pages)
         if not written:
             self._earlier.pop(row.id, None)

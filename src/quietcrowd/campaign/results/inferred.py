@@ -65,9 +65,17 @@ class KeptEstimate:
     file: Any
 
     @classmethod
-    def of(cls, found: StoreEstimate) -> KeptEstimate:
-        """Keep what a run found until the record is let go."""
-        file: Any = TemporaryFile()  # noqa: SIM115
+    def of(cls, found: StoreEstimate, folder: str | None) -> KeptEstimate:
+        """Keep what a run found until the record is let go.
+
+        Parameters
+        ----------
+        found : StoreEstimate
+            What it found.
+        folder : str, optional
+            Where the file lies; default: where temporary files go.
+        """
+        file: Any = TemporaryFile(dir=folder)  # noqa: SIM115
         kept = cls(method=found.method, domain=found.domain, file=file)
         finalize(kept, file.close)
         pickle.dump((found.store.workers, found.state), file, pickle.HIGHEST_PROTOCOL)

@@ -31,7 +31,8 @@ class LargeCampaigns:
     memory : float
         Bytes that it may take.
     folder : str, optional
-        Where reports lie meanwhile, and partitions; default: where temporary files go.
+        Where reports lie meanwhile, and partitions, and what is kept for the next inference;
+        default: where temporary files go.
     scheduler : str, optional
         Of a Dask cluster that passes over them, as of `quietcrowd.scale.connect`; default: this
         process.

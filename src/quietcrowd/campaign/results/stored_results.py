@@ -9,7 +9,7 @@ Of results there is a head, and pages of truths and workers: see `result_pages`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -34,6 +34,7 @@ __all__ = [
     "is_settled",
     "outdated_campaigns",
     "read_attempt",
+    "without_reports",
     "write_failure",
     "write_results",
 ]
@@ -182,6 +183,13 @@ def outdated_campaigns(connection: Connection) -> list[bytes]:
             row.made_after_exclusions,
         )
     ]
+
+
+def without_reports(connection: Connection, campaigns: Collection[bytes]) -> set[bytes]:
+    """Return which of these campaigns have no reports any more, or are no more."""
+    campaign = tables.campaign.c
+    wanted = select(campaign.id).where(campaign.id.in_(campaigns), campaign.shown_reports > 0)
+    return set(campaigns).difference(connection.scalars(wanted))
 
 
 def read_attempt(connection: Connection, campaign: bytes) -> Attempt | None:

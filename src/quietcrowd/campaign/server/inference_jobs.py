@@ -16,6 +16,7 @@ from quietcrowd.campaign.results.stored_results import (
     Attempt,
     outdated_campaigns,
     read_attempt,
+    without_reports,
     write_failure,
 )
 from quietcrowd.campaign.results.work_folders import sweep
@@ -100,6 +101,7 @@ class InferenceJobs:
     _due: dict[bytes, float] = field(factory=dict, init=False)
     _rests: dict[bytes, float] = field(factory=dict, init=False)
     _failures: dict[bytes, int] = field(factory=dict, init=False)
+    _held: set[bytes] = field(factory=set, init=False)
     _changed: Condition = field(factory=Condition, init=False)
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
     _closed: bool = field(default=False, init=False)
@@ -138,12 +140,14 @@ class InferenceJobs:
     def _look(self) -> None:
         """Ask for what is outdated; again after a while, where other servers may take reports in.
 
-        A file of SQLite has one server, which asks after each upload.
+        And for what others deleted, so that the process forgets it. A file of SQLite has one
+        server, which asks after each upload.
         """
         if self.database.path is None:
             self.request(_LOOK, least=_EVERY)
         with self.database.read() as connection:
-            for campaign in outdated_campaigns(connection):
+            gone = without_reports(connection, self._held)
+            for campaign in (*outdated_campaigns(connection), *gone):
                 self.request(campaign)
 
     def _run(self) -> None:
@@ -231,7 +235,10 @@ class InferenceJobs:
             self.request(campaign, least=_AGAIN)
         elif not answer or answer.startswith("failed"):
             raise _InferenceError
+        elif answer.startswith("nothing"):
+            self._held.discard(campaign)
         elif answer.startswith("done"):
+            self._held.add(campaign)
             self._rest(campaign, _REST * float(answer.split()[1]))
             now = time.monotonic()
             self.tally.count("releases", INFERENCES, "done")
@@ -268,6 +275,7 @@ class InferenceJobs:
 
     def _forget_process(self) -> None:
         process, self._process = self._process, None
+        self._held.clear()
         if process is not None:
             process.kill()
             with suppress(OSError), process:  # closes its pipes, and waits

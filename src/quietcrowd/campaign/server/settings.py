@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
+from quietcrowd.campaign.results.work_folders import work_folder
 from quietcrowd.campaign.server.setting_rules import Unit, mistake, require_no_contradiction
 from quietcrowd.campaign.terms.byte_counts import byte_count
 from quietcrowd.campaign.terms.server_address import address_in_page
@@ -46,9 +47,16 @@ def _network(text: str) -> str:
 
 
 def _folder(text: str) -> str:
-    """Return a folder by its whole path."""
+    """Return a folder by its whole path; folders can be made in it, locked and deleted."""
     if not Path(text).is_dir():
         raise ParameterError(f"there is no folder {text}: create it first")
+    try:
+        with work_folder(text):
+            pass
+    except OSError as error:
+        raise ParameterError(
+            f"nothing can be written in {text}: {error.strerror}; name another folder"
+        ) from None
     return str(Path(text).absolute())
 
 
@@ -129,8 +137,8 @@ class Settings(BaseSettings):
     inference_folder: Annotated[str | None, AfterValidator(lambda text: text and _folder(text))] = (
         Field(
             None,
-            description="The folder in which these files lie meanwhile. Without it: where "
-            "temporary files go.",
+            description="The folder in which these files lie meanwhile, and what is kept for the "
+            "next inference; it is tried at the start. Without it: where temporary files go.",
         )
     )
     scheduler: Annotated[str | None, AfterValidator(lambda text: text and _scheduler(text))] = (

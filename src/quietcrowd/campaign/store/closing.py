@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, event, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import update_campaign
 from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.endings import keep_ending
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.retention import end_of_retention
 
@@ -42,8 +43,7 @@ def close_campaign(connection: Connection, departures: Departures, row: Any, now
         Whether results may be others now.
     """
     end = end_of_retention(row, now)
-    event.listen(connection, "rollback", lambda _: departures.take_back(row.id))
-    departures.end(row.id, "closed", end)
+    keep_ending(connection, departures, row, "closed", end)
     update_campaign(connection, row, state="closed", delete_at=end)
     if not waits_for_others(row):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,15 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from quietcrowd.campaign.store.failures import cannot_write, database_code
 from quietcrowd.exceptions import ParameterError
 
-__all__ = ["UNAVAILABLE", "Database", "FailedWrite", "create_private", "insert_rows", "look_up"]
+__all__ = [
+    "UNAVAILABLE",
+    "Database",
+    "FailedWrite",
+    "create_private",
+    "if_it_fails",
+    "insert_rows",
+    "look_up",
+]
 
 UNAVAILABLE = (InterfaceError, InternalError, OperationalError, PoolTimeoutError)
 """What is raised while a database cannot be reached, has no room or may only be read: try later."""
@@ -177,15 +185,18 @@ class Database:
 
         SQLite takes its lock at the start: a lock that is taken halfway cannot be waited for.
         """
+        failed: list[Callable[[Database], None]] = []
         try:
             with self.engine.connect() as connection:
-                connection.execution_options(quietcrowd_write=True)
+                connection.execution_options(quietcrowd_write=True, quietcrowd_failed=failed)
                 with connection.begin():
                     yield connection
-        except DBAPIError as error:
-            if cannot_write(error):
+        except BaseException as error:
+            if isinstance(error, DBAPIError) and cannot_write(error):
                 code = str(database_code(error))
                 self._failed[:] = [FailedWrite(moment=time.monotonic(), code=code)]
+            for done in failed:
+                done(self)
             raise
 
     @property
@@ -258,6 +269,14 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+
+def if_it_fails(connection: Connection, done: Callable[[Database], None]) -> None:
+    """Do something with the database after a transaction of `Database.write` that fails.
+
+    Where its commit failed, it may have come to pass: PostgreSQL may be lost before it says so.
+    """
+    connection.get_execution_options()["quietcrowd_failed"].append(done)
 
 
 def create_private(path: Path) -> None:

@@ -1,8 +1,9 @@
 """Who left, and which campaigns ended: kept outside of the database, so that no copy undoes it.
 
 An entry is written, and on the disk, before the transaction commits that deletes: who was told that
-all is gone does not come back with a copy, whenever the server ends. An entry whose transaction did
-not commit is done by the next server that starts: somebody asked for it.
+all is gone does not come back with a copy, whenever the server ends. An entry of a worker whose
+transaction did not commit is done by the next server that starts: somebody asked for it. That of a
+campaign is taken back: see `endings`.
 
 Entries have no time, and name nobody: they hold *traces*, hashes of ids, which only who has the ids
 can look up. They lie in the order of these. Those of workers go when their campaign is deleted, or
@@ -34,8 +35,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
+from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database, look_up
 from quietcrowd.campaign.store.places import Places
+from quietcrowd.campaign.store.same_database import same_database
 from quietcrowd.campaign.store.table_kinds import STRICT, WHOLE
 from quietcrowd.exceptions import ParameterError
 
@@ -64,6 +67,11 @@ many seconds."""
 _SOME = 10_000
 """Entries that are read at once."""
 
+_ANOTHER = (
+    "who left must be kept in another database than the campaigns: a copy of it would undo that "
+    "they left. Name another one with --departures."
+)
+
 CONNECTIONS = 2
 """Connections that a server has to where it is kept."""
 
@@ -86,6 +94,8 @@ ending = Table(
     Column("delete_at", WHOLE),
     **STRICT,
 )
+
+tables.journal.to_metadata(metadata)
 
 _PROBE = Table("probe", metadata, Column("line", Text, primary_key=True), **STRICT)
 """One row, which is written again to see whether anything can be."""
@@ -133,10 +143,7 @@ def place_of_departures(settings: Places) -> str | None:
         else:
             one, two = [database.path], [other.path]
         if one == two:
-            raise ParameterError(
-                "who left must be kept in another database than the campaigns: a copy of it would "
-                "undo that they left. Name another one with --departures."
-            )
+            raise ParameterError(_ANOTHER)
         return settings.departures
     finally:
         database.close()
@@ -157,8 +164,15 @@ class Departures:
     _settled: list[float] = field(factory=lambda: [time.monotonic()], init=False, repr=False)
 
     @classmethod
-    def open(cls, settings: Places) -> Departures:
+    def open(cls, settings: Places, database: Database | None = None) -> Departures:
         """Return what a server of these settings keeps; it is there, and can be written.
+
+        Parameters
+        ----------
+        settings : Places
+            Of the server.
+        database : Database, optional
+            Of the campaigns: to see whether it is the same under another name.
 
         Raises
         ------
@@ -170,7 +184,7 @@ class Departures:
             return cls(journal=None)
         journal = Database.open(place, pool_size=CONNECTIONS, pool_seconds=settings.pool_seconds)
         try:
-            _make_tables(journal)
+            _make_tables(journal, database)
         except BaseException:
             journal.close()
             raise
@@ -212,27 +226,38 @@ class Departures:
         delete_at : int, optional
             Of what is closed: when all of workers goes, in seconds since 1970.
         """
+        values = {"campaign": trace_of(campaign), "kind": kind, "delete_at": delete_at}
+        self._write(lambda connection: connection.execute(_END, values))
+
+    def take_back(
+        self, campaign: bytes, *, closed: bool = False, delete_at: int | None = None
+    ) -> None:
+        """Forget how a campaign ended: it did not, as the database took no write just then.
+
+        Where this is not taken either, it is done as the next server starts.
+
+        Parameters
+        ----------
+        campaign : bytes
+            Its id.
+        closed : bool
+            Whether it was closed before.
+        delete_at : int, optional
+            Of what was: as of `end`.
+        """
         trace = trace_of(campaign)
-        values = {"campaign": trace, "kind": kind, "delete_at": delete_at}
+        before = {"campaign": trace, "kind": "closed", "delete_at": delete_at}
 
         def write(connection: Connection) -> None:
-            connection.execute(_END, values)
-            if kind == "deleted":
-                connection.execute(delete(departure).where(departure.c.campaign_id == trace))
+            connection.execute(delete(ending).where(ending.c.campaign_id == trace))
+            if closed:
+                connection.execute(_END, before)
 
-        self._write(write)
-
-    def take_back(self, campaign: bytes) -> None:
-        """Forget that a campaign was closed: it was not, as the database took no write just then.
-
-        Where this is not taken either, it is closed as the next server starts.
-        """
-        closed = (ending.c.campaign_id == trace_of(campaign)) & (ending.c.kind == "closed")
         with suppress(DBAPIError):
-            self._write(lambda connection: connection.execute(delete(ending).where(closed)))
+            self._write(write)
 
     def forget(self, traces: Iterable[bytes]) -> None:
-        """Delete entries of the workers of campaigns, by their traces, whose time is over."""
+        """Delete entries of workers of campaigns, by their traces, that are deleted or over."""
         over = list(traces)
 
         def write(connection: Connection) -> None:
@@ -280,13 +305,17 @@ class Departures:
         with self.journal.read() as connection:
             return {row.campaign_id: row for row in connection.execute(select(ending))}
 
+    def ending_of(self, campaign: bytes) -> Any:
+        """Return how a campaign ended, and when all of workers goes; None where it did not."""
+        if self.journal is None:
+            return None
+        with self.journal.read() as connection:
+            found = select(ending).where(ending.c.campaign_id == trace_of(campaign))
+            return connection.execute(found).one_or_none()
+
     def ended(self, campaign: bytes) -> bool:
         """Return whether a campaign was closed or deleted before."""
-        if self.journal is None:
-            return False
-        with self.journal.read() as connection:
-            found = select(ending.c.kind).where(ending.c.campaign_id == trace_of(campaign))
-            return connection.scalar(found) is not None
+        return self.ending_of(campaign) is not None
 
     def campaigns_left(self) -> set[bytes]:
         """Return the traces of campaigns that somebody left."""
@@ -323,14 +352,13 @@ class Departures:
             last = some[-1].participant_id
 
 
-def _make_tables(journal: Database) -> None:
+def _make_tables(journal: Database, campaigns: Database | None) -> None:
     try:
+        if campaigns is not None and same_database(campaigns, journal):
+            raise ParameterError(_ANOTHER)
         with journal.write() as connection:
             if inspect(connection).has_table("campaign"):
-                raise ParameterError(
-                    "who left must be kept in another database than campaigns: a copy of it would "
-                    "undo that they left. Name another one with --departures."
-                )
+                raise ParameterError(_ANOTHER)
             if journal.path is None:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             metadata.create_all(connection)

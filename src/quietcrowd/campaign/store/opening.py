@@ -18,7 +18,11 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.database import Database
-from quietcrowd.campaign.store.departures import Departures
+from quietcrowd.campaign.store.journal_ids import (
+    leave_journal,
+    matching_departures,
+    replace_journal,
+)
 from quietcrowd.campaign.store.places import Places
 from quietcrowd.campaign.store.recounts import recount
 from quietcrowd.campaign.store.replay import replay
@@ -34,6 +38,7 @@ from quietcrowd.campaign.terms.file_lock import file_lock
 from quietcrowd.exceptions import FormatError, ParameterError
 
 __all__ = [
+    "accept_loss",
     "migrate",
     "only_server",
     "pending",
@@ -216,14 +221,17 @@ def ready_database(settings: Places) -> Iterator[Database]:
     Raises
     ------
     ParameterError, FormatError
-        Where it cannot be opened, is served already, was made by a newer version, or is older.
+        Where it cannot be opened, is served already, was made by a newer version, or is older, or
+        the journal that says who left is not its own.
     """
     size, seconds = settings.pool_size, settings.pool_seconds
     database = Database.open(settings.database, pool_size=size, pool_seconds=seconds)
     with only_server(database.path):
         try:
             require_current(database)
-            with closing(Departures.open(settings)) as departures:
+            with closing(matching_departures(settings, database)) as departures:
+                if departures.journal is None:
+                    leave_journal(database)
                 replay(database, departures, time.time())
             recount(database)
             _write_anew(database)
@@ -233,6 +241,24 @@ def ready_database(settings: Places) -> Iterator[Database]:
                 _write_anew(database)
         finally:
             database.close()
+
+
+def accept_loss(settings: Places) -> bool:
+    """Take it that the journal of who left was lost; return whether it was.
+
+    Parameters
+    ----------
+    settings : Places
+        Of a server, which does not run.
+
+    Raises
+    ------
+    ParameterError, FormatError
+        As of `ready_database` and `replace_journal`.
+    """
+    with closing(Database.open(settings.database)) as database, only_server(database.path):
+        require_current(database)
+        return replace_journal(settings, database)
 
 
 def _write_anew(database: Database) -> None:

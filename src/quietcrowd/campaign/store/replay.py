@@ -11,7 +11,8 @@ from sqlalchemy import Connection, select
 from quietcrowd.campaign.store import tables
 from quietcrowd.campaign.store.campaigns import delete_campaign, update_campaign
 from quietcrowd.campaign.store.database import Database, insert_rows, look_up
-from quietcrowd.campaign.store.departures import Departures, trace_of
+from quietcrowd.campaign.store.departures import Departures, Ending, trace_of
+from quietcrowd.campaign.store.endings import kept_until
 from quietcrowd.campaign.store.erasures import erase_participant
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.retention import delete_expired
@@ -64,9 +65,9 @@ def replay(database: Database, departures: Departures, now: float) -> Replayed:
         ended = endings.get(trace_of(campaign))
         if ended is None or (ended.kind == "closed" and state != "open"):
             continue
-        if _end_again(database, campaign, ended):
-            deleted += ended.kind == "deleted"
-            closed += ended.kind == "closed"
+        done = _end_again(database, departures, campaign)
+        deleted += done == "deleted"
+        closed += done == "closed"
     with database.write() as connection:
         delete_expired(connection, now)
     departures.forget(trace for trace, ended in endings.items() if _is_over(ended, now))
@@ -102,24 +103,28 @@ def _keep_endings(database: Database, departures: Departures) -> None:
         ).all()
     for row in closed:
         if trace_of(row.id) not in known:
-            over = row.delete_at is None and row.retention_days is not None
-            departures.end(row.id, "closed", 0 if over else row.delete_at)
+            departures.end(row.id, "closed", kept_until(row))
 
 
-def _end_again(database: Database, campaign: bytes, ended: Any) -> bool:
-    """Delete or close a campaign that was; return whether there was anything to do."""
+def _end_again(database: Database, departures: Departures, campaign: bytes) -> Ending | None:
+    """Delete or close a campaign that was; return which, or None where there was nothing to do.
+
+    How it ended is asked once it is locked: another server may have taken it back just then.
+    """
     mine = select(tables.campaign).where(tables.campaign.c.id == campaign)
     with database.write() as connection:
         row = connection.execute(mine.with_for_update()).one_or_none()
-        if row is None or (ended.kind == "closed" and row.state != "open"):
-            return False
+        ended = None if row is None else departures.ending_of(row.id)
+        if row is None or ended is None or (ended.kind == "closed" and row.state != "open"):
+            return None
         if ended.kind == "deleted":
             delete_campaign(connection, row.id)
         else:
             update_campaign(connection, row, state="closed", delete_at=ended.delete_at)
             if waits_for_others(row):
                 take_stock(connection, row.id)
-    return True
+    kind: Ending = ended.kind
+    return kind
 
 
 def _leave_again(database: Database, departures: Departures, campaign: bytes) -> int:

@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 from quietcrowd.campaign.store.copies import copy_name
 from quietcrowd.campaign.store.database import Database, create_private
-from quietcrowd.campaign.store.departures import NOWHERE, Departures, place_of_departures
+from quietcrowd.campaign.store.departures import NOWHERE, place_of_departures
+from quietcrowd.campaign.store.journal_ids import matching_departures, replace_journal
 from quietcrowd.campaign.store.opening import migrate, only_server
 from quietcrowd.campaign.store.places import Places
 from quietcrowd.campaign.store.replay import Replayed, replay
@@ -23,7 +24,9 @@ __all__ = ["restore"]
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
-def restore(copy: Path, settings: Places, now: float) -> tuple[Replayed, Path | None]:
+def restore(
+    copy: Path, settings: Places, now: float, *, lost: bool = False
+) -> tuple[Replayed, Path | None]:
     """Put a copy in the place of a database; the copy stays as it is.
 
     What is put there is finished before: killed at any moment, there is the former database or the
@@ -37,6 +40,8 @@ def restore(copy: Path, settings: Places, now: float) -> tuple[Replayed, Path | 
         With the database of SQLite, and where it is kept who left.
     now : float
         Seconds since 1970.
+    lost : bool
+        Whether it is known that the journal of who left was lost.
 
     Returns
     -------
@@ -62,11 +67,12 @@ def restore(copy: Path, settings: Places, now: float) -> tuple[Replayed, Path | 
         )
     if not copy.is_file():
         raise ParameterError(f"there is no copy {copy}")
-    _require_departures(settings)
+    if not lost:
+        _require_departures(settings)
     with only_server(target), TemporaryDirectory(dir=target.parent, prefix=".restoring-") as place:
         staged = Path(place) / target.name
         _read_copy(copy, staged)
-        replayed = _finish(staged, settings, now)
+        replayed = _finish(staged, settings, now, lost)
         former = _set_aside(database, target.with_name(copy_name(database, now)))
         os.replace(staged, target)
         _settle_folder(target.parent)
@@ -83,8 +89,8 @@ def _require_departures(settings: Places) -> None:
     if journal.path is not None and not journal.path.exists():
         raise ParameterError(
             f"there is no {journal.path}, which says who left since the copy was made: put it "
-            f"there, or name another place with --departures. With --departures {NOWHERE} they "
-            "come back."
+            "there, or name another place with --departures. With --departures-lost, or "
+            f"--departures {NOWHERE}, they come back."
         )
 
 
@@ -102,12 +108,14 @@ def _read_copy(copy: Path, staged: Path) -> None:
         raise ParameterError(f"{copy} is no copy of a database of campaigns: {error}") from None
 
 
-def _finish(staged: Path, settings: Places, now: float) -> Replayed:
+def _finish(staged: Path, settings: Places, now: float, lost: bool) -> Replayed:
     """Bring a copy up to date, and do again what was done since; on the disk afterwards."""
     database = Database.open(f"sqlite:///{staged}")
     try:
         migrate(database)
-        with closing(Departures.open(settings)) as departures:
+        if lost:
+            replace_journal(settings, database)
+        with closing(matching_departures(settings, database)) as departures:
             replayed = replay(database, departures, now)
         if not database.empty_journal():
             raise ParameterError(f"somebody reads {staged}: try again")

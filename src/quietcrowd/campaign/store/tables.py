@@ -35,6 +35,7 @@ __all__ = [
     "image",
     "inference",
     "invite",
+    "journal",
     "metadata",
     "participant",
     "report",
@@ -251,6 +252,15 @@ inference = Table(
     **STRICT,
 )
 """Heads of results; servers before revision 0006 read `snapshot` alone: see `result_pages`."""
+
+journal = Table(
+    "journal",
+    metadata,
+    Column("line", Text, primary_key=True),
+    Column("id", LargeBinary, nullable=False),
+    **STRICT,
+)
+"""One row: the id of the journal of who left, which has such a table too; see `journal_ids`."""
 
 exclusion = Table(
     "exclusion",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -38,6 +39,9 @@ from quietcrowd.campaign.store.campaigns import (
     update_campaign,
 )
 from quietcrowd.campaign.store.closing import close_campaign, day_of
+from quietcrowd.campaign.store.database import UNAVAILABLE
+from quietcrowd.campaign.store.departures import trace_of
+from quietcrowd.campaign.store.endings import keep_ending
 from quietcrowd.campaign.store.images import keep_named_images
 from quietcrowd.campaign.store.releases import take_stock, waits_for_others
 from quietcrowd.campaign.store.requesters import owned_campaign
@@ -381,5 +385,9 @@ def purge_campaign(campaign: Id, requester: Requester, service: ServiceOf) -> No
     """Delete a campaign and all that belongs to it, for good."""
     with service.database.write() as connection:
         row = owned_campaign(connection, requester, campaign, lock=True)
-        service.departures.end(row.id, "deleted")
+        keep_ending(connection, service.departures, row, "deleted")
         delete_campaign(connection, row.id)
+    if row.state != "draft":
+        service.infer(row.id)  # what was found before is forgotten
+    with suppress(*UNAVAILABLE):  # else the next server that starts does it
+        service.departures.forget([trace_of(row.id)])

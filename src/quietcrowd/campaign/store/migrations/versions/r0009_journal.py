@@ -1,0 +1,20 @@
+"""Which journal says who left: a random id, which that journal has too."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0009"
+down_revision = "0008"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Create the table; the next server that starts fills it."""
+    op.create_table(
+        "journal",
+        sa.Column("line", sa.Text(), primary_key=True),
+        sa.Column("id", sa.LargeBinary(), nullable=False),
+        sqlite_strict=True,
+        sqlite_with_rowid=False,
+    )
