@@ -74,11 +74,13 @@ def pytest_runtest_logfinish():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print the ratios."""
+    """Print the ratios, the sentences and the tables."""
     for what, seconds, against, other, wanted in ROWS:
         terminalreporter.write_line(
             f"{what}: {other / seconds:.3g} times as fast as {against} (wanted: {wanted:g})"
         )
+    for text in (*NOTES, *_tables()):
+        terminalreporter.write(text)
 
 
 def _row(row):
