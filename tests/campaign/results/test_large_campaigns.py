@@ -13,7 +13,8 @@ from quietcrowd.campaign.results.large_campaigns import LargeCampaigns
 
 FOLDER = Path(__file__).parents[3] / "benchmarks"
 TASKS, WORKERS, PER_TASK = 1_000, 100_000, 1_000
-MOST_GIGABYTES = 0.45
+MOST_GIGABYTES = 0.55
+"""Of the inference from files, which took 0.49 to 0.50 as it was measured; in memory 0.62."""
 
 
 def run(name, *words):
