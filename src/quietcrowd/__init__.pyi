@@ -60,6 +60,7 @@ from quietcrowd.mechanisms import Memo as Memo
 from quietcrowd.mechanisms import RandomizedResponse as RandomizedResponse
 from quietcrowd.mechanisms import Reports as Reports
 from quietcrowd.mechanisms import SampledVarianceGaussian as SampledVarianceGaussian
+from quietcrowd.mechanisms import SubsetSelection as SubsetSelection
 from quietcrowd.mechanisms import TwoLayerRandomizedResponse as TwoLayerRandomizedResponse
 from quietcrowd.privacy import PrivacyGuarantee as PrivacyGuarantee
 from quietcrowd.synthesis import CrowdDensity as CrowdDensity

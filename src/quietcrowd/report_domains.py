@@ -1,4 +1,4 @@
-"""What a report can be that an answer cannot: NULL, or a number beyond all bounds."""
+"""What a report can be that an answer cannot: NULL, a set, or a number beyond all bounds."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import pyarrow as pa
 from attrs import field, frozen
 from typing_extensions import override
 
-from quietcrowd.domains import Domain, FiniteDomain, NumericDomain, as_numbers
+from quietcrowd.domains import Domain, FiniteDomain, Label, NumericDomain, as_numbers
 from quietcrowd.exceptions import ParameterError
-from quietcrowd.validation import one_of
+from quietcrowd.set_ranks import sets_of
+from quietcrowd.validation import one_of, whole_number
 
-__all__ = ["Lattice", "OrNull", "Reals"]
+__all__ = ["LabelSets", "Lattice", "OrNull", "Reals"]
 
 Values = npt.NDArray[Any]
 
@@ -87,6 +88,81 @@ class OrNull(Domain):
     @override
     def _from_parameters(cls, parameters: Mapping[str, Any]) -> OrNull:
         return cls(domain=Domain.from_dict(parameters["domain"]))  # type: ignore[arg-type]
+
+
+@frozen(kw_only=True, slots=False)
+class LabelSets(Domain):
+    """Sets of some of the labels of a finite domain, all of one size.
+
+    A set is stored, and written, as its number: the place that it has among all of them
+    (`quietcrowd.set_ranks`). `members_of` says which labels it holds.
+
+    Parameters
+    ----------
+    domain : Categorical or Ordinal
+        The labels.
+    members : int
+        How many labels are in a set.
+
+    Examples
+    --------
+    >>> from quietcrowd import Categorical
+    >>> sets = LabelSets(domain=Categorical(["cat", "dog", "fox", "owl"]), members=2)
+    >>> sets.members_of(np.array([0, 5]))
+    [('cat', 'dog'), ('fox', 'owl')]
+    """
+
+    kind: ClassVar[str] = "label-sets"
+    domain: FiniteDomain = field(validator=_has_labels)
+    members: int = field(validator=whole_number(1))
+
+    @property
+    def size(self) -> int:
+        """How many sets there are."""
+        return math.comb(self.domain.size, self.members)
+
+    @property
+    @override
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.int64)
+
+    @override
+    def encode(self, column: pa.ChunkedArray) -> tuple[Values, npt.NDArray[np.bool_]]:
+        numbers = as_numbers(column)
+        inside = (numbers >= 0) & (numbers < self.size) & (np.rint(numbers) == numbers)
+        return np.where(inside, numbers, 0).astype(self.dtype), inside
+
+    @override
+    def decode(self, values: Values) -> pa.Array:
+        return pa.array(values)
+
+    @override
+    def holds(self, values: Values) -> bool:
+        low, high = values.min(initial=0), values.max(initial=0)
+        return bool(values.dtype == self.dtype and low >= 0 and high < self.size)
+
+    def members_of(self, values: Values) -> list[tuple[Label, ...]]:
+        """Return the labels of each of some sets, given their numbers, shape (n,)."""
+        codes = sets_of(values, self.domain.size, self.members).tolist()
+        return [tuple(self.domain.labels[code] for code in one) for one in codes]
+
+    @override
+    def describe(self) -> str:
+        return f"the number of a set of {self.members} of {self.domain.size} labels"
+
+    @override
+    def example(self) -> str:
+        return f"LabelSets(domain={self.domain.example()}, members={self.members})"
+
+    @override
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "domain": self.domain.to_dict(), "members": self.members}
+
+    @classmethod
+    @override
+    def _from_parameters(cls, parameters: Mapping[str, Any]) -> LabelSets:
+        domain = Domain.from_dict(parameters["domain"])
+        return cls(domain=domain, members=parameters["members"])  # type: ignore[arg-type]
 
 
 def _check_step(_: object, __: object, step: float) -> None:

@@ -11,6 +11,7 @@ from quietcrowd.mechanisms.memo.memo import Memo
 from quietcrowd.mechanisms.randomized_response import RandomizedResponse
 from quietcrowd.mechanisms.sampled_variance import SampledVarianceChannel, SampledVarianceGaussian
 from quietcrowd.mechanisms.sketch import SketchChannel
+from quietcrowd.mechanisms.subset_selection import SetChannel, SubsetSelection
 from quietcrowd.mechanisms.two_layer import TwoLayerRandomizedResponse
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "Reports",
     "SampledVarianceChannel",
     "SampledVarianceGaussian",
+    "SetChannel",
     "SketchChannel",
+    "SubsetSelection",
     "TwoLayerRandomizedResponse",
 ]

@@ -27,6 +27,7 @@ from typing_extensions import override
 from quietcrowd.exceptions import ParameterError
 from quietcrowd.mechanisms.grid import Grid
 from quietcrowd.mechanisms.randomness import WordSource
+from quietcrowd.mechanisms.set_law import SetLaw
 from quietcrowd.privacy.rounding import exp_of, log_ratio_up
 
 __all__ = [
@@ -132,8 +133,8 @@ class Shift:
 class Channel(ABC):
     """The law of what a device sends given what its worker thinks; public.
 
-    A subclass has at least an `epsilon`. It gives its law as `probabilities` or as a
-    `shift`, from which `log_likelihood` follows, or as `log_likelihood` alone. Whoever can use one
+    A subclass has at least an `epsilon`. It gives its law as `probabilities`, as a `shift` or as
+    `sets`, from which `log_likelihood` follows, or as `log_likelihood` alone. Whoever can use one
     asks for it, and not for the kind of the channel.
     """
 
@@ -177,6 +178,11 @@ class Channel(ABC):
         return None
 
     @property
+    def sets(self) -> SetLaw | None:
+        """Where a report is the number of a set of labels: the law of the set; else None."""
+        return None
+
+    @property
     def participation(self) -> Shift | None:
         """Where a noisy bit stands beside each report, its law: 1 is "answered"; else None."""
         return None
@@ -216,6 +222,8 @@ class Channel(ABC):
             return logs
         if self.shift is not None:
             return self.shift.noise.log_mass(np.asarray(reports, np.int64) - answers)
+        if self.sets is not None:
+            return self.sets.log_likelihood(reports, answers)
         raise ParameterError(f"{type(self).__name__} gives no law of a report given its answer")
 
     def describe(self) -> Mapping[str, Any]:

@@ -1,0 +1,238 @@
+"""The law of a set of labels that holds the own one more often than another one does.
+
+Every set of d of k labels that holds the answer has one weight, every other set has another one:
+two integers. Derivation and checks: ``docs/theory/subset-selection.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from quietcrowd.exceptions import ParameterError
+from quietcrowd.mechanisms.randomness import WordSource, uniform_integers
+from quietcrowd.set_ranks import MOST_SETS, ranks_of, sets_of
+from quietcrowd.privacy.loss_law import LossLaw
+from quietcrowd.privacy.rounding import exp_of, log_ratio_up
+from quietcrowd.validation import whole_number
+
+__all__ = ["SetLaw", "best_members"]
+
+TOTAL = 2**32
+"""The weights of all places that the own label may have sum to no more."""
+
+_BLOCK = 2**14
+_DIGITS = Context(prec=60)
+
+
+def best_members(labels: int, epsilon: float) -> int:
+    """Return how many labels a set has best, at least 1, with at most 2^53 sets.
+
+    The least ``(d exp(epsilon) + k - d)^2 / (d (k - d))``, to which the mean squared error of
+    estimated frequencies is proportional; it lies near ``k / (1 + exp(epsilon))``.
+
+    References
+    ----------
+    M. Ye, A. Barg, "Optimal Schemes for Discrete Distribution Estimation under Locally
+    Differential Privacy", IEEE Transactions on Information Theory, 2018.
+
+    Examples
+    --------
+    >>> best_members(20, 1.0), best_members(20, 3.0), best_members(2, 1.0)
+    (5, 1, 1)
+    """
+    possible = [size for size in range(1, labels) if _is_countable(labels, size)]
+    return min(possible, key=lambda size: _error(labels, size, epsilon))
+
+
+def _is_countable(labels: int, members: int) -> bool:
+    """Return whether the sets can be numbered; without a huge number where they cannot."""
+    few = min(members, labels - members)
+    return few <= MOST_SETS.bit_length() and math.comb(labels, few) <= MOST_SETS
+
+
+def _error(labels: int, members: int, epsilon: float) -> float:
+    others = labels - members
+    return (members * math.exp(epsilon) + others) ** 2 / (members * others)
+
+
+@frozen(kw_only=True, slots=False)
+class SetLaw:
+    """The law of a set of labels given the answer.
+
+    Attributes
+    ----------
+    labels, members : int
+        How many labels there are, and how many are in a set.
+    inside, outside : int
+        Weight of each set that holds the answer, and of each other one.
+
+    Raises
+    ------
+    ParameterError
+        Where there is no other set, or more than 2^53, or the weights are none of 32 bits.
+
+    Examples
+    --------
+    >>> law = SetLaw(labels=4, members=2, inside=3, outside=1)
+    >>> law.count, law.held, law.epsilon
+    (6, Fraction(3, 4), 1.0986122886681098)
+    """
+
+    labels: int = field(validator=whole_number(2))
+    members: int = field(validator=whole_number(1))
+    inside: int = field(validator=whole_number(1))
+    outside: int = field(validator=whole_number(1))
+
+    def __attrs_post_init__(self) -> None:
+        if self.members >= self.labels:
+            raise ParameterError(
+                f"a set must have fewer members than there are labels, {self.labels}; "
+                f"got {self.members}"
+            )
+        if not _is_countable(self.labels, self.members):
+            raise ParameterError(
+                f"there are more than 2^53 sets of {self.members} of {self.labels} labels, and "
+                "their numbers have no place in a report. Take a smaller set_size."
+            )
+        if self.inside < self.outside or self.total > TOTAL:
+            raise ParameterError(
+                "the weight inside must be no less than outside, and all must sum to at most 2^32; "
+                f"got {self.inside} and {self.outside}"
+            )
+
+    @classmethod
+    def of_epsilon(cls, labels: int, members: int, epsilon: float) -> SetLaw:
+        """Return the law that loses at most `epsilon`: weights are rounded towards more noise."""
+        others = labels - members
+        ratio = exp_of(Decimal(epsilon))
+        parts = _DIGITS.add(Decimal(members), _DIGITS.divide(Decimal(others), ratio))
+        inside = int(_DIGITS.divide(Decimal(TOTAL - others), parts))
+        outside = math.ceil(_DIGITS.divide(Decimal(inside), ratio))
+        if outside == inside:
+            inside = outside = 1
+        return cls(labels=labels, members=members, inside=inside, outside=outside)
+
+    @property
+    def total(self) -> int:
+        """Sum of the weights over the places that the answer may have: members, and others."""
+        return self.members * self.inside + (self.labels - self.members) * self.outside
+
+    @property
+    def count(self) -> int:
+        """How many sets there are."""
+        return math.comb(self.labels, self.members)
+
+    @property
+    def held(self) -> Fraction:
+        """Probability that a set holds the answer."""
+        return Fraction(self.members * self.inside, self.total)
+
+    @property
+    def held_other(self) -> Fraction:
+        """Probability that a set holds one certain other label."""
+        return (self.members - self.held) / (self.labels - 1)
+
+    @property
+    def parted(self) -> tuple[Fraction, Fraction]:
+        """Probability that a set holds the answer and not one certain other label, and reversed."""
+        parts = Fraction(
+            self.members * (self.labels - self.members), (self.labels - 1) * self.total
+        )
+        return self.inside * parts, self.outside * parts
+
+    @property
+    def ratio(self) -> Fraction:
+        """How much likelier a set is given an answer that it holds than given another one."""
+        return Fraction(self.inside, self.outside)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Privacy loss of one report: ln of `ratio`, rounded up."""
+        return log_ratio_up(self.ratio)
+
+    @cached_property
+    def logs(self) -> tuple[float, float]:
+        """``ln P(set | answer)`` of a set that holds the answer, and of one that does not."""
+        parts = (self.labels * weight for weight in (self.inside, self.outside))
+        of_all = self.count * self.total
+        inside, outside = (_log(Fraction(part, of_all)) for part in parts)
+        return inside, outside
+
+    def loss_law(self) -> LossLaw:
+        """Return how the loss about one answer is distributed; all pairs of answers are alike."""
+        return _loss_law(self)
+
+    def log_likelihood(
+        self, reports: npt.NDArray[Any], answers: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        """Return ``ln P(report | answer)``; see `Channel.log_likelihood`."""
+        sets = sets_of(np.ravel(reports), self.labels, self.members)
+        sets = sets.reshape(*np.shape(reports), self.members)
+        held = (sets == np.asarray(answers)[..., np.newaxis]).any(axis=-1)
+        inside, outside = self.logs
+        return np.where(held, inside, outside)
+
+    def sample(self, answers: npt.NDArray[Any], words: WordSource) -> npt.NDArray[np.int64]:
+        """Draw the number of a set for each answer.
+
+        Each takes two words for whether the set holds the answer, then two for every member;
+        a number of 64 bits that does not fit is drawn again, which depends on no answer.
+
+        Parameters
+        ----------
+        answers : ndarray of int, shape (n,)
+            Codes.
+        words : WordSource
+            Where the randomness comes from.
+
+        Notes
+        -----
+        The answer stands first, the other labels behind it, of which a uniform draw moves one after
+        the other to the front. The set is what stands first, with or without the answer.
+        """
+        reports = np.empty(len(answers), np.int64)
+        for start in range(0, len(answers), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            reports[block] = self._draw(answers[block].astype(np.int64), words)
+        return reports
+
+    def _draw(self, answers: npt.NDArray[np.int64], words: WordSource) -> npt.NDArray[np.int64]:
+        count, rows = len(answers), np.arange(len(answers))
+        drawn = uniform_integers(words, 0, self.total - 1, count)
+        without = (drawn >= np.uint64(self.members * self.inside)).astype(np.int64)
+        places = np.tile(np.arange(self.labels), (count, 1))
+        places[rows, answers] = 0
+        places[:, 0] = answers
+        for place in range(1, self.members + 1):
+            chosen = uniform_integers(words, place, self.labels - 1, count).astype(np.int64)
+            here = places[:, place].copy()
+            places[:, place] = places[rows, chosen]
+            places[rows, chosen] = here
+        taken = without[:, np.newaxis] + np.arange(self.members)
+        return ranks_of(np.sort(places[rows[:, np.newaxis], taken], axis=1), self.labels)
+
+
+@lru_cache(maxsize=64)
+def _loss_law(law: SetLaw) -> LossLaw:
+    """Return the loss law: a set holds the one answer alone, the other one alone, or neither."""
+    one, other = law.parted
+    rest = 1 - one - other
+    return LossLaw.of_pair(
+        np.array([one, other, rest], np.float64),
+        np.array([other, one, rest], np.float64),
+        law.epsilon,
+        is_of_all_pairs=True,
+    )
+
+
+def _log(share: Fraction) -> float:
+    """Return the logarithm of a ratio of whole numbers of any size."""
+    return math.log(share.numerator) - math.log(share.denominator)

@@ -1,0 +1,190 @@
+"""Subset selection: a report is a set of labels that holds the answer more often than not it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+from attrs.validators import optional
+from typing_extensions import override
+
+from quietcrowd.answers import Answers
+from quietcrowd.domains import FiniteDomain
+from quietcrowd.mechanisms.channel import Channel
+from quietcrowd.mechanisms.label_mechanism import at_least_two_labels, require_epsilon
+from quietcrowd.mechanisms.mechanism import Reports
+from quietcrowd.mechanisms.randomness import Randomness, Secret, word_source
+from quietcrowd.mechanisms.set_law import SetLaw, best_members
+from quietcrowd.mechanisms.taskwise import TaskwiseMechanism, cell_name, cells_of, fixed_table
+from quietcrowd.privacy.guarantee import Tasks, check_counts
+from quietcrowd.privacy.loss_law import ReleaseLoss
+from quietcrowd.report_domains import LabelSets
+from quietcrowd.validation import number, plain, whole_number
+
+__all__ = ["SetChannel", "SubsetSelection"]
+
+
+@frozen(kw_only=True, slots=False)
+class SetChannel(Channel):
+    """The law of a set of labels given the answer.
+
+    Attributes
+    ----------
+    law : SetLaw
+        How large sets are, and the weights of those with the answer and of the others.
+    """
+
+    law: SetLaw
+
+    @property
+    @override
+    def epsilon(self) -> float:
+        return self.law.epsilon
+
+    @property
+    @override
+    def sets(self) -> SetLaw:
+        return self.law
+
+    def sample(self, answers: npt.NDArray[Any], words: Any) -> npt.NDArray[np.int64]:
+        """Draw one report per answer; see `SetLaw.sample`."""
+        return self.law.sample(answers, words)
+
+    @override
+    def describe(self) -> Mapping[str, Any]:
+        law = self.law
+        return {
+            "kind": "sets",
+            "labels": law.labels,
+            "members": law.members,
+            "inside": law.inside,
+            "outside": law.outside,
+        }
+
+
+def _loss_of_labels(_: Any, attribute: Any, value: float) -> None:
+    require_epsilon(attribute.name, value)
+
+
+@frozen(kw_only=True, slots=False)
+class SubsetSelection(TaskwiseMechanism):
+    """Report a set of d of the k labels; the own one is in it more often than another.
+
+    All sets that hold the answer are equally likely, and so are all others; one with the answer is
+    ``exp(epsilon)`` times as likely as one without. With many labels and a small epsilon a set
+    tells more than the one label of `RandomizedResponse` does, at the same loss. With ``d = 1`` it
+    is randomised response.
+
+    A report is the number of a set among all of them, below 2^53; ``report_domain.members_of``
+    says which labels it holds. A task without an answer has no report: who answered what shows.
+
+    Parameters
+    ----------
+    domain : Categorical or Ordinal
+        ``k >= 2`` labels.
+    epsilon : float
+        Privacy loss of one answer, natural logarithm, 0 to 16. At 0 a report tells nothing.
+    set_size : int, optional
+        The number d of labels in a set, 1 to k - 1. By default the best one for estimating
+        frequencies, near ``k / (1 + exp(epsilon))``.
+
+    Raises
+    ------
+    ParameterError
+        Where epsilon or the size of sets is out of its range, there are fewer than two labels, or
+        there would be more than 2^53 sets.
+
+    Guarantee
+    ---------
+    Pure and exact: ln of the ratio of two integers, ``channel.sets.ratio``, rounded up; never above
+    the epsilon that was asked for. n answers lose n times as much. Participation is not protected:
+    reports exist where answers exist.
+
+    References
+    ----------
+    M. Ye, A. Barg, "Optimal Schemes for Discrete Distribution Estimation under Locally
+    Differential Privacy", IEEE Transactions on Information Theory, 2018; S. Wang et al., "Mutual
+    Information Optimally Local Private Discrete Distribution Estimation", 2016.
+    ``docs/theory/subset-selection.md``.
+
+    Examples
+    --------
+    >>> from quietcrowd import Ordinal
+    >>> mechanism = SubsetSelection(domain=Ordinal(range(20)), epsilon=1.0)
+    >>> mechanism.guarantee().epsilon <= 1.0
+    True
+    >>> mechanism.report_domain.members, mechanism.report_domain.size
+    (5, 15504)
+    """
+
+    name: ClassVar[str] = "subset-selection"
+    no_memo: ClassVar[None] = None
+    freshness: ClassVar[str] = "randomised once, with fresh random words"
+    source: ClassVar[str] = (
+        "Ye and Barg, IEEE Trans. Inf. Theory 2018; docs/theory/subset-selection.md"
+    )
+
+    domain: FiniteDomain = field(validator=at_least_two_labels)
+    epsilon: float = field(converter=number, validator=_loss_of_labels)
+    set_size: int | None = field(default=None, converter=plain, validator=optional(whole_number(1)))
+
+    def __attrs_post_init__(self) -> None:
+        _ = self.channel  # refuses too many sets
+
+    @property
+    @override
+    def report_domain(self) -> LabelSets:
+        return LabelSets(domain=self.domain, members=self.channel.law.members)
+
+    @cached_property
+    def channel(self) -> SetChannel:
+        """The law of one report given one answer; the same for every worker."""
+        labels = self.domain.size
+        members = self.set_size or best_members(labels, self.epsilon)
+        return SetChannel(law=SetLaw.of_epsilon(labels, members, self.epsilon))
+
+    @property
+    @override
+    def claimed_epsilon(self) -> float:
+        return self.epsilon
+
+    @override
+    def loss(self, answers: int = 1, tasks: Tasks | None = None) -> ReleaseLoss:
+        law = self.channel.law.loss_law()
+        return ReleaseLoss(answer=law, each=law, count=check_counts(answers, tasks))
+
+    @override
+    def randomize_tasks(
+        self, answers: Answers, drawn: npt.NDArray[Any] | None, rng: Randomness
+    ) -> Reports:
+        reports = self.channel.sample(answers.values, word_source(rng))
+        table = answers.with_values(self.report_domain, reports)
+        return Reports(table=table, mechanism=self, simulated=isinstance(rng, np.random.Generator))
+
+    @override
+    def fixed_reports(self, answers: Answers, secret: Secret) -> Reports:
+        """Draw each report by the words of its task and answer; see `Mechanism.fixed_reports`."""
+        cells = cells_of(answers, answers.values, null=0)
+        reports = [
+            self.channel.sample(
+                cells[place : place + 1], secret.words("report", task, cell_name(cells[place]))
+            )
+            for place, task in enumerate(answers.tasks.to_pylist())
+        ]
+        return Reports(
+            table=fixed_table(answers, self, np.concatenate(reports)), mechanism=self
+        )
+
+    def _parameters(self) -> dict[str, Any]:
+        law = self.channel.law
+        return {
+            "epsilon": self.epsilon,
+            "set_size": self.set_size,
+            "members": law.members,
+            "inside": law.inside,
+            "outside": law.outside,
+        }
